@@ -1,0 +1,103 @@
+"""What a model is: target law, index geometry, label channel, penalty. Frozen values that cannot be invalid.
+
+A model states what is given and nothing that follows from it.
+"""
+
+from dataclasses import dataclass, field
+
+import sympy as sp
+
+
+class ModelError(ValueError):
+    """A model file that states something impossible; the text gives value, rule and way out."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """Law of the eigenvalues of S0 by its inverse Stieltjes transform.
+
+    `inverse_stieltjes` is z(g), rational in `g`, with the pole 1/g at g = 0 that normalises the law;
+    `zero_mass` is the mass the law has at 0 (theory note, section 4).
+    """
+
+    name: str
+    g: sp.Symbol
+    inverse_stieltjes: sp.Expr
+    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
+    zero_mass: sp.Expr
+
+    def __post_init__(self) -> None:
+        z, g = self.inverse_stieltjes, self.g
+        if not z.is_rational_function(g):
+            raise ModelError(f"target {self.name}: z(g) = {z} must be rational in {g}; give a sum of free Poisson laws")
+        residue = sp.cancel(g * z).subs(g, 0)
+        if residue != 1:
+            raise ModelError(f"target {self.name}: g z(g) -> {residue} at g = 0, must be 1 (total mass one)")
+
+    @property
+    def r_transform(self) -> sp.Expr:
+        """R(g) = z(g) - 1/g; its Taylor coefficients are the free cumulants."""
+        return self.inverse_stieltjes - 1 / self.g
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """Cost of one eigenvalue s of S in units of d, on the cone s >= 0, with at most `rank_ratio` d of them non-zero."""
+
+    eigenvalue: sp.Symbol
+    cost: sp.Expr
+    rank_ratio: sp.Expr
+
+    def __post_init__(self) -> None:
+        slope = sp.diff(self.cost, self.eigenvalue)
+        if slope.has(self.eigenvalue):
+            raise ModelError(f"penalty {self.cost} must be linear in {self.eigenvalue} (trace); others are not derived yet")
+
+
+@dataclass(frozen=True)
+class Index:
+    """Symmetric T x T array of indices h_ab whose entries a <= b are independent, of variance `variance(a, b)` per unit."""
+
+    diagonal_variance: sp.Expr
+    offdiagonal_variance: sp.Expr
+
+    def variance(self, a: int, b: int) -> sp.Expr:
+        """Variance per unit of overlap of the entry (a, b)."""
+        return self.diagonal_variance if a == b else self.offdiagonal_variance
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Labels are the row-softmax of `beta0` times the noisy target index; the student uses `beta`; square loss.
+
+    `noise` is the variance per unit that the noise adds to the target index.
+    """
+
+    beta: sp.Symbol
+    beta0: sp.Symbol
+    noise: sp.Expr
+
+
+@dataclass(frozen=True)
+class Model:
+    """One learning problem; `tokens` is the number of tokens for which the channel code is generated."""
+
+    name: str
+    title: str
+    target: Target
+    penalty: Penalty
+    index: Index
+    channel: Channel
+    tokens: int = field(default=2)
+
+    def __post_init__(self) -> None:
+        if self.tokens != 2:
+            raise ModelError(f"tokens = {self.tokens}: channel code is generated for 2 tokens only")
+
+    def specification(self) -> str:
+        """Canonical text of everything the model states; its hash identifies the generated code."""
+        target, penalty, index, channel = self.target, self.penalty, self.index, self.channel
+        parts: list[object] = [self.name, self.title, self.tokens, target.name, target.inverse_stieltjes]
+        parts += [target.zero_mass, *target.definitions, penalty.cost, penalty.rank_ratio]
+        parts += [index.diagonal_variance, index.offdiagonal_variance, channel.beta, channel.beta0, channel.noise]
+        return "\n".join(part if isinstance(part, str) else sp.srepr(sp.sympify(part)) for part in parts)

@@ -1,0 +1,23 @@
+"""One file per model: what it is, nothing that follows."""
+
+import importlib
+import pkgutil
+
+from derive.model import Model
+
+
+def available() -> tuple[str, ...]:
+    """Names of all models, in alphabetical order."""
+    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+
+
+def load(name: str) -> Model:
+    """The model of this name.
+
+    Raises:
+        KeyError: there is no such model.
+    """
+    if name not in available():
+        raise KeyError(name)
+    model: Model = importlib.import_module(f"{__name__}.{name}").MODEL
+    return model

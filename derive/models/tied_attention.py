@@ -1,0 +1,28 @@
+"""Tied single-head attention with a Marchenko-Pastur target, two tokens, weight decay (arXiv 2509.24914, section 2).
+
+Student S = W W^T/sqrt(m d), target S0 likewise of rank ratio kappa0; index h_ab = (x_a^T S x_b - delta_ab tr S)/sqrt(d);
+label softmax(beta0 (h0 + sqrt(Delta) xi)) with xi symmetric of variance (1 + delta_ab)/2; square loss;
+weight decay lambda ||W||^2 = lambda sqrt(kappa) d tr S.
+"""
+
+import sympy as sp
+
+from derive.model import Channel, Index, Model, Penalty, Target
+from derive.notation import sym
+
+Delta, beta, beta0, g, kappa, kappa0, lambda_, r, s, scale = sym("Delta beta beta0 g kappa kappa0 lambda_ r x scale")
+
+MODEL = Model(
+    name="tied_attention",
+    title="Tied attention, Marchenko-Pastur target, two tokens, trace penalty",
+    target=Target(
+        name="Marchenko-Pastur",
+        g=g,
+        inverse_stieltjes=1 / g + kappa0 / (r - g),
+        definitions=((r, sp.sqrt(kappa0) / scale),),
+        zero_mass=1 - kappa0,
+    ),
+    penalty=Penalty(eigenvalue=s, cost=lambda_ * sp.sqrt(kappa) * s, rank_ratio=kappa),
+    index=Index(diagonal_variance=sp.Integer(2), offdiagonal_variance=sp.Integer(1)),
+    channel=Channel(beta=beta, beta0=beta0, noise=Delta / 2),
+)

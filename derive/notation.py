@@ -1,0 +1,115 @@
+"""Every symbol once: name, glyph, LaTeX, meaning, unit, domain and three reference values inside the domain.
+
+The k-th reference values of all symbols form one consistent point (m^2 < q rho, kappa0 < 1, ...): oracles and
+`derive diff` evaluate every equation there.
+"""
+
+from dataclasses import dataclass
+
+import sympy as sp
+
+
+@dataclass(frozen=True)
+class Notation:
+    """One symbol of the theory; `samples` are exact values inside `domain`."""
+
+    symbol: sp.Symbol
+    glyph: str
+    latex: str
+    meaning: str
+    unit: str
+    domain: str
+    samples: tuple[sp.Expr, ...]
+
+
+def _values(text: str) -> tuple[sp.Expr, ...]:
+    return tuple(sp.Rational(value) for value in text.split())
+
+
+def _real(name: str, glyph: str, latex: str, meaning: str, unit: str, domain: str, samples: str) -> Notation:
+    positive = True if domain.startswith("(0,") else None
+    symbol = sp.Symbol(name, real=True, positive=positive)
+    return Notation(symbol, glyph, latex, meaning, unit, domain, _values(samples))
+
+
+_POSITIVE = "(0, inf)"
+_REAL = "(-inf, inf)"
+
+TABLE: tuple[Notation, ...] = (
+    # Settings of the problem.
+    _real("alpha", "α", r"\alpha", "sample ratio n/d²", "1", _POSITIVE, "1/5 3/2 4"),
+    _real("kappa0", "κ₀", r"\kappa_0", "rank ratio of the target m₀/d", "1", _POSITIVE, "1/2 1/20 3/4"),
+    _real("kappa", "κ", r"\kappa", "width ratio of the student m/d", "1", _POSITIVE, "3/4 1 2/5"),
+    _real("lambda_", "λ", r"\lambda", "weight decay on W", "1", _POSITIVE, "1/100 1/2 1/20"),
+    _real("Delta", "Δ", r"\Delta", "variance of the label noise inside the softmax", "index²", _POSITIVE, "1/2 1 1/5"),
+    _real("beta", "β", r"\beta", "inverse temperature of the student", "1/index", _POSITIVE, "1 2 3/4"),
+    _real("beta0", "β₀", r"\beta_0", "inverse temperature of the target", "1/index", _POSITIVE, "1 1/2 5/4"),
+    _real("T", "T", "T", "tokens per sequence", "1", _POSITIVE, "2 3 4"),
+    _real("scale", "s", "s", "factor on the target matrix", "1", _POSITIVE, "1 11/10 9/10"),
+    # Target law.
+    _real("r", "r", "r", "inverse jump of the free Poisson target", "1/eigenvalue", _POSITIVE, "5/7 1/4 7/8"),
+    _real("t0", "t₀", "t_0", "mean eigenvalue of the target", "eigenvalue", _POSITIVE, "5/7 1/4 7/8"),
+    _real("q0", "q₀", "q_0", "second moment of the target", "eigenvalue²", _POSITIVE, "3/2 21/20 7/4"),
+    _real("rho", "ρ", r"\rho", "variance per unit of the noisy target index", "index²", _POSITIVE, "7/4 31/20 37/20"),
+    # Order parameters and conjugates.
+    _real("m", "m", "m", "overlap of student and target, tr(S S₀)/d", "eigenvalue²", _REAL, "6/5 3/10 11/8"),
+    _real("q", "q", "q", "self-overlap of the student, tr S²/d", "eigenvalue²", _POSITIVE, "13/10 2/5 3/2"),
+    _real("V", "V", "V", "rescaled replica variance of the overlap", "index²/loss", _POSITIVE, "1/2 20 3"),
+    _real("mh", "m̂", r"\hat m", "conjugate of m", "loss/eigenvalue²", _POSITIVE, "1/3 1/50 2"),
+    _real("qh", "q̂", r"\hat q", "conjugate of q (noise)", "loss²/eigenvalue²", _POSITIVE, "1/4 1/900 3"),
+    _real("Vh", "V̂", r"\hat V", "conjugate of V (stiffness)", "loss/eigenvalue²", _POSITIVE, "1/3 1/60 7/4"),
+    # Reduced variables of the spectral problem.
+    _real("delta", "δ", r"\delta", "noise level of the equivalent denoising problem", "eigenvalue", _POSITIVE, "4/5 2 3/10"),
+    _real("v", "v", "v", "variance of the semicircle, δ²", "eigenvalue²", _POSITIVE, "16/25 4 9/100"),
+    _real("b", "b", "b", "eigenvalue threshold", "eigenvalue", _REAL, "1/14 1/2 1/50"),
+    _real("c", "c", "c", "gain of the spectral shrinkage", "1", _POSITIVE, "11/10 2/3 13/12"),
+    _real("Q", "Q", "Q", "(1-κ)-quantile of the noisy law", "eigenvalue", _REAL, "1/7 3/4 1/3"),
+    _real("x", "x", "x", "eigenvalue of the noisy matrix Y", "eigenvalue", _REAL, "3/2 4 1"),
+    _real("theta", "θ", r"\theta", "angle of the spectral threshold", "radian", "(0, pi/2)", "1 1/3 7/5"),
+    # Spectral values.
+    _real("J", "J", "J", "energy above the threshold, ∫(x-b)²₊dμ", "eigenvalue²", _POSITIVE, "2 3/2 7/4"),
+    _real("J_v", "J_v", "J_v", "∂J/∂v", "1", _POSITIVE, "1/2 1/3 3/4"),
+    _real("J_b", "J_b", "J_b", "∂J/∂b", "eigenvalue", "(-inf, 0)", "-3/2 -4/5 -1"),
+    _real("J_vv", "J_vv", "J_{vv}", "∂²J/∂v²", "1/eigenvalue²", _REAL, "-1/5 -1/3 -1/8"),
+    _real("J_bv", "J_bv", "J_{bv}", "∂²J/∂b∂v", "1/eigenvalue", _REAL, "-1/5 -1/7 -1/4"),
+    # Channel values.
+    _real("M", "M", "M", "averaged Moreau envelope of the loss", "loss", _POSITIVE, "1/10 1/5 1/4"),
+    _real("M_m", "∂M/∂m", "M_m", "derivative of M", "loss/eigenvalue²", "(-inf, 0)", "-1/5 -1/3 -1/10"),
+    _real("M_q", "∂M/∂q", "M_q", "derivative of M", "loss/eigenvalue²", _POSITIVE, "1/10 1/5 1/30"),
+    _real("M_V", "∂M/∂V", "M_V", "derivative of M", "loss²/index²", "(-inf, 0)", "-1/10 -1/500 -1/20"),
+    _real("train", "ε_train", r"\epsilon_{\rm train}", "mean loss on the training set", "loss", _POSITIVE, "1/20 1/10 1/8"),
+    _real("R", "R", "R", "mean elastic energy of the proximal map", "index²", _POSITIVE, "1/3 1/2 2"),
+    _real("F1", "F₁", "F_1", "E f·γ₁", "loss/index", _REAL, "1/4 1/5 -1/3"),
+    _real("F2", "F₂", "F_2", "E f·γ₂", "loss/index", _REAL, "-1/4 -1/6 -1/7"),
+    _real("tr_H", "tr ΣH", r"\operatorname{tr}\Sigma H", "mean curvature of the loss at S = 0", "loss/index²", _REAL, "1/3 1/2 1/5"),
+    _real("D", "D", "D", "numbers that one label carries", "1", _POSITIVE, "2 5 9"),
+    # One sample of the two-token channel.
+    _real("u1", "u₁", "u_1", "visible student index h₁₁-h₁₂", "index", _REAL, "1/2 -2 3/4"),
+    _real("u2", "u₂", "u_2", "visible student index h₂₂-h₁₂", "index", _REAL, "-1/3 1 1/8"),
+    _real("w1", "w₁", "w_1", "student field, first component", "index", _REAL, "1 -1 1/2"),
+    _real("w2", "w₂", "w_2", "student field, second component", "index", _REAL, "1/4 2 -1/2"),
+    _real("p1", "p₁", "p_1", "label, first row", "1", "(0, 1)", "1/3 3/5 1/10"),
+    _real("p2", "p₂", "p_2", "label, second row", "1", "(0, 1)", "3/4 1/5 1/2"),
+    _real("f1", "f₁", "f_1", "dual field, first component", "loss/index", _REAL, "1/3 -1/5 1/8"),
+    _real("f2", "f₂", "f_2", "dual field, second component", "loss/index", _REAL, "-1/4 1/7 1/9"),
+    _real("H11", "H₁₁", "H_{11}", "curvature of the loss", "loss/index²", _REAL, "1/3 -1/5 1/8"),
+    _real("H12", "H₁₂", "H_{12}", "curvature of the loss", "loss/index²", _REAL, "0 1/9 -1/7"),
+    _real("H22", "H₂₂", "H_{22}", "curvature of the loss", "loss/index²", _REAL, "1/4 1/7 1/9"),
+    # Complex.
+    Notation(
+        sp.Symbol("g"), "g", "g", "Stieltjes transform of the noisy law, Im g ≤ 0", "1/eigenvalue",
+        "lower half-plane", tuple(sp.Rational(a) - sp.I * sp.Rational(b) for a, b in (("1/3", "3/4"), ("-1/5", "1/2"), ("2", "5/3"))),
+    ),
+)  # fmt: skip
+
+BY_NAME: dict[str, Notation] = {str(entry.symbol): entry for entry in TABLE}
+LATEX: dict[sp.Symbol, str] = {entry.symbol: entry.latex for entry in TABLE}
+
+
+def sym(names: str) -> tuple[sp.Symbol, ...]:
+    """The symbols of these names, blank separated.
+
+    Raises:
+        KeyError: a name that is not in the table.
+    """
+    return tuple(BY_NAME[name].symbol for name in names.split())

@@ -1,0 +1,25 @@
+"""The whole derivation of a model, in order: each step needs only those before it."""
+
+from derive import channel, limits, replicas, saddle, spectral
+from derive.derivation import Function, Step
+from derive.model import Model
+
+
+def derive(model: Model) -> tuple[Step, ...]:
+    """All steps of the derivation, with what each shows and what each generates.
+
+    Raises:
+        DerivationError: a pass found that something it relies on does not hold for this model.
+    """
+    return (
+        *replicas.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
+        *saddle.steps(model),  # e -> six equations -> reduced variables (v, b, c)
+        *spectral.steps(model),  # J and its derivatives from z(g)
+        *channel.steps(model),  # M and its derivatives as sample averages
+        *limits.steps(model),  # needs the reduced equations and the closed form of J
+    )
+
+
+def functions(steps: tuple[Step, ...]) -> tuple[tuple[Step, Function], ...]:
+    """Every generated function with its step, in order of generation."""
+    return tuple((step, function) for step in steps for function in step.functions)

@@ -1,0 +1,1 @@
+"""Printers of the expression tree: one module per language."""

@@ -1,0 +1,116 @@
+"""Stationarity of the free entropy: six saddle-point equations, and their reduction to what a solver needs."""
+
+import sympy as sp
+
+from derive.derivation import Display, Function, Output, Step, require_zero
+from derive.model import Model
+from derive.notation import sym
+from derive.replicas import ENVELOPE, SPECTRAL, denoiser, free_entropy
+
+alpha, beta, c, b, delta, kappa, lambda_, v, x = sym("alpha beta c b delta kappa lambda_ v x")
+m, q, V, mh, qh, Vh = sym("m q V mh qh Vh")
+M, M_m, M_q, M_V, J, J_v, J_b = sym("M M_m M_q M_V J J_v J_b")
+
+
+def name_channel(expression: sp.Expr) -> sp.Expr:
+    """Replace M(m, q, V) and its first derivatives by symbols."""
+    envelope = ENVELOPE(m, q, V)
+    names = {envelope.diff(m): M_m, envelope.diff(q): M_q, envelope.diff(V): M_V}
+    return expression.xreplace(names).xreplace({envelope: M})
+
+
+def spectral_derivatives(model: Model, variable: sp.Symbol) -> sp.Expr:
+    """d Psi/d variable by the chain rule, with J, J_v, J_b at the model's (v, b) as symbols."""
+    prior = denoiser(model)
+    v_of, b_of = prior.variance, prior.threshold
+    chain = J_v * sp.diff(v_of, variable) + J_b * sp.diff(b_of, variable)
+    return sp.diff(prior.prefactor, variable) * J + prior.prefactor * chain
+
+
+def stationarity(model: Model) -> dict[sp.Symbol, sp.Expr]:
+    """Each order parameter by the one equation that is linear in it: de/d(conjugate) = 0."""
+    prior = denoiser(model)
+    explicit = free_entropy(model) + prior.prefactor * SPECTRAL(prior.variance, prior.threshold)  # e + Psi
+    pairs = ((m, mh), (q, Vh), (V, qh), (mh, m), (Vh, q), (qh, V))
+    solved = {}
+    for unknown, variable in pairs:
+        slope = name_channel(sp.diff(explicit, variable)) - spectral_derivatives(model, variable)
+        (solved[unknown],) = sp.solve(slope, unknown)
+    return solved
+
+
+def reduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
+    """Order parameters in the reduced variables: gain c, semicircle variance v, threshold b (theory note, section 3)."""
+    prior = denoiser(model)
+    conjugate_of = {mh: c * Vh, qh: sp.solve(prior.variance - v, qh)[0].subs(mh, c * Vh)}
+    equations = stationarity(model)
+    result = {}
+    for unknown in (m, q, V):
+        expression = equations[unknown].subs(lambda_, sp.solve(prior.threshold - b, lambda_)[0]).subs(conjugate_of)
+        result[unknown] = sp.expand(sp.cancel(expression))
+    require_zero(prior.gain - c.subs(c, mh / Vh), "gain of the shrinkage is mh/Vh")
+    return result
+
+
+def free_entropy_value(model: Model) -> sp.Expr:
+    """e with M and J as numbers."""
+    return name_channel(free_entropy(model)).replace(SPECTRAL, lambda *_: J)
+
+
+def functions(model: Model) -> tuple[Function, ...]:
+    """What a solver evaluates."""
+    prior, conjugate, order = denoiser(model), stationarity(model), reduced(model)
+    return (
+        Function(
+            "reduced_variables",
+            "semicircle variance, threshold and gain of the spectral problem",
+            (mh, qh, Vh, lambda_, kappa),
+            (Output("v", "v", prior.variance), Output("b", "b", prior.threshold), Output("c", "c", prior.gain)),
+        ),
+        Function(
+            "overlaps",
+            "order parameters from the spectral function at (v, b)",
+            (J, J_v, J_b, v, b, c, Vh),
+            tuple(Output(str(name), sp.latex(name), order[name]) for name in (m, q, V)),
+        ),
+        Function(
+            "conjugates",
+            "conjugate order parameters from the derivatives of the channel average",
+            (alpha, M_m, M_q, M_V),
+            tuple(Output(str(name), left, conjugate[name]) for name, left in ((mh, r"\hat m"), (qh, r"\hat q"), (Vh, r"\hat V"))),
+        ),
+        Function(
+            "free_entropy",
+            "limit of (min L)/d^2",
+            (alpha, M, m, q, V, mh, qh, Vh, J),
+            (Output("e", "e", free_entropy_value(model)),),
+        ),
+        Function(
+            "shrinkage",
+            "eigenvalue of S for an eigenvalue x > b of Y",
+            (x, b, c),
+            (Output("s", "s^*", c * (x - b)),),
+        ),
+    )
+
+
+def steps(model: Model) -> tuple[Step, ...]:
+    """Stationarity and reduction."""
+    lefts = {m: "m", q: "q", V: "V", mh: r"\hat m", qh: r"\hat q", Vh: r"\hat V"}
+    return (
+        Step(
+            "stationarity",
+            "Six saddle-point equations",
+            r"Each derivative of $e$ is linear in one order parameter. $J_v$ and $J_b$ are the derivatives of the spectral "
+            r"function at $v=\hat q/(2\hat m^2)$, $b=\lambda\sqrt\kappa/\hat m$.",
+            tuple(Display(lefts[name], expression) for name, expression in stationarity(model).items()),
+        ),
+        Step(
+            "reduction",
+            "Reduction to (v, b, c)",
+            r"The conjugates enter the spectral problem only through the noise variance $v$, the threshold $b$ and the gain $c$: "
+            r"what a solver evaluates.",
+            (),
+            functions(model),
+        ),
+    )

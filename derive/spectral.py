@@ -1,0 +1,214 @@
+"""z(g) -> the spectral function J(v, b) and its derivatives in closed form (theory note, section 4).
+
+mu_v = target law boxplus semicircle of variance v has the inverse Stieltjes transform z(g) = z0(g) + v g. On the real
+axis approached from above, Im g <= 0, and with x = z(g), dx = z'(g) dg,
+
+    J = int_b^inf (x - b)^2 dmu_v = -(1/pi) Im int_b (z - b)^2 g dz = -(1/(3 pi)) Im int^{g_b} (z - b)^3 dg,
+
+by parts: the integrand is rational in g and vanishes at g_b, the physical root of z(g) = b, so that derivatives in v and
+b act under the integral sign. Only imaginary parts of logarithms remain, angles whose range the half-plane fixes.
+"""
+
+from typing import NamedTuple
+
+import sympy as sp
+
+from derive.derivation import DerivationError, Display, Function, Output, Step, require_zero
+from derive.model import Model, Target
+from derive.notation import sym
+
+b, g, v, x = sym("b g v x")
+kappa, Q = sym("kappa Q")
+J, J_v, J_b, J_bv = sym("J J_v J_b J_bv")
+
+
+class ImaginaryPart(sp.Function):
+    """Im w, left unevaluated."""
+
+    nargs = 1
+
+
+class AngleBelow(sp.Function):
+    """arg w in [-pi, 0] of a point w of the closed lower half-plane (a negative real w gives -pi)."""
+
+    nargs = 1
+
+
+class AngleAbove(sp.Function):
+    """arg w in [0, pi] of a point w of the closed upper half-plane (a negative real w gives pi)."""
+
+    nargs = 1
+
+
+class Antiderivative(NamedTuple):
+    """Integral over g of a rational function: rational part, and coefficient of log w for each w linear in g."""
+
+    rational: sp.Expr
+    logarithms: dict[sp.Expr, sp.Expr]
+
+
+def integrate_rational(integrand: sp.Expr) -> Antiderivative:
+    """Integrate by partial fractions; every pole must be linear in g.
+
+    Raises:
+        DerivationError: a denominator that partial fractions leave of higher degree.
+    """
+    rational: sp.Expr = sp.Integer(0)
+    logarithms: dict[sp.Expr, sp.Expr] = {}
+    for term in sp.Add.make_args(sp.apart(sp.together(integrand), g)):
+        coefficient, power = term.as_independent(g, as_Add=False)
+        base, exponent = power.as_base_exp() if power != 1 else (g, sp.Integer(0))
+        slope = sp.diff(base, g)
+        if slope.has(g) or not exponent.is_Integer:
+            raise DerivationError(f"cannot integrate {term}: its pole is not linear in g")
+        if exponent == -1:
+            logarithms[base] = logarithms.get(base, 0) + coefficient / slope
+        else:
+            rational += coefficient * base ** (exponent + 1) / (slope * (exponent + 1))
+    return Antiderivative(rational, logarithms)
+
+
+def angle(base: sp.Expr) -> sp.Expr:
+    """Im log of `base` continued from large x, where 0 < g < every positive pole and all logarithms are real."""
+    slope = sp.diff(base, g)
+    return AngleBelow(base) if slope == 1 else AngleAbove(base)
+
+
+def imaginary_part(antiderivative: Antiderivative) -> sp.Expr:
+    """Im of the antiderivative at g in the closed lower half-plane, zero for x beyond the right edge of the support."""
+    angles = [coefficient * angle(base) for base, coefficient in antiderivative.logarithms.items()]
+    return ImaginaryPart(antiderivative.rational) + sp.Add(*angles)
+
+
+def noisy_inverse(target: Target) -> sp.Expr:
+    """z(g) of the target law convolved with a semicircle of variance v."""
+    return target.inverse_stieltjes + v * g
+
+
+class Spectral(NamedTuple):
+    """Closed forms at the physical root g of z(g) = b."""
+
+    J: sp.Expr
+    J_v: sp.Expr
+    J_b: sp.Expr
+    J_vv: sp.Expr
+    J_bv: sp.Expr
+    mass: sp.Expr
+
+
+def closed_forms(target: Target) -> Spectral:
+    """J, its derivatives, and the mass above b = J_bb/2, each an integral of a rational function of g."""
+    excess = noisy_inverse(target) - b
+
+    def integral(integrand: sp.Expr) -> sp.Expr:
+        return -imaginary_part(integrate_rational(integrand)) / sp.pi
+
+    third = excess**3 / 3
+    return Spectral(
+        J=integral(third),
+        J_v=integral(sp.diff(third, v)),
+        J_b=integral(sp.diff(third, b)),
+        J_vv=integral(sp.diff(third, v, 2)),
+        J_bv=integral(sp.diff(third, b, v)),
+        mass=integral(sp.diff(third, b, 2) / 2),
+    )
+
+
+def moments(target: Target) -> tuple[sp.Expr, sp.Expr]:
+    """Mean and second moment of the target law, from the free cumulants in R(g) = k1 + k2 g + ..."""
+    mean = sp.cancel(target.r_transform).subs(g, 0)
+    variance = sp.cancel(sp.diff(target.r_transform, g)).subs(g, 0)
+    return mean, sp.expand(variance + mean**2)
+
+
+def resolvent_polynomial(target: Target) -> sp.Poly:
+    """Polynomial in g whose roots solve z(g) = b."""
+    return sp.Poly(sp.numer(sp.together(noisy_inverse(target) - b)), g)
+
+
+def edge_polynomial(target: Target) -> sp.Poly:
+    """Polynomial in g whose real roots with z(g) real are the edges of the support, z'(g) = 0."""
+    return sp.Poly(sp.numer(sp.together(sp.diff(noisy_inverse(target), g))), g)
+
+
+def rank_limited() -> tuple[sp.Expr, sp.Expr, sp.Expr]:
+    """J, J_v, J_b of the largest eigenvalues only, those above the quantile Q > b with mass(Q) = kappa.
+
+    (x - b)^2 = (x - Q + Q - b)^2 above Q. The result is stationary in Q where mass = J_bb/2 = kappa, so the moving
+    quantile adds nothing to the derivatives.
+    """
+    spectral = sp.Function("J")
+    at_quantile = spectral(v, Q)
+    energy = at_quantile - (Q - b) * sp.diff(at_quantile, Q) + (Q - b) ** 2 * kappa
+    curvature = sp.diff(at_quantile, Q, 2)
+    require_zero(sp.diff(energy, Q).xreplace({curvature: 2 * kappa}), "rank-limited J is stationary in the quantile")
+    names = {sp.diff(at_quantile, Q, v): J_bv, sp.diff(at_quantile, v): J_v, sp.diff(at_quantile, Q): J_b}
+
+    def named(expression: sp.Expr) -> sp.Expr:
+        for derivative, name in names.items():
+            expression = expression.xreplace({derivative: name})
+        return expression.xreplace({at_quantile: J})
+
+    return named(energy), named(sp.diff(energy, v)), named(sp.diff(energy, b))
+
+
+def functions(model: Model) -> tuple[Function, ...]:
+    """Generated spectral functions."""
+    target = model.target
+    parameters = tuple(sorted(target.inverse_stieltjes.free_symbols - {g}, key=str))
+    mean, second = moments(target)
+    forms = closed_forms(target)
+    lefts = {"J": "J", "J_v": "J_v", "J_b": "J_b", "J_vv": "J_{vv}", "J_bv": "J_{bv}", "mass": r"\mu_v(x>b)"}
+    limited = rank_limited()
+
+    def coefficients(polynomial: sp.Poly, letter: str) -> tuple[Output, ...]:
+        degree = polynomial.degree()
+        return tuple(
+            Output(f"{letter}{degree - k}", f"{letter}_{degree - k}", sp.expand(value)) for k, value in enumerate(polynomial.all_coeffs())
+        )
+
+    definitions = tuple(
+        Function(
+            "inverse_jump",
+            "parameter of the target law",
+            tuple(sorted(value.free_symbols, key=str)),
+            (Output(str(name), sp.latex(name), value),),
+        )
+        for name, value in target.definitions
+    )
+    return (
+        *definitions,
+        Function("target_moments", "mean and second moment of the target law", parameters, (Output("t0", "t_0", mean), Output("q0", "q_0", second))),
+        Function("zero_mass", "mass of the target law at zero, if positive", parameters, (Output("zero_mass", r"\mu_0(\{0\})", target.zero_mass),)),
+        Function("resolvent_polynomial", "coefficients in g, highest first, of z(g) = b", (v, b, *parameters), coefficients(resolvent_polynomial(target), "a")),
+        Function("edge_polynomial", "coefficients in g, highest first, of z'(g) = 0", (v, *parameters), coefficients(edge_polynomial(target), "e")),
+        Function("inverse_stieltjes", "z(g), real on the support", (g, v, *parameters), (Output("z", "z(g)", noisy_inverse(target)),)),
+        Function("resolvent_slope", "dz/dg; negative at the physical real root", (g, v, *parameters), (Output("slope", "z'(g)", sp.diff(noisy_inverse(target), g)),)),
+        Function("density", "density of the noisy law at x = z(g)", (g,), (Output("density", r"\rho(x)", -ImaginaryPart(g) / sp.pi),)),
+        *(
+            Function(f"spectral_{name}", f"{name} of the noisy law at the physical root g of z(g) = b", (g, v, b, *parameters), (Output(name, lefts[name], form),))
+            for name, form in forms._asdict().items()
+        ),
+        Function(
+            "rank_limited",
+            "J, J_v, J_b of the eigenvalues above the quantile Q, from the values at Q",
+            (J, J_v, J_b, J_bv, Q, b, kappa),
+            tuple(Output(name, left, form) for name, left, form in zip(("J", "J_v", "J_b"), (r"J_\kappa", r"J_{\kappa,v}", r"J_{\kappa,b}"), limited, strict=True)),
+        ),
+    )
+
+
+def steps(model: Model) -> tuple[Step, ...]:
+    """The spectral function in closed form."""
+    return (
+        Step(
+            "spectral",
+            "Spectral function in closed form",
+            r"$\mu_v$ is the target law plus a free semicircle of variance $v$, with inverse Stieltjes transform $z(g)$. By parts, "
+            r"$J=-\tfrac1{3\pi}\operatorname{Im}\int^{g_b}(z-b)^3\,dg$ up to the physical root $g_b$ of $z(g)=b$ "
+            r"($\operatorname{Im}g<0$, or $z'(g)<0$ on the real axis), where the integrand vanishes, so that derivatives act under "
+            r"the integral. $\arg_\mp$ is the angle of a point of the lower (upper) half-plane.",
+            (Display("z(g)", noisy_inverse(model.target)), Display("0", resolvent_polynomial(model.target).as_expr())),
+            functions(model),
+        ),
+    )

@@ -1,0 +1,157 @@
+"""Command-line arguments shared by all commands: exact numbers, one-line errors, files written whole or not at all."""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import NoReturn
+
+
+class BadInput(ValueError):
+    """Bad input: argument, its value, the rule, and the way out, in one line."""
+
+    def __init__(self, argument: str, value: object, rule: str, way_out: str) -> None:
+        super().__init__(f"{argument} {value}: {rule}; {way_out}")
+
+
+class Parser(argparse.ArgumentParser):
+    """ArgumentParser that reports an error in one line on stderr and exits with 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line and exit with 2."""
+        sys.stderr.write(f"{self.prog}: {' '.join(message.split())}; see {self.prog} --help\n")
+        raise SystemExit(2)
+
+
+def exact(text: str) -> Fraction:
+    """Exact value of "1/20", "0.05", "5e-2": each means one twentieth.
+
+    Raises:
+        ValueError: not a finite number.
+    """
+    try:
+        return Fraction(text.strip())
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(text) from None
+
+
+def number(name: str, rule: str, holds: Callable[[Fraction], bool], way_out: str) -> Callable[[str], Fraction]:
+    """Argument type: an exact number that satisfies `rule`."""
+
+    def parse(text: str) -> Fraction:
+        try:
+            value = exact(text)
+        except ValueError:
+            raise BadInput(name, repr(text), "is not a number", "write it as 0.05, 5e-2 or 1/20") from None
+        if not holds(value):
+            raise BadInput(name, text, rule, way_out)
+        return value
+
+    return parse
+
+
+def positive(name: str, way_out: str) -> Callable[[str], Fraction]:
+    """Argument type: a positive exact number."""
+    return number(name, "must be positive", lambda value: value > 0, way_out)
+
+
+def non_negative(name: str, way_out: str) -> Callable[[str], Fraction]:
+    """Argument type: a non-negative exact number."""
+    return number(name, "must not be negative", lambda value: value >= 0, way_out)
+
+
+def integer(name: str, least: int, most: int, way_out: str) -> Callable[[str], int]:
+    """Argument type: an integer in [least, most]."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise BadInput(name, repr(text), "is not an integer", f"give one from {least} to {most}") from None
+        if not least <= value <= most:
+            raise BadInput(name, text, f"must lie from {least} to {most}", way_out)
+        return value
+
+    return parse
+
+
+def add_problem_arguments(parser: argparse.ArgumentParser, *names: str, defaults: dict[str, str] | None = None) -> None:
+    """Add the common parameters of these names: alpha is the caller's, as it may be a grid."""
+    chosen = {**DEFAULTS, **(defaults or {})}
+    for name in names:
+        flag, parse, text = PARAMETERS[name]
+        value = chosen.get(name)
+        parser.add_argument(flag, dest=name, type=parse, required=value is None, default=value, metavar="X", help=text + (f" (default {value})" if value else ""))
+
+
+PARAMETERS: dict[str, tuple[str, Callable[[str], Fraction] | Callable[[str], int], str]] = {
+    "kappa0": ("--kappa0", positive("--kappa0", "use the target's rank over d, e.g. 1/2"), "rank ratio of the target"),
+    "width": ("--width", positive("--width", "use the student's width over d, e.g. 1"), "width ratio kappa of the student"),
+    "lambda_": ("--lambda", non_negative("--lambda", "use weight decay > 0, or `threshold` for the limit 0"), "weight decay"),
+    "noise": ("--noise", non_negative("--noise", "give the variance Delta of the label noise, 0 for none"), "variance Delta of the label noise"),
+    "tokens": ("--tokens", integer("--tokens", 2, 10**6, "a label needs at least two tokens"), "tokens per sequence T"),
+    "beta": ("--beta", positive("--beta", "give the student's inverse temperature, e.g. 1"), "student inverse temperature"),
+    "beta0": ("--beta0", positive("--beta0", "give the target's inverse temperature, e.g. 1"), "target inverse temperature"),
+}  # fmt: skip
+DEFAULTS: dict[str, str] = {"width": "1", "tokens": "2", "beta": "1", "beta0": "1"}
+
+
+def parse_grid(text: str) -> tuple[Fraction, ...]:
+    """Values "0.2,0.5,1" or a geometric grid "0.05:40:30" (first:last:count), each positive."""
+    parse = positive("--alpha", "sample ratio n/d^2, e.g. 0.2,0.5,1 or 0.05:40:30")
+    if ":" not in text:
+        return tuple(parse(part) for part in text.split(","))
+    parts = text.split(":")
+    if len(parts) != 3:
+        raise BadInput("--alpha", text, "a grid is first:last:count", "e.g. 0.05:40:30")
+    first, last, count = parse(parts[0]), parse(parts[1]), integer("--alpha", 2, 10**5, "a grid has at least two points")(parts[2])
+    ratio = (float(last) / float(first)) ** (1 / (count - 1))
+    inner = (Fraction(float(first) * ratio**k) for k in range(1, count - 1))
+    return (first, *inner, last)
+
+
+def writable(name: str, path: str | None) -> Path | None:
+    """The path of an output file, checked before any work is done.
+
+    Raises:
+        BadInput: its folder does not exist or cannot be written to, or it is a folder.
+    """
+    if path is None:
+        return None
+    target = Path(path)
+    if target.is_dir():
+        raise BadInput(name, path, "is a folder", "name a file")
+    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
+        raise BadInput(name, path, "cannot be written: its folder does not exist or is read-only", "name an existing folder")
+    return target
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write through a temporary file in the same folder, so that the file is old or new, never half."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def print_json(document: object) -> None:
+    """One JSON document on stdout; NaN and infinities are refused."""
+    sys.stdout.write(json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+
+def run(main: Callable[[], int]) -> NoReturn:
+    """Exit with the code of `main`; bad input gives its one line on stderr and 2."""
+    try:
+        raise SystemExit(main())
+    except BadInput as error:
+        sys.stderr.write(f"{error}\n")
+        raise SystemExit(2) from None
