@@ -8,7 +8,7 @@ from derive.notation import sym
 from derive.replicas import ENVELOPE, SPECTRAL, denoiser, free_entropy
 
 alpha, beta, c, b, delta, kappa, lambda_, v, x = sym("alpha beta c b delta kappa lambda_ v x")
-m, q, V, mh, qh, Vh = sym("m q V mh qh Vh")
+m, q, V, mh, qh, Vh, q0 = sym("m q V mh qh Vh q0")
 M, M_m, M_q, M_V, J, J_v, J_b = sym("M M_m M_q M_V J J_v J_b")
 
 
@@ -57,6 +57,13 @@ def free_entropy_value(model: Model) -> sp.Expr:
     return name_channel(free_entropy(model)).replace(SPECTRAL, lambda *_: J)
 
 
+def estimation_error() -> sp.Expr:
+    """tr(S - S0)^2/d in the overlaps: the square of a difference, each product replaced by its overlap."""
+    student, target = sp.symbols("S S_0")
+    square = sp.expand((student - target) ** 2)
+    return square.xreplace({student**2: q, target**2: q0}).subs(student * target, m)
+
+
 def functions(model: Model) -> tuple[Function, ...]:
     """What a solver evaluates."""
     prior, conjugate, order = denoiser(model), stationarity(model), reduced(model)
@@ -84,6 +91,12 @@ def functions(model: Model) -> tuple[Function, ...]:
             "limit of (min L)/d^2",
             (alpha, M, m, q, V, mh, qh, Vh, J),
             (Output("e", "e", free_entropy_value(model)),),
+        ),
+        Function(
+            "estimation_error",
+            "||S - S0||^2/d from the overlaps",
+            (q0, m, q),
+            (Output("error", r"\tfrac1d\|S-S_0\|^2", estimation_error()),),
         ),
         Function(
             "shrinkage",

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NoReturn
 
 
-class BadInput(ValueError):
-    """Bad input: argument, its value, the rule, and the way out, in one line."""
+class BadInput(Exception):
+    """Bad input: argument, its value, the rule, and the way out, in one line; no ValueError, so that argparse lets it pass."""
 
     def __init__(self, argument: str, value: object, rule: str, way_out: str) -> None:
         super().__init__(f"{argument} {value}: {rule}; {way_out}")

@@ -31,10 +31,10 @@ def bracketed(function: Callable[[Real], tuple[Real, Real]], low: Real, high: Re
         low, high = (x, high) if value < 0 else (low, x)
         stale = 0 if high - low < width / 2 else stale + 1
         width = high - low if stale == 0 else width
-        newton = x - value / slope if slope > 0 else low
-        if abs(newton - x) < tolerance * abs(x) and low <= newton <= high:
+        newton = x - value / slope if slope > 0 else None  # flat stretches have no Newton step
+        if newton is not None and abs(newton - x) < tolerance * abs(x):
             return newton
-        x = newton if low < newton < high and stale < 3 else (low + high) / 2
+        x = newton if newton is not None and low < newton < high and stale < 3 else (low + high) / 2
     return x
 
 

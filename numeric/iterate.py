@@ -1,0 +1,67 @@
+"""The one iteration loop. Algorithms are generators of (point, residual); they know neither tolerances nor physics."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Map = Callable[[Vector], Vector]
+
+
+class Outcome(NamedTuple):
+    """Last point of an iteration, its residual (largest component of F(x) - x), and whether it met the tolerance."""
+
+    point: Vector
+    residual: float
+    steps: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Anderson:
+    """Fixed point of F by Anderson acceleration: least-squares extrapolation over the last `memory` differences.
+
+    Pro: superlinear for a few unknowns, no Jacobian. Contra: needs steps bounded by `longest` while far from the root.
+    (D. G. Anderson, J. ACM 12, 547 (1965), doi 10.1145/321296.321305.)
+    """
+
+    memory: int = 4
+    longest: float = 1.0
+    first_damping: float = 0.5
+
+    def iterates(self, F: Map, x: Vector) -> Iterator[tuple[Vector, float]]:
+        """Points and residuals, without end."""
+        points: deque[Vector] = deque(maxlen=self.memory + 1)
+        gaps: deque[Vector] = deque(maxlen=self.memory + 1)
+        while True:
+            gap = F(x) - x
+            yield x, float(np.max(np.abs(gap)))
+            points.append(x)
+            gaps.append(gap)
+            step = self._step(points, gaps)
+            x = x + step * min(1.0, self.longest / float(np.max(np.abs(step)) + 1e-300))
+
+    def _step(self, points: deque[Vector], gaps: deque[Vector]) -> Vector:
+        if len(gaps) == 1:
+            return self.first_damping * gaps[0]
+        moves = np.diff(np.array(points), axis=0).T
+        changes = np.diff(np.array(gaps), axis=0).T
+        weights = np.linalg.lstsq(changes, gaps[-1], rcond=1e-10)[0]
+        return gaps[-1] - (moves + changes) @ weights
+
+
+def iterate(F: Map, start: Vector, algorithm: Anderson, *, tolerance: float, max_steps: int) -> Outcome:
+    """Run `algorithm` until the residual is below `tolerance`, the points leave the finite numbers, or the steps run out."""
+    best = Outcome(start, float("inf"), 0, False)
+    for step, (point, residual) in enumerate(algorithm.iterates(F, start), 1):
+        if not np.isfinite(residual):
+            return Outcome(best.point, float("inf"), step, False)
+        if residual < best.residual:
+            best = Outcome(point, residual, step, residual < tolerance)
+        if best.converged or step >= max_steps:
+            return best._replace(steps=step)
+    raise AssertionError("an algorithm is an endless generator")

@@ -1,0 +1,52 @@
+"""Figures of theory curves and spectra, as a paper would print them."""
+
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from numeric.arguments import write_atomically
+from numeric.solution import Solution
+from numeric.spectrum import LearnedSpectrum
+
+_STYLE = (("test_error", "test error", "C0", "-"), ("train_error", "training error", "C1", "--"), ("estimation_error", "estimation error", "C2", ":"))
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure in the format of the file's suffix (png without one), whole or not at all."""
+    buffer = BytesIO()
+    figure.savefig(buffer, format=path.suffix.lstrip(".") or "png", dpi=150, bbox_inches="tight")
+    write_atomically(path, buffer.getvalue())
+
+
+def curve_figure(solutions: Sequence[Solution]) -> Figure:
+    """Errors against alpha, with bands of their error estimates."""
+    figure = Figure(figsize=(5, 3.4))
+    axes = figure.subplots()
+    solved = [solution for solution in solutions if solution.trusted]
+    alphas = [solution.problem.alpha for solution in solved]
+    for name, label, colour, line in _STYLE:
+        values = [getattr(solution, name) for solution in solved]
+        errors = [solution.errors.get(name, 0.0) for solution in solved]
+        axes.plot(alphas, values, line, color=colour, label=label)
+        axes.fill_between(alphas, [v - e for v, e in zip(values, errors, strict=True)], [v + e for v, e in zip(values, errors, strict=True)], color=colour, alpha=0.2, lw=0)
+    axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel="error")
+    axes.legend(frameon=False)
+    return figure
+
+
+def spectrum_figure(spectrum: LearnedSpectrum, title: str) -> Figure:
+    """Density of the singular values of S, the mass at zero as a stem."""
+    figure = Figure(figsize=(5, 3.2))
+    axes = figure.subplots()
+    start = 0
+    points = len(spectrum.x) // max(1, len(spectrum.bulks))
+    for _ in spectrum.bulks:
+        part = slice(start, start + points)
+        axes.plot(spectrum.x[part], spectrum.density[part], color="C0")
+        axes.fill_between(spectrum.x[part], spectrum.density[part], color="C0", alpha=0.15, lw=0)
+        start += points
+    axes.plot([0, 0], [0, spectrum.density.max() if len(spectrum.density) else 1], color="C0", lw=3, solid_capstyle="butt")
+    axes.set(xlabel="singular value of $S$", ylabel="density", title=f"{title}, mass at zero {spectrum.zero_mass:.4f}", ylim=(0, None))
+    return figure

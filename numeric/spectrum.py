@@ -1,0 +1,152 @@
+"""The noisy law mu_v (target boxplus semicircle): physical root, edges, density, spectral function, and the learned spectrum.
+
+Theory note, section 4; every formula is generated (step `spectral`).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from generated.tied_attention import float64 as generated
+from numeric.problem import TargetLaw
+from numeric.solution import Solution
+
+Array = NDArray[np.float64]
+_REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
+
+
+def physical_root(v: float, b: Array, law: TargetLaw) -> NDArray[np.complex128]:
+    """Stieltjes transform g of mu_v at each b (eigenvalue), approached from above: Im g < 0, or z'(g) < 0 if g is real.
+
+    Shape: that of `b`.
+    """
+    positions = np.atleast_1d(np.asarray(b, dtype=float))
+    coefficients = np.stack(np.broadcast_arrays(*generated.resolvent_polynomial(v, positions, *law)), axis=-1)
+    roots = polynomial_roots(coefficients)
+    slopes = np.real(generated.resolvent_slope(np.real(roots).astype(complex), v, *law))
+    is_complex = roots.imag < -_REAL * np.abs(roots)
+    # One rule per position: the root below the axis if there is one, else the real root on which z falls.
+    chosen = np.where(is_complex.any(axis=-1), np.argmin(roots.imag, axis=-1), np.argmin(slopes, axis=-1))
+    g = np.take_along_axis(roots, chosen[..., None], axis=-1)[..., 0]
+    real = ~is_complex.any(axis=-1)
+    return np.where(real, g.real + 0j, g).reshape(np.shape(b))
+
+
+def polynomial_roots(coefficients: Array) -> NDArray[np.complex128]:
+    """All roots of polynomials given along the last axis, highest power first: companion eigenvalues, two Newton steps."""
+    monic = coefficients[..., 1:] / coefficients[..., :1]
+    degree = monic.shape[-1]
+    companion = np.zeros((*monic.shape[:-1], degree, degree))
+    companion[..., 0, :] = -monic
+    companion[..., np.arange(1, degree), np.arange(degree - 1)] = 1
+    roots = np.linalg.eigvals(companion).astype(complex)
+    for _ in range(2):
+        value, slope = np.zeros_like(roots), np.zeros_like(roots)
+        for k in range(degree + 1):
+            slope = slope * roots + value
+            value = value * roots + coefficients[..., k, None]
+        roots = roots - np.divide(value, slope, out=np.zeros_like(value), where=np.abs(slope) > 1e-300)
+    return roots
+
+
+def support(v: float, law: TargetLaw) -> list[tuple[float, float]]:
+    """Intervals on which mu_v has a density, from the real critical points of z(g)."""
+    critical = polynomial_roots(np.array([[float(value) for value in generated.edge_polynomial(v, *law)]]))[0]
+    real = np.unique(critical.real[np.abs(critical.imag) < 1e-7 * np.abs(critical)])  # merging edges: see _REAL
+    edges = np.unique(np.real(generated.inverse_stieltjes(real, v, *law)))
+    middles = (edges[:-1] + edges[1:]) / 2
+    filled = generated.density(physical_root(v, middles, law)) > 0
+    intervals: list[tuple[float, float]] = []
+    for low, high, inside in zip(edges[:-1], edges[1:], filled, strict=True):
+        if inside and intervals and intervals[-1][1] == low:
+            intervals[-1] = (intervals[-1][0], float(high))
+        elif inside:
+            intervals.append((float(low), float(high)))
+    return intervals
+
+
+class Energy(NamedTuple):
+    """Spectral function and derivatives above the threshold, of the largest kappa d eigenvalues only if that is fewer."""
+
+    J: float
+    J_v: float
+    J_b: float
+    mass: float
+    quantile: float | None
+
+
+def spectral_energy(v: float, b: float, width: float, law: TargetLaw) -> Energy:
+    """J(v, b) with derivatives and the mass above the threshold, limited to rank `width`; zero beyond the upper edge."""
+    top = support(v, law)[-1][1]
+    if b >= top:
+        return Energy(0.0, 0.0, 0.0, 0.0, None)
+    g = complex(physical_root(v, np.array(b), law))
+    mass = float(generated.spectral_mass(g, v, b, *law))
+    if mass <= width:
+        J, J_v, J_b = (float(f(g, v, b, *law)) for f in (generated.spectral_J, generated.spectral_J_v, generated.spectral_J_b))
+        return Energy(J, J_v, J_b, mass, None)
+    Q = quantile(v, width, law, b, top)
+    g = complex(physical_root(v, np.array(Q), law))
+    forms = (generated.spectral_J, generated.spectral_J_v, generated.spectral_J_b, generated.spectral_J_bv)
+    J, J_v, J_b = generated.rank_limited(*(float(f(g, v, Q, *law)) for f in forms), Q, b, width)
+    return Energy(float(J), float(J_v), float(J_b), width, Q)
+
+
+def quantile(v: float, mass: float, law: TargetLaw, low: float, high: float) -> float:
+    """Eigenvalue of mu_v in [low, high] above which the law has this mass."""
+
+    def excess(x: float) -> float:
+        return float(generated.spectral_mass(complex(physical_root(v, np.array(x), law)), v, x, *law)) - mass
+
+    return float(brentq(excess, low, high, xtol=1e-14, rtol=1e-14))
+
+
+@dataclass(frozen=True)
+class LearnedSpectrum:
+    """Law of the singular values of the learned S (it is positive, so these are its eigenvalues).
+
+    `zero_mass` at 0 and a density on `x` (eigenvalue units), a grid that ends at the edges of each bulk;
+    `second_moment` is the integral of x^2 over the law, equal to q.
+    """
+
+    zero_mass: float
+    x: Array
+    density: Array
+    bulks: tuple[tuple[float, float], ...]
+    second_moment: float
+
+
+def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
+    """Spectrum of S at a solved point, `points` grid values per bulk (arXiv 2509.24914, Claim 4.1).
+
+    Raises:
+        NotConverged: the solution is none.
+    """
+    solution.unwrap()
+    if solution.q == 0:
+        return LearnedSpectrum(1.0, np.zeros(0), np.zeros(0), (), 0.0)
+    v, law, b, c = solution.delta**2, solution.problem.target, solution.b, solution.c
+    cut = b if solution.quantile is None else max(b, solution.quantile)
+    grids, densities, bulks, moment = [], [], [], 0.0
+    for low, high in support(v, law):
+        if high <= cut:
+            continue
+        x, weights = edge_grid(max(low, cut), high, points)
+        values = generated.shrinkage(x, b, c)
+        density = generated.density(physical_root(v, x, law))
+        moment += float(np.sum(weights * density * values**2))
+        grids.append(values)
+        densities.append(density / c)
+        bulks.append((float(values[0]), float(values[-1])))
+    energy = spectral_energy(v, b, solution.problem.width, law)
+    return LearnedSpectrum(1 - energy.mass, np.concatenate(grids), np.concatenate(densities), tuple(bulks), moment)
+
+
+def edge_grid(low: float, high: float, points: int) -> tuple[Array, Array]:
+    """Grid on [low, high] with weights of a Chebyshev rule: dense at the edges, where densities have square roots."""
+    angles = (np.arange(points) + 0.5) * np.pi / points
+    x = (low + high) / 2 - (high - low) / 2 * np.cos(angles)
+    return x, (high - low) / 2 * np.sin(angles) * np.pi / points
