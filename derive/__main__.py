@@ -1,0 +1,148 @@
+"""Command line of the symbolic layer: `python -m derive list | gen | check | diff | explain | tex`."""
+
+import argparse
+import json
+import sys
+from typing import NoReturn
+
+from derive import emit, models
+from derive.compare import compare
+from derive.explain import Unknown, explain
+from derive.model import Model, ModelError
+from derive.pipeline import derive, functions
+from derive.printers import latex
+
+
+class Parser(argparse.ArgumentParser):
+    """ArgumentParser that reports an error in one line on stderr and exits with 2."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line and exit with 2."""
+        fail(f"{self.prog}: {message}; see {self.prog} --help")
+
+
+def fail(message: str) -> NoReturn:
+    """One line on stderr, exit 2: bad input."""
+    sys.stderr.write(" ".join(message.split()) + "\n")
+    raise SystemExit(2)
+
+
+def build_parser() -> Parser:
+    """All commands and their arguments."""
+    parser = Parser(prog="python -m derive", description="Derive equations from model files and generate code.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{list,gen,check,diff,explain,tex}")
+
+    def add(name: str, text: str, example: str) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=text, description=text, epilog=f"example: python -m derive {example}")
+        command.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+        return command
+
+    add("list", "models and their equations", "list")
+    gen = add("gen", "derive and write generated/", "gen")
+    gen.add_argument("models", nargs="*", metavar="MODEL", help="models to generate (default all)")
+    gen.add_argument("--force", action="store_true", help="overwrite files that were edited by hand")
+    gen.add_argument("--reason", metavar="TEXT", help="why reference values change; recorded with them")
+    add("check", "fail if generated/ is stale, incomplete or edited", "check")
+    add("diff", "compare generated/ with the models, equation by equation", "diff")
+    add("explain", "the equation behind a name or a generated line", "explain overlaps.m").add_argument("query", metavar="EQUATION|FILE:LINE")
+    add("tex", "the derivation as a LaTeX document on stdout", "tex tied_attention > derivation.tex").add_argument("model", metavar="MODEL")
+    return parser
+
+
+def load(name: str) -> Model:
+    """The model of this name, or exit 2."""
+    try:
+        return models.load(name)
+    except KeyError:
+        fail(f"MODEL {name}: no such model; known: {', '.join(models.available())}")
+
+
+def say(arguments: argparse.Namespace, document: object, text: str) -> None:
+    """The document as JSON if asked for, else the text."""
+    sys.stdout.write((json.dumps(document, indent=1, ensure_ascii=False) if arguments.json else text) + "\n")
+
+
+def command_list(arguments: argparse.Namespace) -> int:
+    """Models, steps and equations."""
+    document, lines = {}, []
+    for name in models.available():
+        model = load(name)
+        found = functions(derive(model))
+        document[name] = {"title": model.title, "equations": [i for _, function in found for i in function.equation_ids()]}
+        lines.append(f"{name}: {model.title}")
+        lines += [f"  {step.name:20} {', '.join(function.equation_ids())}" for step, function in found]
+    say(arguments, document, "\n".join(lines))
+    return 0
+
+
+def command_gen(arguments: argparse.Namespace) -> int:
+    """Write the files of the models."""
+    written = {}
+    for model in [load(name) for name in arguments.models or models.available()]:
+        try:
+            written[model.name] = emit.generate(model, force=arguments.force, reason=arguments.reason)
+        except emit.HandEdited as error:
+            fail(f"generated/{error}: edited by hand, not overwritten; put the change into the model, or use --force")
+        except emit.OraclesChanged as error:
+            fail(f"reference values change for {error}: give --reason TEXT to say why")
+    say(arguments, written, "\n".join(f"{name}: {', '.join(files) or 'up to date'}" for name, files in written.items()))
+    return 0
+
+
+def command_check(arguments: argparse.Namespace) -> int:
+    """Name every generated file that is not what its model gives."""
+    found = []
+    for name in models.available():
+        target = emit.folder(name)
+        files = emit.build(load(name), emit.reasons(target))
+        found += [{"file": f"generated/{name}/{file}", "problem": problem} for file, problem in emit.problems(target, files)]
+    say(arguments, found, "\n".join(f"{row['file']}: {row['problem']}" for row in found) or "generated/ is up to date")
+    return 1 if found else 0
+
+
+def command_diff(arguments: argparse.Namespace) -> int:
+    """Compare equations on disk with derived ones."""
+    document, lines = {}, []
+    for name in models.available():
+        model = load(name)
+        try:
+            changes = compare(emit.folder(name) / "multiprecision.py", model.title, derive(model))
+        except (OSError, SyntaxError) as error:
+            fail(f"generated/{name}/multiprecision.py: cannot be read ({error}); generate it with `python -m derive gen`")
+        document[name] = [vars(change) for change in changes]
+        lines += [f"{name} {change}" for change in changes]
+    say(arguments, document, "\n".join(lines))
+    return 0
+
+
+def command_explain(arguments: argparse.Namespace) -> int:
+    """Explain an equation of the first model that has it."""
+    reasons = []
+    for name in models.available():
+        try:
+            explanation = explain(arguments.query, derive(load(name)), emit.folder(name))
+        except Unknown as error:
+            reasons.append(str(error))
+            continue
+        say(arguments, explanation.record(), explanation.text())
+        return 0
+    fail(f"EQUATION {arguments.query}: {reasons[0]}")
+
+
+def command_tex(arguments: argparse.Namespace) -> int:
+    """Print the LaTeX document."""
+    model = load(arguments.model)
+    text = latex.document(model, derive(model))
+    say(arguments, {"model": model.name, "tex": text}, text)
+    return 0
+
+
+COMMANDS = {"list": command_list, "gen": command_gen, "check": command_check, "diff": command_diff, "explain": command_explain, "tex": command_tex}
+
+
+if __name__ == "__main__":
+    parsed = build_parser().parse_args()
+    try:
+        raise SystemExit(COMMANDS[parsed.command](parsed))
+    except ModelError as error:
+        fail(f"model file: {error}")
