@@ -44,8 +44,12 @@ def build_parser() -> Parser:
     gen.add_argument("--reason", metavar="TEXT", help="why reference values change; recorded with them")
     add("check", "fail if generated/ is stale, incomplete or edited", "check")
     add("diff", "compare generated/ with the models, equation by equation", "diff")
-    add("explain", "the equation behind a name or a generated line", "explain overlaps.m").add_argument("query", metavar="EQUATION|FILE:LINE")
-    add("tex", "the derivation as a LaTeX document on stdout", "tex tied_attention > derivation.tex").add_argument("model", metavar="MODEL")
+    add("explain", "the equation behind a name or a generated line", "explain overlaps.m").add_argument(
+        "query", metavar="EQUATION|FILE:LINE"
+    )
+    add("tex", "the derivation as a LaTeX document on stdout", "tex tied_attention > derivation.tex").add_argument(
+        "model", metavar="MODEL"
+    )
     return parser
 
 
@@ -68,7 +72,10 @@ def command_list(arguments: argparse.Namespace) -> int:
     for name in models.available():
         model = load(name)
         found = functions(derive(model))
-        document[name] = {"title": model.title, "equations": [i for _, function in found for i in function.equation_ids()]}
+        document[name] = {
+            "title": model.title,
+            "equations": [i for _, function in found for i in function.equation_ids()],
+        }
         lines.append(f"{name}: {model.title}")
         lines += [f"  {step.name:20} {', '.join(function.equation_ids())}" for step, function in found]
     say(arguments, document, "\n".join(lines))
@@ -95,7 +102,9 @@ def command_check(arguments: argparse.Namespace) -> int:
     for name in models.available():
         target = emit.folder(name)
         files = emit.build(load(name), emit.reasons(target))
-        found += [{"file": f"generated/{name}/{file}", "problem": problem} for file, problem in emit.problems(target, files)]
+        found += [
+            {"file": f"generated/{name}/{file}", "problem": problem} for file, problem in emit.problems(target, files)
+        ]
     say(arguments, found, "\n".join(f"{row['file']}: {row['problem']}" for row in found) or "generated/ is up to date")
     return 1 if found else 0
 
@@ -108,7 +117,9 @@ def command_diff(arguments: argparse.Namespace) -> int:
         try:
             changes = compare(emit.folder(name) / "multiprecision.py", model.title, derive(model))
         except (OSError, SyntaxError) as error:
-            fail(f"generated/{name}/multiprecision.py: cannot be read ({error}); generate it with `python -m derive gen`")
+            fail(
+                f"generated/{name}/multiprecision.py: cannot be read ({error}); generate it with `python -m derive gen`"
+            )
         document[name] = [vars(change) for change in changes]
         lines += [f"{name} {change}" for change in changes]
     say(arguments, document, "\n".join(lines))
@@ -137,7 +148,14 @@ def command_tex(arguments: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = {"list": command_list, "gen": command_gen, "check": command_check, "diff": command_diff, "explain": command_explain, "tex": command_tex}
+COMMANDS = {
+    "list": command_list,
+    "gen": command_gen,
+    "check": command_check,
+    "diff": command_diff,
+    "explain": command_explain,
+    "tex": command_tex,
+}
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def difference_map(tokens: int) -> sp.Matrix:
 
 
 def visible_map() -> sp.Matrix:
-    """u = A (h11, h12, h22) at two tokens."""
+    """U = A (h11, h12, h22) at two tokens."""
     return -difference_map(2)
 
 
@@ -52,7 +52,9 @@ def visible_covariance(index: Index) -> sp.Matrix:
     w = sp.Matrix([w1, 0, w2])
     energy = ((h - w).T * C.inv() * (h - w))[0]
     (best,) = sp.solve(sp.diff(energy, shift), shift)
-    require_zero(energy.subs(shift, best) - ((U - W).T * sigma.inv() * (U - W))[0], "elimination of the invisible shift")
+    require_zero(
+        energy.subs(shift, best) - ((U - W).T * sigma.inv() * (U - W))[0], "elimination of the invisible shift"
+    )
     return sigma
 
 
@@ -91,14 +93,9 @@ def compact_loss() -> sp.Expr:
     return compact
 
 
-def elastic(index: Index) -> sp.Expr:
-    """(u - w)^T Sigma^-1 (u - w), expanded in the components."""
-    return sp.expand(((U - W).T * visible_covariance(index).inv() * (U - W))[0])
-
-
 def elastic_energy(index: Index) -> sp.Expr:
     """Elastic part of the Moreau energy: the replica result per unit variance, in the metric of the visible index."""
-    h, z, gaussian, w = sp.symbols("h z g_2 w", real=True)
+    h, z, gaussian = sp.symbols("h z g_2", real=True)
     field = channel_limit(z, gaussian).field
     per_unit = sp.cancel(envelope_energy(h, z, gaussian) / (h - field) ** 2)
     require_zero(per_unit - 1 / (2 * V), "stiffness of the Moreau energy")
@@ -113,7 +110,7 @@ def _displacement_form(index: Index) -> sp.Expr:
 
 
 def field_coefficients() -> dict[str, sp.Expr]:
-    """w = teacher gamma1 + independent gamma2 and z = target gamma1, with gamma1, gamma2 ~ N(0, C) per unit."""
+    """W = teacher gamma1 + independent gamma2 and z = target gamma1, with gamma1, gamma2 ~ N(0, C) per unit."""
     z, gaussian = sp.symbols("z g_2", real=True)
     field = sp.expand(channel_limit(z, gaussian).field)
     independent = sp.sqrt(q - m**2 / rho)
@@ -159,22 +156,82 @@ def functions(model: Model) -> tuple[Function, ...]:
 
     axes = principal_axes(index)
     return (
-        Function("noisy_variance", "variance per unit of the noisy target index", (*sym("q0"), *sorted(model.channel.noise.free_symbols, key=str)), (Output("rho", r"\rho", q0 + model.channel.noise),)),
-        Function("label", "first softmax entry of a row with difference u1", (u1, beta), (Output("p", "p", softmax_first(beta, u1)),)),
-        Function("field_coefficients", "student field = teacher gamma1 + independent gamma2; target field = target gamma1", (m, q, rho), tuple(Output(k, rf"\text{{{k}}}", e) for k, e in coefficients.items())),
-        Function("principal_axes", "rows of L, L L^T the covariance of the visible index per unit", (), tuple(Output(f"L{i + 1}{j + 1}", f"L_{{{i + 1}{j + 1}}}", axes[i, j]) for i in range(2) for j in range(2))),
+        Function(
+            "noisy_variance",
+            "variance per unit of the noisy target index",
+            (*sym("q0"), *sorted(model.channel.noise.free_symbols, key=str)),
+            (Output("rho", r"\rho", q0 + model.channel.noise),),
+        ),
+        Function(
+            "label",
+            "first softmax entry of a row with difference u1",
+            (u1, beta),
+            (Output("p", "p", softmax_first(beta, u1)),),
+        ),
+        Function(
+            "field_coefficients",
+            "student field = teacher gamma1 + independent gamma2; target field = target gamma1",
+            (m, q, rho),
+            tuple(Output(k, rf"\text{{{k}}}", e) for k, e in coefficients.items()),
+        ),
+        Function(
+            "principal_axes",
+            "rows of L, L L^T the covariance of the visible index per unit",
+            (),
+            tuple(Output(f"L{i + 1}{j + 1}", f"L_{{{i + 1}{j + 1}}}", axes[i, j]) for i in range(2) for j in range(2)),
+        ),
         Function("sample_loss", "square loss of one sample", fit, (Output("loss", r"\ell", value),)),
         Function("loss_gradient", "gradient of the loss in u", fit, gradient(value)),
         Function("loss_hessian", "second derivatives of the loss in u", fit, hessian(value)),
         Function("sample_energy", "Moreau energy of one sample", sample, (Output("energy", "E", energy),)),
         Function("sample_gradient", "gradient of the Moreau energy in u", sample, gradient(energy)),
         Function("sample_hessian", "second derivatives of the Moreau energy in u", sample, hessian(energy)),
-        Function("elastic_energy", "(u - w)^T Sigma^-1 (u - w)", (u1, u2, w1, w2), (Output("R", "R", _displacement_form(index)),)),
-        Function("dual_field", "f = Sigma^-1 (u - w)/V", (u1, u2, w1, w2, V), tuple(Output(f"f{k + 1}", f"f_{k + 1}", sp.factor(dual[k])) for k in range(2))),
-        Function("channel_derivatives", "M and its derivatives from sample averages", (m, q, V, rho, train, R, F1, F2), tuple(Output(k, left, e) for (k, e), left in zip(derivatives.items(), ("M", "M_m", "M_q", "M_V"), strict=True))),
-        Function("dual_energy", "f^T Sigma f", (f1, f2), (Output("R", "R", sp.expand((sp.Matrix([f1, f2]).T * sigma * sp.Matrix([f1, f2]))[0])),)),
-        Function("curvature_trace", "tr Sigma H", (H11, H12, H22), (Output("tr_H", r"\operatorname{tr}\Sigma H", sp.expand((sigma * sp.Matrix([[H11, H12], [H12, H22]])).trace())),)),
-        Function("unlearned_derivatives", "M and its derivatives at S = 0 from sample averages", (rho, train, R, F1, tr_H), tuple(Output(k, left, e) for (k, e), left in zip(unlearned.items(), ("M", "M_m", "M_q", "M_V"), strict=True))),
+        Function(
+            "elastic_energy",
+            "(u - w)^T Sigma^-1 (u - w)",
+            (u1, u2, w1, w2),
+            (Output("R", "R", _displacement_form(index)),),
+        ),
+        Function(
+            "dual_field",
+            "f = Sigma^-1 (u - w)/V",
+            (u1, u2, w1, w2, V),
+            tuple(Output(f"f{k + 1}", f"f_{k + 1}", sp.factor(dual[k])) for k in range(2)),
+        ),
+        Function(
+            "channel_derivatives",
+            "M and its derivatives from sample averages",
+            (m, q, V, rho, train, R, F1, F2),
+            tuple(
+                Output(k, left, e) for (k, e), left in zip(derivatives.items(), ("M", "M_m", "M_q", "M_V"), strict=True)
+            ),
+        ),
+        Function(
+            "dual_energy",
+            "f^T Sigma f",
+            (f1, f2),
+            (Output("R", "R", sp.expand((sp.Matrix([f1, f2]).T * sigma * sp.Matrix([f1, f2]))[0])),),
+        ),
+        Function(
+            "curvature_trace",
+            "tr Sigma H",
+            (H11, H12, H22),
+            (
+                Output(
+                    "tr_H",
+                    r"\operatorname{tr}\Sigma H",
+                    sp.expand((sigma * sp.Matrix([[H11, H12], [H12, H22]])).trace()),
+                ),
+            ),
+        ),
+        Function(
+            "unlearned_derivatives",
+            "M and its derivatives at S = 0 from sample averages",
+            (rho, train, R, F1, tr_H),
+            tuple(
+                Output(k, left, e) for (k, e), left in zip(unlearned.items(), ("M", "M_m", "M_q", "M_V"), strict=True)
+            ),
+        ),
     )
 
 

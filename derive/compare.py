@@ -44,7 +44,9 @@ def compare(path: Path, title: str, steps: tuple[Step, ...]) -> list[Change]:
         fresh = load_source(fresh_path)
         found = [change for _, function in functions(steps) for change in _compare_function(old, fresh, function)]
         known = {function.name for _, function in functions(steps)} | {"angle_below", "angle_above"}
-        return found + [Change(name, "removed") for name, _ in inspect.getmembers(old, inspect.isfunction) if name not in known]
+        return found + [
+            Change(name, "removed") for name, _ in inspect.getmembers(old, inspect.isfunction) if name not in known
+        ]
 
 
 def _compare_function(old: ModuleType, fresh: ModuleType, function: Function) -> list[Change]:
@@ -58,7 +60,10 @@ def _compare_function(old: ModuleType, fresh: ModuleType, function: Function) ->
     differing = _differing_points(before, after, function)
     same_text = inspect.getsource(before) == inspect.getsource(after)
     verdict = "unchanged" if same_text else "text changed"
-    return [Change(name, "value changed", differing[k]) if k in differing else Change(name, verdict) for k, name in enumerate(names)]
+    return [
+        Change(name, "value changed", differing[k]) if k in differing else Change(name, verdict)
+        for k, name in enumerate(names)
+    ]
 
 
 def _differing_points(before, after, function: Function) -> dict[int, str]:  # type: ignore[no-untyped-def]

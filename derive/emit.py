@@ -62,7 +62,9 @@ def build(model: Model, history: list[str]) -> dict[str, str]:
         files[name] = _header(comment, {**facts, "equations": names, "body": digest(body)}) + body
     files["equations.json"] = json.dumps(latex.equation_records(steps), indent=1, ensure_ascii=False) + "\n"
     files["oracles.json"] = json.dumps({"reasons": history, "values": oracles.table(steps)}, indent=1) + "\n"
-    files[MANIFEST] = json.dumps({**facts, "files": {name: digest(text) for name, text in sorted(files.items())}}, indent=1) + "\n"
+    files[MANIFEST] = (
+        json.dumps({**facts, "files": {name: digest(text) for name, text in sorted(files.items())}}, indent=1) + "\n"
+    )
     return files
 
 
@@ -139,8 +141,8 @@ def write_atomically(path: Path, text: str) -> None:
     try:
         with os.fdopen(descriptor, "w") as stream:
             stream.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

@@ -30,8 +30,20 @@ class Explanation:
             "function": self.function.name,
             "meaning": self.function.meaning,
             "step": {"name": self.step.name, "title": self.step.title, "reason": self.step.reason},
-            "equations": [{"id": identifier, "expression": str(output.expression), "latex": latex.equation(output)} for identifier, output in zip(self.function.equation_ids(), self.function.outputs, strict=True)],
-            "inputs": [{"name": str(symbol), "glyph": BY_NAME[str(symbol)].glyph, "meaning": BY_NAME[str(symbol)].meaning, "unit": BY_NAME[str(symbol)].unit, "domain": BY_NAME[str(symbol)].domain} for symbol in self.function.inputs],
+            "equations": [
+                {"id": identifier, "expression": str(output.expression), "latex": latex.equation(output)}
+                for identifier, output in zip(self.function.equation_ids(), self.function.outputs, strict=True)
+            ],
+            "inputs": [
+                {
+                    "name": str(symbol),
+                    "glyph": BY_NAME[str(symbol)].glyph,
+                    "meaning": BY_NAME[str(symbol)].meaning,
+                    "unit": BY_NAME[str(symbol)].unit,
+                    "domain": BY_NAME[str(symbol)].domain,
+                }
+                for symbol in self.function.inputs
+            ],
             "locations": list(self.locations),
         }
 
@@ -40,7 +52,10 @@ class Explanation:
         lines = [f"{self.function.name}: {self.function.meaning}", ""]
         for identifier, output in zip(self.function.equation_ids(), self.function.outputs, strict=True):
             lines += [f"{identifier} =", *(f"    {row}" for row in _pretty(output.expression).splitlines()), ""]
-        lines += [f"    {entry.glyph:4} {entry.meaning} [{entry.unit}], {entry.domain}" for entry in (BY_NAME[str(symbol)] for symbol in self.function.inputs)]
+        lines += [
+            f"    {entry.glyph:4} {entry.meaning} [{entry.unit}], {entry.domain}"
+            for entry in (BY_NAME[str(symbol)] for symbol in self.function.inputs)
+        ]
         lines += ["", f"step {self.step.name}: {self.step.title}", f"    {self.step.reason}", ""]
         return "\n".join([*lines, *(f"at {place}" for place in self.locations)])
 

@@ -7,7 +7,7 @@ from derive.derivation import Display, Function, Output, Step, require_zero
 from derive.model import Model
 from derive.notation import sym
 from derive.saddle import reduced
-from derive.spectral import closed_forms, integrate_rational, moments, noisy_inverse
+from derive.spectral import integrate_rational, moments, noisy_inverse
 
 alpha, beta, beta0, T, D, rho, m, q, V, q0 = sym("alpha beta beta0 T D rho m q V q0")
 v, b, c, delta, g, theta, kappa0, r = sym("v b c delta g theta kappa0 r")
@@ -88,10 +88,12 @@ def small_noise_energy(model: Model) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
     series = sp.expand(sp.series(total, delta, 0, 3).removeO())
     angles = sp.expand(angles)
     return tuple(
-        sp.expand(-(_imaginary_of_phase(series.coeff(delta, k), phase) + _real_of_phase(angles.coeff(delta, k), phase)) / (3 * sp.pi))
-        .subs(sp.cos(theta), tau / (2 * root_mass))
+        sp.expand(
+            -(_imaginary_of_phase(series.coeff(delta, k), phase) + _real_of_phase(angles.coeff(delta, k), phase))
+            / (3 * sp.pi)
+        ).subs(sp.cos(theta), tau / (2 * root_mass))
         for k in range(3)
-    )  # fmt: skip
+    )
 
 
 def _phase_terms(expression: sp.Expr, phase: sp.Symbol) -> list[tuple[sp.Expr, int]]:
@@ -156,15 +158,50 @@ def functions(model: Model) -> tuple[Function, ...]:
     odds = Output("odds", r"\frac{\kappa_0}{1-\kappa_0}", found["odds"])
     return (
         Function("label_numbers", "numbers that one label carries", (T,), (Output("D", "D", label_numbers()),)),
-        Function("interpolation_residual", "vanishes at the interpolation threshold, J and J_v at b = 0", (J, J_v, v, *sorted(residual.free_symbols - {J, J_v, v}, key=str)), (Output("residual", "0", residual),)),
-        Function("interpolation_slope", "derivative of the interpolation residual along v", (J_vv, v), (Output("slope", r"\partial_v", interpolation_slope(model)),)),
-        Function("interpolation_ratio", "interpolation threshold from J_v at the root", (J_v, D), (Output("alpha", r"\alpha_{\rm interp}", ratio),)),
-        Function("target_odds", "odds of a zero eigenvalue of the target being non-zero", (kappa0,), (Output("odds", r"\frac{\kappa_0}{1-\kappa_0}", kappa0 / model.target.zero_mass),)),
+        Function(
+            "interpolation_residual",
+            "vanishes at the interpolation threshold, J and J_v at b = 0",
+            (J, J_v, v, *sorted(residual.free_symbols - {J, J_v, v}, key=str)),
+            (Output("residual", "0", residual),),
+        ),
+        Function(
+            "interpolation_slope",
+            "derivative of the interpolation residual along v",
+            (J_vv, v),
+            (Output("slope", r"\partial_v", interpolation_slope(model)),),
+        ),
+        Function(
+            "interpolation_ratio",
+            "interpolation threshold from J_v at the root",
+            (J_v, D),
+            (Output("alpha", r"\alpha_{\rm interp}", ratio),),
+        ),
+        Function(
+            "target_odds",
+            "odds of a zero eigenvalue of the target being non-zero",
+            (kappa0,),
+            (Output("odds", r"\frac{\kappa_0}{1-\kappa_0}", kappa0 / model.target.zero_mass),),
+        ),
         Function("recovery_odds", "odds kappa0/(1 - kappa0) recovered at the angle theta", (theta,), (odds,)),
-        Function("recovery_odds_slope", "derivative of the odds in theta", (theta,), (Output("slope", r"\partial_\theta", sp.diff(found["odds"], theta)),)),
-        Function("recovery_ratio", "recovery threshold at the stationary angle", (theta, kappa0, D), (Output("alpha", r"\alpha_{\rm rec}", found["energy"] / (2 * D)),)),
-        Function("recovery_ratio_full_rank", "recovery threshold of a full-rank target", (D,), (Output("alpha", r"\alpha_{\rm rec}", found["full_rank"] / (2 * D)),)),
-    )  # fmt: skip
+        Function(
+            "recovery_odds_slope",
+            "derivative of the odds in theta",
+            (theta,),
+            (Output("slope", r"\partial_\theta", sp.diff(found["odds"], theta)),),
+        ),
+        Function(
+            "recovery_ratio",
+            "recovery threshold at the stationary angle",
+            (theta, kappa0, D),
+            (Output("alpha", r"\alpha_{\rm rec}", found["energy"] / (2 * D)),),
+        ),
+        Function(
+            "recovery_ratio_full_rank",
+            "recovery threshold of a full-rank target",
+            (D,),
+            (Output("alpha", r"\alpha_{\rm rec}", found["full_rank"] / (2 * D)),),
+        ),
+    )
 
 
 def steps(model: Model) -> tuple[Step, ...]:
@@ -176,7 +213,12 @@ def steps(model: Model) -> tuple[Step, ...]:
             "Weak regularisation below interpolation",
             r"As $\lambda\to0$ every label is fitted, $V$ grows as $1/\lambda$ and the envelope becomes quadratic, with $D$ visible "
             r"directions.",
-            (Display("M", interpolating_envelope()), Display("v", limit[v]), Display("c", limit[c]), Display(r"V\hat V", limit[V])),
+            (
+                Display("M", interpolating_envelope()),
+                Display("v", limit[v]),
+                Display("c", limit[c]),
+                Display(r"V\hat V", limit[V]),
+            ),
         ),
         Step(
             "thresholds",

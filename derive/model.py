@@ -51,7 +51,9 @@ class Penalty:
     def __post_init__(self) -> None:
         slope = sp.diff(self.cost, self.eigenvalue)
         if slope.has(self.eigenvalue):
-            raise ModelError(f"penalty {self.cost} must be linear in {self.eigenvalue} (trace); others are not derived yet")
+            raise ModelError(
+                f"penalty {self.cost} must be linear in {self.eigenvalue} (trace); others are not derived yet"
+            )
 
 
 @dataclass(frozen=True)

@@ -39,5 +39,7 @@ def table(steps: tuple[Step, ...]) -> dict[str, list[dict[str, object]]]:
                 inputs = sample(function, point)
                 value = evaluate(output.expression, dict(zip(function.inputs, inputs, strict=True)))
                 named = {str(symbol): str(exact) for symbol, exact in zip(function.inputs, inputs, strict=True)}
-                result[identifier].append({"inputs": named, "value": sp.printing.sstr(sp.N(value, DIGITS), full_prec=False)})
+                result[identifier].append(
+                    {"inputs": named, "value": sp.printing.sstr(sp.N(value, DIGITS), full_prec=False)}
+                )
     return result

@@ -1,10 +1,13 @@
 """The whole derivation of a model, in order: each step needs only those before it."""
 
+from functools import lru_cache
+
 from derive import channel, limits, replicas, saddle, spectral
 from derive.derivation import Function, Step
 from derive.model import Model
 
 
+@lru_cache(maxsize=4)
 def derive(model: Model) -> tuple[Step, ...]:
     """All steps of the derivation, with what each shows and what each generates.
 

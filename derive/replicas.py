@@ -53,14 +53,14 @@ class ReplicaMatrix(NamedTuple):
 
 
 def replica_limit(expression: sp.Expr) -> sp.Expr:
-    """lim (1/r) expression for r -> 0; the expression must vanish there."""
+    """Lim (1/r) expression for r -> 0; the expression must vanish there."""
     if sp.cancel(sp.expand(expression.subs(REPLICAS, 0))) != 0:
         raise DerivationError(f"replicated exponent does not vanish at r = 0: {expression}")
     return sp.cancel(sp.diff(expression, REPLICAS).subs(REPLICAS, 0))
 
 
 def zero_temperature(expression: sp.Expr) -> sp.Expr:
-    """lim tau * expression for tau -> 0, `expression` rational in tau."""
+    """Lim tau * expression for tau -> 0, `expression` rational in tau."""
     scaled = sp.cancel(sp.together(sp.expand(TEMPERATURE * expression)))
     if sp.denom(scaled).subs(TEMPERATURE, 0) == 0:
         raise DerivationError(f"zero-temperature limit diverges: {expression}")
@@ -112,7 +112,7 @@ def channel_limit(target_index: sp.Symbol, gaussian: sp.Symbol) -> ChannelLimit:
 
 
 def replica_limit_log(covariance: ReplicaMatrix) -> sp.Expr:
-    """lim (1/r) (-log det covariance)/2 for r -> 0."""
+    """Lim (1/r) (-log det covariance)/2 for r -> 0."""
     return sp.diff(-covariance.log_determinant() / 2, REPLICAS).subs(REPLICAS, 0)
 
 
@@ -144,7 +144,9 @@ def sensing_variance() -> sp.Expr:
     S = sp.Matrix(size, size, lambda i, j: sp.Symbol(f"S{min(i, j)}{max(i, j)}"))
     diagonal = sum(2 * omega * S[i, i] ** 2 for i in range(size))
     offdiagonal = sum(omega * (2 * S[i, j]) ** 2 for i in range(size) for j in range(i + 1, size))
-    (solution,) = sp.solve(sp.Poly(diagonal + offdiagonal - (S * S).trace(), *sorted(S.free_symbols, key=str)).coeffs(), omega).values()
+    (solution,) = sp.solve(
+        sp.Poly(diagonal + offdiagonal - (S * S).trace(), *sorted(S.free_symbols, key=str)).coeffs(), omega
+    ).values()
     return solution
 
 
@@ -190,7 +192,10 @@ def steps(model: Model) -> tuple[Step, ...]:
                 Display(r"Q_{aa}", overlaps().diagonal),
                 Display(r"\hat Q_{aa}", conjugates().diagonal),
                 Display(r"\operatorname{Tr} Q\hat Q", sp.expand(overlaps().times(conjugates()).trace())),
-                Display(r"-\lim_{\tau,r\to0}\tfrac{\tau}{r}\left(-r\tfrac{m\hat m}{\tau}-\tfrac12\operatorname{Tr}Q\hat Q\right)", coupling_term()),
+                Display(
+                    r"-\lim_{\tau,r\to0}\tfrac{\tau}{r}\left(-r\tfrac{m\hat m}{\tau}-\tfrac12\operatorname{Tr}Q\hat Q\right)",
+                    coupling_term(),
+                ),
             ),
         ),
         Step(
@@ -200,7 +205,10 @@ def steps(model: Model) -> tuple[Step, ...]:
             r"the field $w$ with variance $V\tau$, so that $\tau\to0$ leaves a minimisation: the Moreau envelope of the loss.",
             (
                 Display("w", field),
-                Display(r"M(m,q,V) = \mathbb E\min_h\Big\{\ell(h,z)+\sum_{a\le b}\tfrac{1}{1+\delta_{ab}}(\cdot)\Big\},\quad(\cdot)", (h - sp.Symbol("w")) ** 2 / (2 * V)),
+                Display(
+                    r"M(m,q,V) = \mathbb E\min_h\Big\{\ell(h,z)+\sum_{a\le b}\tfrac{1}{1+\delta_{ab}}(\cdot)\Big\},\quad(\cdot)",
+                    (h - sp.Symbol("w")) ** 2 / (2 * V),
+                ),
             ),
         ),
         Step(

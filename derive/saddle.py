@@ -20,7 +20,7 @@ def name_channel(expression: sp.Expr) -> sp.Expr:
 
 
 def spectral_derivatives(model: Model, variable: sp.Symbol) -> sp.Expr:
-    """d Psi/d variable by the chain rule, with J, J_v, J_b at the model's (v, b) as symbols."""
+    """D Psi/d variable by the chain rule, with J, J_v, J_b at the model's (v, b) as symbols."""
     prior = denoiser(model)
     v_of, b_of = prior.variance, prior.threshold
     chain = J_v * sp.diff(v_of, variable) + J_b * sp.diff(b_of, variable)
@@ -53,7 +53,7 @@ def reduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
 
 
 def free_entropy_value(model: Model) -> sp.Expr:
-    """e with M and J as numbers."""
+    """E with M and J as numbers."""
     return name_channel(free_entropy(model)).replace(SPECTRAL, lambda *_: J)
 
 
@@ -84,7 +84,10 @@ def functions(model: Model) -> tuple[Function, ...]:
             "conjugates",
             "conjugate order parameters from the derivatives of the channel average",
             (alpha, M_m, M_q, M_V),
-            tuple(Output(str(name), left, conjugate[name]) for name, left in ((mh, r"\hat m"), (qh, r"\hat q"), (Vh, r"\hat V"))),
+            tuple(
+                Output(str(name), left, conjugate[name])
+                for name, left in ((mh, r"\hat m"), (qh, r"\hat q"), (Vh, r"\hat V"))
+            ),
         ),
         Function(
             "free_entropy",

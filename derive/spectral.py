@@ -164,7 +164,8 @@ def functions(model: Model) -> tuple[Function, ...]:
     def coefficients(polynomial: sp.Poly, letter: str) -> tuple[Output, ...]:
         degree = polynomial.degree()
         return tuple(
-            Output(f"{letter}{degree - k}", f"{letter}_{degree - k}", sp.expand(value)) for k, value in enumerate(polynomial.all_coeffs())
+            Output(f"{letter}{degree - k}", f"{letter}_{degree - k}", sp.expand(value))
+            for k, value in enumerate(polynomial.all_coeffs())
         )
 
     definitions = tuple(
@@ -178,22 +179,67 @@ def functions(model: Model) -> tuple[Function, ...]:
     )
     return (
         *definitions,
-        Function("target_moments", "mean and second moment of the target law", parameters, (Output("t0", "t_0", mean), Output("q0", "q_0", second))),
-        Function("zero_mass", "mass of the target law at zero, if positive", parameters, (Output("zero_mass", r"\mu_0(\{0\})", target.zero_mass),)),
-        Function("resolvent_polynomial", "coefficients in g, highest first, of z(g) = b", (v, b, *parameters), coefficients(resolvent_polynomial(target), "a")),
-        Function("edge_polynomial", "coefficients in g, highest first, of z'(g) = 0", (v, *parameters), coefficients(edge_polynomial(target), "e")),
-        Function("inverse_stieltjes", "z(g), real on the support", (g, v, *parameters), (Output("z", "z(g)", noisy_inverse(target)),)),
-        Function("resolvent_slope", "dz/dg; negative at the physical real root", (g, v, *parameters), (Output("slope", "z'(g)", sp.diff(noisy_inverse(target), g)),)),
-        Function("density", "density of the noisy law at x = z(g)", (g,), (Output("density", r"\rho(x)", -ImaginaryPart(g) / sp.pi),)),
+        Function(
+            "target_moments",
+            "mean and second moment of the target law",
+            parameters,
+            (Output("t0", "t_0", mean), Output("q0", "q_0", second)),
+        ),
+        Function(
+            "zero_mass",
+            "mass of the target law at zero, if positive",
+            parameters,
+            (Output("zero_mass", r"\mu_0(\{0\})", target.zero_mass),),
+        ),
+        Function(
+            "resolvent_polynomial",
+            "coefficients in g, highest first, of z(g) = b",
+            (v, b, *parameters),
+            coefficients(resolvent_polynomial(target), "a"),
+        ),
+        Function(
+            "edge_polynomial",
+            "coefficients in g, highest first, of z'(g) = 0",
+            (v, *parameters),
+            coefficients(edge_polynomial(target), "e"),
+        ),
+        Function(
+            "inverse_stieltjes",
+            "z(g), real on the support",
+            (g, v, *parameters),
+            (Output("z", "z(g)", noisy_inverse(target)),),
+        ),
+        Function(
+            "resolvent_slope",
+            "dz/dg; negative at the physical real root",
+            (g, v, *parameters),
+            (Output("slope", "z'(g)", sp.diff(noisy_inverse(target), g)),),
+        ),
+        Function(
+            "density",
+            "density of the noisy law at x = z(g)",
+            (g,),
+            (Output("density", r"\rho(x)", -ImaginaryPart(g) / sp.pi),),
+        ),
         *(
-            Function(f"spectral_{name}", f"{name} of the noisy law at the physical root g of z(g) = b", (g, v, b, *parameters), (Output(name, lefts[name], form),))
+            Function(
+                f"spectral_{name}",
+                f"{name} of the noisy law at the physical root g of z(g) = b",
+                (g, v, b, *parameters),
+                (Output(name, lefts[name], form),),
+            )
             for name, form in forms._asdict().items()
         ),
         Function(
             "rank_limited",
             "J, J_v, J_b of the eigenvalues above the quantile Q, from the values at Q",
             (J, J_v, J_b, J_bv, Q, b, kappa),
-            tuple(Output(name, left, form) for name, left, form in zip(("J", "J_v", "J_b"), (r"J_\kappa", r"J_{\kappa,v}", r"J_{\kappa,b}"), limited, strict=True)),
+            tuple(
+                Output(name, left, form)
+                for name, left, form in zip(
+                    ("J", "J_v", "J_b"), (r"J_\kappa", r"J_{\kappa,v}", r"J_{\kappa,b}"), limited, strict=True
+                )
+            ),
         ),
     )
 

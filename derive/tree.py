@@ -109,7 +109,8 @@ def _unsigned(expression: sp.Expr) -> Node:
 
 
 def _quotient(expression: sp.Expr) -> Node:
-    numerator, denominator = [], []
+    numerator: list[Node] = []
+    denominator: list[Node] = []
     for factor in expression.as_ordered_factors():
         base, exponent = factor.as_base_exp()
         if factor.is_Rational:

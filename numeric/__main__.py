@@ -7,9 +7,34 @@ import sys
 import time
 from fractions import Fraction
 
-from numeric.arguments import BadInput, Parser, add_problem_arguments, integer, parse_grid, positive, print_json, run, writable, write_atomically
+from numeric.arguments import (
+    BadInput,
+    Parser,
+    add_problem_arguments,
+    integer,
+    parse_grid,
+    positive,
+    print_json,
+    run,
+    writable,
+    write_atomically,
+)
 
-POINT = ("m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c", "train_error", "test_error", "estimation_error", "free_entropy")
+POINT = (
+    "m",
+    "q",
+    "V",
+    "mh",
+    "qh",
+    "Vh",
+    "delta",
+    "b",
+    "c",
+    "train_error",
+    "test_error",
+    "estimation_error",
+    "free_entropy",
+)
 
 
 def build_parser() -> Parser:
@@ -17,17 +42,43 @@ def build_parser() -> Parser:
     parser = Parser(prog="python -m numeric", description="Solve the generated equations of tied attention.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="{threshold,curve,spectrum}")
 
-    threshold = commands.add_parser("threshold", help="critical sample ratio to any number of digits", epilog="example: python -m numeric threshold interpolation --kappa0 1/2 --noise 1 --digits 50")
+    threshold = commands.add_parser(
+        "threshold",
+        help="critical sample ratio to any number of digits",
+        epilog="example: python -m numeric threshold interpolation --kappa0 1/2 --noise 1 --digits 50",
+    )
     threshold.add_argument("kind", choices=("interpolation", "recovery"))
     add_problem_arguments(threshold, "kappa0", "noise", "width", "tokens", "beta", "beta0", defaults={"noise": "0"})
-    threshold.add_argument("--digits", type=integer("--digits", 1, 20_000, "more digits take minutes"), default="50", metavar="N", help="significant digits (default 50)")
+    threshold.add_argument(
+        "--digits",
+        type=integer("--digits", 1, 20_000, "more digits take minutes"),
+        default="50",
+        metavar="N",
+        help="significant digits (default 50)",
+    )
 
-    curve = commands.add_parser("curve", help="order parameters and errors along alpha", epilog="example: python -m numeric curve --alpha 0.05:4:30 --kappa0 .5 --lambda .01 --noise .5 --plot curve.png")
-    curve.add_argument("--alpha", type=parse_grid, required=True, metavar="GRID", help="0.2,0.5,1 or first:last:count (geometric)")
+    curve = commands.add_parser(
+        "curve",
+        help="order parameters and errors along alpha",
+        epilog="example: python -m numeric curve --alpha 0.05:4:30 --kappa0 .5 --lambda .01 --noise .5 --plot curve.png",
+    )
+    curve.add_argument(
+        "--alpha", type=parse_grid, required=True, metavar="GRID", help="0.2,0.5,1 or first:last:count (geometric)"
+    )
     curve.add_argument("--csv", metavar="F", help="write the points as a table")
 
-    spectrum = commands.add_parser("spectrum", help="singular values of the learned map", epilog="example: python -m numeric spectrum --alpha 0.5 --kappa0 .5 --lambda .01 --noise .5 --plot spectrum.png")
-    spectrum.add_argument("--alpha", type=positive("--alpha", "sample ratio n/d^2, e.g. 0.5"), required=True, metavar="X", help="sample ratio n/d^2")
+    spectrum = commands.add_parser(
+        "spectrum",
+        help="singular values of the learned map",
+        epilog="example: python -m numeric spectrum --alpha 0.5 --kappa0 .5 --lambda .01 --noise .5 --plot spectrum.png",
+    )
+    spectrum.add_argument(
+        "--alpha",
+        type=positive("--alpha", "sample ratio n/d^2, e.g. 0.5"),
+        required=True,
+        metavar="X",
+        help="sample ratio n/d^2",
+    )
     for command in (curve, spectrum):
         add_problem_arguments(command, "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
         command.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
@@ -54,7 +105,18 @@ def threshold(arguments: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     if arguments.json:
         given = parameters(arguments, "kappa0", "noise", "width", "tokens", "beta", "beta0")
-        print_json({"kind": found.kind, "parameters": given, "value": found.value, "digits_proven": found.digits, "proof": "two precisions and residual", "residual": found.residual, "roots": [found.value], "seconds": seconds})
+        print_json(
+            {
+                "kind": found.kind,
+                "parameters": given,
+                "value": found.value,
+                "digits_proven": found.digits,
+                "proof": "two precisions and residual",
+                "residual": found.residual,
+                "roots": [found.value],
+                "seconds": seconds,
+            }
+        )
     else:
         sys.stdout.write(f"{found.value}\n")
     return 0
@@ -68,16 +130,38 @@ def check_threshold(arguments: argparse.Namespace) -> None:
     """
     if arguments.kind == "interpolation":
         if arguments.noise == 0:
-            raise BadInput("--noise", 0, "the interpolation threshold needs label noise > 0", "ask for `threshold recovery` at zero noise")
+            raise BadInput(
+                "--noise",
+                0,
+                "the interpolation threshold needs label noise > 0",
+                "ask for `threshold recovery` at zero noise",
+            )
         if arguments.width < 1:
-            raise BadInput("--width", arguments.width, "interpolation is solved for width >= 1 only", "use --width 1 or more")
+            raise BadInput(
+                "--width", arguments.width, "interpolation is solved for width >= 1 only", "use --width 1 or more"
+            )
         return
     if arguments.noise != 0:
-        raise BadInput("--noise", arguments.noise, "recovery is perfect only without label noise", "use --noise 0, or `threshold interpolation`")
+        raise BadInput(
+            "--noise",
+            arguments.noise,
+            "recovery is perfect only without label noise",
+            "use --noise 0, or `threshold interpolation`",
+        )
     if arguments.beta != arguments.beta0:
-        raise BadInput("--beta", arguments.beta, f"recovery needs beta = beta0 (here {arguments.beta0})", "give both the same value")
+        raise BadInput(
+            "--beta",
+            arguments.beta,
+            f"recovery needs beta = beta0 (here {arguments.beta0})",
+            "give both the same value",
+        )
     if arguments.width < arguments.kappa0:
-        raise BadInput("--width", arguments.width, f"recovery needs a width of at least kappa0 = {arguments.kappa0}", "widen the student")
+        raise BadInput(
+            "--width",
+            arguments.width,
+            f"recovery needs a width of at least kappa0 = {arguments.kappa0}",
+            "widen the student",
+        )
 
 
 def problem(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
@@ -85,18 +169,42 @@ def problem(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-
     from numeric.problem import Problem
 
     if arguments.lambda_ == 0:
-        raise BadInput("--lambda", 0, "learning curves need weight decay > 0", "use a small value such as 1e-4, or `threshold` for the limit")
+        raise BadInput(
+            "--lambda",
+            0,
+            "learning curves need weight decay > 0",
+            "use a small value such as 1e-4, or `threshold` for the limit",
+        )
     if arguments.tokens != 2:
-        raise BadInput("--tokens", arguments.tokens, "learning curves are solved for two tokens", "use --tokens 2; thresholds take any number")
-    values = {name: float(getattr(arguments, name)) for name in ("kappa0", "lambda_", "noise", "width", "beta", "beta0")}
-    return Problem(alpha=float(alpha), **values)
+        raise BadInput(
+            "--tokens",
+            arguments.tokens,
+            "learning curves are solved for two tokens",
+            "use --tokens 2; thresholds take any number",
+        )
+    return Problem(
+        alpha=float(alpha),
+        kappa0=float(arguments.kappa0),
+        lambda_=float(arguments.lambda_),
+        noise=float(arguments.noise),
+        width=float(arguments.width),
+        beta=float(arguments.beta),
+        beta0=float(arguments.beta0),
+    )
 
 
 def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
     """One solution as a JSON object; quantities of a failed solve are null."""
     values = {name: getattr(solution, name) if solution.trusted else None for name in POINT}
     residual = solution.residual if solution.residual < float("inf") else None
-    return {"alpha": solution.problem.alpha, **values, "status": solution.status.name.lower(), "residual": residual, "error_estimate": solution.error_estimate if solution.trusted else None, "errors": solution.errors}
+    return {
+        "alpha": solution.problem.alpha,
+        **values,
+        "status": solution.status.name.lower(),
+        "residual": residual,
+        "error_estimate": solution.error_estimate if solution.trusted else None,
+        "errors": solution.errors,
+    }
 
 
 def curve(arguments: argparse.Namespace) -> int:
@@ -108,11 +216,15 @@ def curve(arguments: argparse.Namespace) -> int:
 
     from numeric.curve import learning_curve
 
-    solutions = learning_curve(asked, [float(alpha) for alpha in arguments.alpha], lambda grid: tqdm(grid, desc="alpha", disable=None))
+    solutions = learning_curve(
+        asked, [float(alpha) for alpha in arguments.alpha], lambda grid: tqdm(grid, desc="alpha", disable=None)
+    )
     points = [point(solution) for solution in solutions]
     if table:
         text = io.StringIO()
-        writer = csv.DictWriter(text, [name for name in points[0] if name != "errors"], extrasaction="ignore", lineterminator="\n")
+        writer = csv.DictWriter(
+            text, [name for name in points[0] if name != "errors"], extrasaction="ignore", lineterminator="\n"
+        )
         writer.writeheader()
         writer.writerows(points)
         write_atomically(table, text.getvalue().encode())
@@ -124,10 +236,22 @@ def curve(arguments: argparse.Namespace) -> int:
         given = parameters(arguments, "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
         print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
     else:
-        sys.stdout.write(f"{'alpha':>10} {'m':>10} {'q':>10} {'train':>10} {'test':>10} {'estimation':>10} {'rel.error':>9}  status\n")
+        sys.stdout.write(
+            f"{'alpha':>10} {'m':>10} {'q':>10} {'train':>10} {'test':>10} {'estimation':>10} {'rel.error':>9}  status\n"
+        )
         for solution in solutions:
-            values = (solution.problem.alpha, solution.m, solution.q, solution.train_error, solution.test_error, solution.estimation_error)
-            sys.stdout.write(" ".join(f"{value:10.6f}" for value in values) + f" {solution.error_estimate:9.1e}  {solution.status.name.lower()}\n")
+            values = (
+                solution.problem.alpha,
+                solution.m,
+                solution.q,
+                solution.train_error,
+                solution.test_error,
+                solution.estimation_error,
+            )
+            sys.stdout.write(
+                " ".join(f"{value:10.6f}" for value in values)
+                + f" {solution.error_estimate:9.1e}  {solution.status.name.lower()}\n"
+            )
     for solution in solutions:
         if not solution.trusted:
             sys.stderr.write(f"alpha = {solution.problem.alpha:g}: {solution.status.value}\n")
@@ -152,7 +276,17 @@ def spectrum(arguments: argparse.Namespace) -> int:
         save(spectrum_figure(found, rf"$\alpha={asked.alpha:g}$"), figure)
     if arguments.json:
         given = parameters(arguments, "alpha", "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
-        print_json({"parameters": given, "status": solution.status.name.lower(), "zero_mass": found.zero_mass, "bulk": {"x": found.x.tolist(), "density": found.density.tolist()}, "edges": found.bulks, "outliers": [], "second_moment": found.second_moment})
+        print_json(
+            {
+                "parameters": given,
+                "status": solution.status.name.lower(),
+                "zero_mass": found.zero_mass,
+                "bulk": {"x": found.x.tolist(), "density": found.density.tolist()},
+                "edges": found.bulks,
+                "outliers": [],
+                "second_moment": found.second_moment,
+            }
+        )
     else:
         sys.stdout.write(f"mass at zero {found.zero_mass:.6f}, second moment {found.second_moment:.6f}\n")
         for low, high in found.bulks:

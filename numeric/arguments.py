@@ -85,14 +85,22 @@ def add_problem_arguments(parser: argparse.ArgumentParser, *names: str, defaults
     for name in names:
         flag, parse, text = PARAMETERS[name]
         value = chosen.get(name)
-        parser.add_argument(flag, dest=name, type=parse, required=value is None, default=value, metavar="X", help=text + (f" (default {value})" if value else ""))
+        parser.add_argument(
+            flag,
+            dest=name,
+            type=parse,
+            required=value is None,
+            default=value,
+            metavar="X",
+            help=text + (f" (default {value})" if value else ""),
+        )
 
 
 PARAMETERS: dict[str, tuple[str, Callable[[str], Fraction] | Callable[[str], int], str]] = {
     "kappa0": ("--kappa0", positive("--kappa0", "use the target's rank over d, e.g. 1/2"), "rank ratio of the target"),
     "width": ("--width", positive("--width", "use the student's width over d, e.g. 1"), "width ratio kappa of the student"),
     "lambda_": ("--lambda", non_negative("--lambda", "use weight decay > 0, or `threshold` for the limit 0"), "weight decay"),
-    "noise": ("--noise", non_negative("--noise", "give the variance Delta of the label noise, 0 for none"), "variance Delta of the label noise"),
+    "noise": ("--noise", non_negative("--noise", "give the variance Delta, 0 for none"), "variance Delta of the label noise"),
     "tokens": ("--tokens", integer("--tokens", 2, 10**6, "a label needs at least two tokens"), "tokens per sequence T"),
     "beta": ("--beta", positive("--beta", "give the student's inverse temperature, e.g. 1"), "student inverse temperature"),
     "beta0": ("--beta0", positive("--beta0", "give the target's inverse temperature, e.g. 1"), "target inverse temperature"),
@@ -108,7 +116,11 @@ def parse_grid(text: str) -> tuple[Fraction, ...]:
     parts = text.split(":")
     if len(parts) != 3:
         raise BadInput("--alpha", text, "a grid is first:last:count", "e.g. 0.05:40:30")
-    first, last, count = parse(parts[0]), parse(parts[1]), integer("--alpha", 2, 10**5, "a grid has at least two points")(parts[2])
+    first, last, count = (
+        parse(parts[0]),
+        parse(parts[1]),
+        integer("--alpha", 2, 10**5, "a grid has at least two points")(parts[2]),
+    )
     ratio = (float(last) / float(first)) ** (1 / (count - 1))
     inner = (Fraction(float(first) * ratio**k) for k in range(1, count - 1))
     return (first, *inner, last)
@@ -126,7 +138,9 @@ def writable(name: str, path: str | None) -> Path | None:
     if target.is_dir():
         raise BadInput(name, path, "is a folder", "name a file")
     if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
-        raise BadInput(name, path, "cannot be written: its folder does not exist or is read-only", "name an existing folder")
+        raise BadInput(
+            name, path, "cannot be written: its folder does not exist or is read-only", "name an existing folder"
+        )
     return target
 
 
@@ -136,8 +150,8 @@ def write_atomically(path: Path, content: bytes) -> None:
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

@@ -34,6 +34,7 @@ Array = NDArray[np.float64]
 
 CUT = 6.0  # standard deviations kept of a Gaussian line; the rest has probability 2e-9
 NEGLIGIBLE = 1e-10  # probability below which a line is skipped; at most ~1000 lines are
+REACH = 2.0  # largest step from a start, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
 MAX_PIECES = 64  # of one panel, waiting to be integrated; each split at least halves a piece or removes a jump
 
 
@@ -67,16 +68,19 @@ class Resolution:
 
     def __post_init__(self) -> None:
         if self.outer < 2 or self.outer % 2:
-            raise ValueError(f"outer must be even and positive, got {self.outer!r}: the quadrant needs all nodes off the axes")
+            raise ValueError(f"outer must be even and positive (no node on the axes), got {self.outer!r}")
         if min(self.across, self.panels) < 1 or self.nodes < 4 or not self.tolerance > 0:
             raise ValueError(f"need across, panels >= 1, nodes >= 4 and tolerance > 0, got {self}")
 
     def refined(self) -> "Resolution":
         """About one and a half times the nodes in each direction."""
         return Resolution(
-            self.outer + 2 * (self.outer // 4 + self.outer % 4 // 2), 3 * self.across // 2 + self.across % 2,
-            self.panels + 1, self.nodes + 2, self.tolerance / 4,
-        )  # fmt: skip
+            outer=self.outer + 2 * ((self.outer + 2) // 4),
+            across=self.across + (self.across + 1) // 2,
+            panels=self.panels + 1,
+            nodes=self.nodes + 2,
+            tolerance=self.tolerance / 4,
+        )
 
 
 COARSE = Resolution(outer=8, across=16, panels=5, nodes=10, tolerance=1e-2)
@@ -140,7 +144,7 @@ def _energy_at(u1: float, u2: float, at: Sample, setting: Setting) -> float:
 
 @_inner
 def _newton_step(g1: float, g2: float, h11: float, h12: float, h22: float, V: float) -> tuple[float, float, bool]:
-    """Step of Newton, or of Levenberg and Marquardt where the Hessian is not positive; and which of the two (True: Newton)."""
+    """Newton's step, or Levenberg and Marquardt's where the Hessian is not positive; and whether it is Newton's."""
     lowest = 0.5 * (h11 + h22) - np.sqrt(0.25 * (h11 - h22) ** 2 + h12**2)
     newton = lowest > 0.0
     if not newton:
@@ -151,20 +155,20 @@ def _newton_step(g1: float, g2: float, h11: float, h12: float, h22: float, V: fl
 
 
 @_inner
-def _descend(u1: float, u2: float, at: Sample, setting: Setting) -> tuple[float, float]:
-    """The local minimiser that Newton's method, safeguarded, reaches from u."""
+def _descend(u1: float, u2: float, at: Sample, setting: Setting, reach: float) -> tuple[float, float]:
+    """The local minimiser that Newton's method, safeguarded and with steps of at most `reach`, comes to from u."""
     V, beta = setting.V, setting.beta
     for _ in range(100):
         g1, g2 = _gradient(u1, u2, at.w1, at.w2, at.p1, at.p2, V, beta)
         h11, h12, h22 = _hessian(u1, u2, at.w1, at.w2, at.p1, at.p2, V, beta)
         d1, d2, newton = _newton_step(g1, g2, h11, h12, h22, V)
         size = abs(d1) + abs(d2)
+        if size > reach:
+            d1, d2, size = d1 * reach / size, d2 * reach / size, reach
         if size * beta > 1.0:  # beyond the range 1/beta of the quadratic model: backtrack until the energy falls
-            fall = 1e-4 * (g1 * d1 + g2 * d2)
-            start, fraction = _energy_at(u1, u2, at, setting), 1.0
-            while fraction > 1e-6 and _energy_at(u1 + fraction * d1, u2 + fraction * d2, at, setting) > start + fraction * fall:
-                fraction *= 0.4
-            d1, d2 = fraction * d1, fraction * d2
+            ceiling = _energy_at(u1, u2, at, setting)
+            while size * beta > 1e-6 and _energy_at(u1 + d1, u2 + d2, at, setting) > ceiling:
+                d1, d2, size = 0.4 * d1, 0.4 * d2, 0.4 * size
         u1, u2 = u1 + d1, u2 + d2
         if newton and size < 1e-7 * (1.0 + abs(u1) + abs(u2)):  # quadratic convergence: error now ~1e-14
             break
@@ -173,21 +177,26 @@ def _descend(u1: float, u2: float, at: Sample, setting: Setting) -> tuple[float,
 
 @_inner
 def _global_minimiser(u1: float, u2: float, at: Sample, setting: Setting) -> tuple[float, float]:
-    """The lowest minimum reached from u and from each component either at rest (w) or fitted (label reproduced).
+    """The lowest minimum reached from u and from each component either at rest or fitted (its label reproduced).
 
-    Per component the energy has at most these two wells: the quadratic around w and the dip of the loss.
+    Per component the energy has at most these two wells: the elastic one, centred where the other component leaves it
+    at rest, and the dip of the loss, which a saturated label widens to a half-line with its edge near u = 0.
     """
-    u1, u2 = _descend(u1, u2, at, setting)
+    V, beta = setting.V, setting.beta
+    far = 4.0 / beta  # starts further out than the edge of the dip would only cost steps
+    fit1 = min(max(at.z1 * setting.beta0 / beta, -far), far)
+    fit2 = min(max(at.z2 * setting.beta0 / beta, -far), far)
+    stiffness1 = _dual_field(at.w1 + 1.0, at.w2, at.w1, at.w2, V)[0]
+    stiffness2 = _dual_field(at.w1, at.w2 + 1.0, at.w1, at.w2, V)[1]
+    rest1 = at.w1 - _dual_field(at.w1, fit2, at.w1, at.w2, V)[0] / stiffness1
+    rest2 = at.w2 - _dual_field(fit1, at.w2, at.w1, at.w2, V)[1] / stiffness2
+    u1, u2 = _descend(u1, u2, at, setting, np.inf)
     lowest = _energy_at(u1, u2, at, setting)
-    far = 4.0 / setting.beta  # a start further out would lie on the plateau of a saturated label
-    fit1 = min(max(at.z1 * setting.beta0 / setting.beta, -far), far)
-    fit2 = min(max(at.z2 * setting.beta0 / setting.beta, -far), far)
-    for start1 in (at.w1, fit1):
-        for start2 in (at.w2, fit2):
-            v1, v2 = _descend(start1, start2, at, setting)
-            energy = _energy_at(v1, v2, at, setting)
-            if energy < lowest and abs(v1 - u1) + abs(v2 - u2) > 1e-6:
-                u1, u2, lowest = v1, v2, energy
+    for start1, start2 in ((at.w1, at.w2), (fit1, rest2), (rest1, fit2), (fit1, fit2)):
+        v1, v2 = _descend(start1, start2, at, setting, REACH / beta)
+        energy = _energy_at(v1, v2, at, setting)
+        if energy < lowest and abs(v1 - u1) + abs(v2 - u2) > 1e-6:
+            u1, u2, lowest = v1, v2, energy
     return u1, u2
 
 
@@ -195,7 +204,7 @@ def _global_minimiser(u1: float, u2: float, at: Sample, setting: Setting) -> tup
 def _follow(x: float, line: Line, u1: float, u2: float, setting: Setting) -> tuple[float, float, float]:
     """The minimum at x on the branch of u, if it exists there (another one otherwise), and its energy."""
     at = _sample(line, x, setting)
-    u1, u2 = _descend(u1, u2, at, setting)
+    u1, u2 = _descend(u1, u2, at, setting, np.inf)
     return u1, u2, _energy_at(u1, u2, at, setting)
 
 
@@ -204,7 +213,7 @@ def _locate_change(left, a1, a2, right, b1, b2, line, setting):  # type: ignore[
     """Where the minimiser changes between a at x = left and b at x = right.
 
     If the branches of a and b coexist, the change is a jump, at equal energies: a secant iteration kept inside a
-    bisection.  If they merge, it is where the branch is steepest.  Returns x, whether it is a jump, and both sides of it.
+    bisection.  If they merge, it is where the branch is steepest.  Returns x, whether it is a jump, and both sides.
     """
     x, last_x, last_difference = 0.5 * (left + right), np.nan, np.nan
     for _ in range(60):
@@ -244,7 +253,7 @@ def _integrate_piece(left, a1, a2, right, b1, b2, line, setting, nodes, weights,
     for k in range(len(nodes)):
         x = centre + half * nodes[k]
         at = _sample(line, x, setting)
-        v1, v2 = _descend(u1 + slope1 * (x - last), u2 + slope2 * (x - last), at, setting)
+        v1, v2 = _descend(u1 + slope1 * (x - last), u2 + slope2 * (x - last), at, setting, np.inf)
         slope1, slope2 = (v1 - u1) / (x - last), (v2 - u2) / (x - last)
         u1, u2, last = v1, v2, x
         miss_a1, miss_a2 = miss_a1 - ends[0, k] * u1, miss_a2 - ends[0, k] * u2
@@ -273,7 +282,8 @@ def _split(piece, line, setting, left_half, right_half):  # type: ignore[no-unty
         x = 0.5 * (left + right)
     at = _sample(line, x, setting)
     c1, c2 = _global_minimiser(a1, a2, at, setting)
-    if not jump or _energy_at(c1, c2, at, setting) < _energy_at(a1, a2, at, setting) - 1e-10:  # or a third branch is lower
+    third_branch = _energy_at(c1, c2, at, setting) < _energy_at(a1, a2, at, setting) - 1e-10
+    if not jump or third_branch:
         a1, a2, b1, b2 = c1, c2, c1, c2
     left_half[:] = left, piece[1], piece[2], x, a1, a2
     right_half[:] = x, b1, b2, right, piece[4], piece[5]
@@ -306,7 +316,8 @@ def _integrate_line(line, setting, panels, nodes, weights, ends, tolerance, stac
     """Integrals along a line, left in total (as in _integrate_piece); returns the unresolved probability."""
     total[:] = 0.0
     unresolved, left = 0.0, -CUT
-    a1, a2 = _global_minimiser(line.w1 - CUT * line.w1_slope, line.w2 - CUT * line.w2_slope, _sample(line, left, setting), setting)
+    at = _sample(line, left, setting)
+    a1, a2 = _global_minimiser(at.w1, at.w2, at, setting)
     for panel in range(panels):
         right = CUT * (2.0 * (panel + 1) / panels - 1.0)
         b1, b2 = _global_minimiser(a1, a2, _sample(line, right, setting), setting)
@@ -346,11 +357,12 @@ def _sum_over_lines(axes, c, s, scale_w, scale_z, setting, rule, panels, toleran
                     continue
                 x1, y1, y2 = outer[i], outer[j], across[k]
                 line = _line(axes, c, s, scale_w, scale_z, x1, y1, y2)
-                averages[5] += weight * _integrate_line(line, setting, panels, nodes, weights, ends, tolerance, stack, sums, total)
+                unresolved = _integrate_line(line, setting, panels, nodes, weights, ends, tolerance, stack, sums, total)
                 averages[:3] += weight * total[:3]
                 f_x, f_y = L11 * total[3] + L21 * total[4], L12 * total[3] + L22 * total[4]
                 averages[3] += weight * (L11 * total[5] + L21 * total[6] + y2 * f_y)
                 averages[4] += weight * (x1 * f_x + y1 * f_y)
+                averages[5] += weight * unresolved
     return averages
 
 
@@ -373,7 +385,7 @@ _cached_sum_over_lines = _compiled(hashlib.sha256(inspect.getsource(physics).enc
 
 @lru_cache(maxsize=16)
 def _rule(resolution: Resolution) -> tuple[Array, ...]:
-    """Nodes and weights: quadrant of g_out, across the lines, along a piece; and extrapolation to the ends of a piece."""
+    """Nodes and weights: quadrant of g_out, across the lines, along a piece; and Lagrange weights at a piece's ends."""
     outer, outer_weights = hermegauss(resolution.outer)
     across, across_weights = hermegauss(resolution.across)
     nodes, weights = leggauss(resolution.nodes)
@@ -395,7 +407,9 @@ def _require(rule: str, valid: bool, **values: float) -> None:
         raise ValueError(f"{rule}, got {', '.join(f'{name} = {value!r}' for name, value in values.items())}")
 
 
-def average(m: float, q: float, V: float, rho: float, beta: float, beta0: float, resolution: Resolution) -> ChannelAverages:
+def average(
+    m: float, q: float, V: float, rho: float, beta: float, beta0: float, resolution: Resolution
+) -> ChannelAverages:
     """M(m, q, V), its derivatives and the errors at T = 2 (theory.md, sections 2 and 3), by deterministic quadrature.
 
     Args:
@@ -411,7 +425,8 @@ def average(m: float, q: float, V: float, rho: float, beta: float, beta0: float,
     _require("need rho, beta, beta0 > 0", min(rho, beta, beta0) > 0.0, rho=rho, beta=beta, beta0=beta0)
     _require("need V > 0 (for S = 0 use unlearned)", V > 0.0, V=V)
     # Closer to m^2 = q rho fewer than four digits of q - m^2/rho are left in double precision.
-    _require("need q > m^2/rho by 1e-12 q; approach the limit from larger q", q - m**2 / rho > 1e-12 * q, m=m, q=q, rho=rho)
+    distinct = q - m**2 / rho > 1e-12 * q
+    _require("need q > m^2/rho (by 1e-12 q); approach the limit from larger q", distinct, m=m, q=q, rho=rho)
     teacher, independent, scale_z = physics.field_coefficients(m, q, rho)
     scale_w = float(np.hypot(teacher, independent))
     c, s = float(teacher / scale_w), float(independent / scale_w)
@@ -420,9 +435,12 @@ def average(m: float, q: float, V: float, rho: float, beta: float, beta0: float,
         _axes(), c, s, scale_w, float(scale_z), setting, _rule(resolution), resolution.panels, resolution.tolerance
     )
     if unresolved > resolution.tolerance:
-        raise ArithmeticError(f"samples of probability {unresolved:.1e} unresolved at V = {V!r}: use resolution.refined()")
+        raise ArithmeticError(
+            f"samples of probability {unresolved:.1e} not resolved at V = {V!r}: raise panels or nodes"
+        )
     # gamma1 = L (c g_in + s g_out), gamma2 = L (s g_in - c g_out); R = V^2 f^T Sigma f as V f = Sigma^-1 (u - w).
-    derivatives = physics.channel_derivatives(m, q, V, rho, train, V**2 * dual, c * f_in + s * f_out, s * f_in - c * f_out)
+    f_gamma1, f_gamma2 = c * f_in + s * f_out, s * f_in - c * f_out
+    derivatives = physics.channel_derivatives(m, q, V, rho, train, V**2 * dual, f_gamma1, f_gamma2)
     return ChannelAverages(*(float(value) for value in (*derivatives, train, test)))
 
 
@@ -444,14 +462,16 @@ def unlearned(rho: float, beta: float, beta0: float, resolution: Resolution) -> 
     p1, p2 = (physics.label(np.sqrt(rho) * gamma, beta0) for gamma in (gamma1, gamma2))
     slope1, slope2 = physics.loss_gradient(0.0, 0.0, p1, p2, beta)
     curvature = physics.curvature_trace(*physics.loss_hessian(0.0, 0.0, p1, p2, beta))
-    loss = float(np.sum(product * physics.sample_loss(0.0, 0.0, p1, p2, beta)))
+    loss = np.sum(product * physics.sample_loss(0.0, 0.0, p1, p2, beta))
     dual = np.sum(product * physics.dual_energy(-slope1, -slope2))
     overlap = np.sum(product * (-slope1 * gamma1 - slope2 * gamma2))
     derivatives = physics.unlearned_derivatives(rho, loss, dual, overlap, np.sum(product * curvature))
-    return ChannelAverages(*(float(value) for value in derivatives), loss, loss)
+    return ChannelAverages(*(float(value) for value in (*derivatives, loss, loss)))
 
 
-def with_error(evaluate: Callable[[Resolution], ChannelAverages], resolution: Resolution) -> tuple[ChannelAverages, ChannelAverages]:
+def with_error(
+    evaluate: Callable[[Resolution], ChannelAverages], resolution: Resolution
+) -> tuple[ChannelAverages, ChannelAverages]:
     """Averages at resolution.refined() and their distances from those at resolution, an estimate of the latter's error.
 
     evaluate: ``lambda resolution: average(m, q, V, rho, beta, beta0, resolution)`` or the same with unlearned.

@@ -10,7 +10,9 @@ from numeric.saddle import solve
 from numeric.solution import Solution
 
 
-def learning_curve(problem: Problem, alphas: Sequence[float], watch: Callable[[Iterable[float]], Iterable[float]] = iter) -> list[Solution]:
+def learning_curve(
+    problem: Problem, alphas: Sequence[float], watch: Callable[[Iterable[float]], Iterable[float]] = iter
+) -> list[Solution]:
     """Solve `problem` at every sample ratio alpha = n/d^2, in the order given.
 
     Args:
@@ -41,5 +43,8 @@ def _predict(learned: list[Solution], alpha: float) -> Solution | None:
     span = np.log(last.problem.alpha / before.problem.alpha)
     # Never further than the last step was long: on a coarse grid a line overshoots.
     fraction = float(np.clip(np.log(alpha / last.problem.alpha) / span, -1.0, 1.0))
-    values = {name: getattr(last, name) * (getattr(last, name) / getattr(before, name)) ** fraction for name in ("mh", "qh", "Vh")}
+    values = {
+        name: getattr(last, name) * (getattr(last, name) / getattr(before, name)) ** fraction
+        for name in ("mh", "qh", "Vh")
+    }
     return replace(last, **values)

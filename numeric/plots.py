@@ -10,7 +10,11 @@ from numeric.arguments import write_atomically
 from numeric.solution import Solution
 from numeric.spectrum import LearnedSpectrum
 
-_STYLE = (("test_error", "test error", "C0", "-"), ("train_error", "training error", "C1", "--"), ("estimation_error", "estimation error", "C2", ":"))
+_STYLE = (
+    ("test_error", "test error", "C0", "-"),
+    ("train_error", "training error", "C1", "--"),
+    ("estimation_error", "estimation error", "C2", ":"),
+)
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -30,7 +34,14 @@ def curve_figure(solutions: Sequence[Solution]) -> Figure:
         values = [getattr(solution, name) for solution in solved]
         errors = [solution.errors.get(name, 0.0) for solution in solved]
         axes.plot(alphas, values, line, color=colour, label=label)
-        axes.fill_between(alphas, [v - e for v, e in zip(values, errors, strict=True)], [v + e for v, e in zip(values, errors, strict=True)], color=colour, alpha=0.2, lw=0)
+        axes.fill_between(
+            alphas,
+            [v - e for v, e in zip(values, errors, strict=True)],
+            [v + e for v, e in zip(values, errors, strict=True)],
+            color=colour,
+            alpha=0.2,
+            lw=0,
+        )
     axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel="error")
     axes.legend(frameon=False)
     return figure
@@ -47,6 +58,13 @@ def spectrum_figure(spectrum: LearnedSpectrum, title: str) -> Figure:
         axes.plot(spectrum.x[part], spectrum.density[part], color="C0")
         axes.fill_between(spectrum.x[part], spectrum.density[part], color="C0", alpha=0.15, lw=0)
         start += points
-    axes.plot([0, 0], [0, spectrum.density.max() if len(spectrum.density) else 1], color="C0", lw=3, solid_capstyle="butt")
-    axes.set(xlabel="singular value of $S$", ylabel="density", title=f"{title}, mass at zero {spectrum.zero_mass:.4f}", ylim=(0, None))
+    axes.plot(
+        [0, 0], [0, spectrum.density.max() if len(spectrum.density) else 1], color="C0", lw=3, solid_capstyle="butt"
+    )
+    axes.set(
+        xlabel="singular value of $S$",
+        ylabel="density",
+        title=f"{title}, mass at zero {spectrum.zero_mass:.4f}",
+        ylim=(0, None),
+    )
     return figure

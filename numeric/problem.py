@@ -34,11 +34,15 @@ class Problem:
     def __post_init__(self) -> None:
         for name in ("alpha", "kappa0", "lambda_", "width", "beta", "beta0", "target_scale"):
             if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must be positive and finite; lambda -> 0 is in numeric.thresholds")
+                raise ValueError(
+                    f"{name} = {getattr(self, name)!r}: must be positive and finite; lambda -> 0 is in numeric.thresholds"
+                )
         if not 0 <= self.noise < float("inf"):
             raise ValueError(f"noise = {self.noise!r}: must not be negative; use 0 for noise-free labels")
         if self.tokens != 2:
-            raise ValueError(f"tokens = {self.tokens!r}: learning curves are generated for 2 tokens; thresholds take any number")
+            raise ValueError(
+                f"tokens = {self.tokens!r}: learning curves are generated for 2 tokens; thresholds take any number"
+            )
 
     def at(self, alpha: float) -> "Problem":
         """The same problem at another sample ratio."""

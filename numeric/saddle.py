@@ -19,7 +19,21 @@ from numeric.spectrum import Energy, spectral_energy, support
 TOLERANCE = 1e-8  # relative change of the conjugates under one step: far below the quadrature error
 MAX_STEPS = 200
 INACCURATE = 1e-2  # relative error estimate above which a solution is not called converged
-_REPORTED = ("m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c", "train_error", "test_error", "estimation_error", "free_entropy")
+_REPORTED = (
+    "m",
+    "q",
+    "V",
+    "mh",
+    "qh",
+    "Vh",
+    "delta",
+    "b",
+    "c",
+    "train_error",
+    "test_error",
+    "estimation_error",
+    "free_entropy",
+)
 
 
 class Overlaps(NamedTuple):
@@ -50,12 +64,19 @@ class SaddleMap:
         """Denoising problem at these conjugates."""
         mh, qh, Vh = np.exp(x)
         v, b, c = generated.reduced_variables(mh, qh, Vh, self.problem.lambda_, self.problem.width)
-        return Reduced(float(v), float(b), float(c), spectral_energy(float(v), float(b), self.problem.width, self.problem.target))
+        return Reduced(
+            float(v), float(b), float(c), spectral_energy(float(v), float(b), self.problem.width, self.problem.target)
+        )
 
     def overlaps(self, x: Vector) -> Overlaps:
         """Order parameters at these conjugates."""
         v, b, c, energy = self.reduced(x)
-        return Overlaps(*(float(value) for value in generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, float(np.exp(x[2])))))
+        return Overlaps(
+            *(
+                float(value)
+                for value in generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, float(np.exp(x[2])))
+            )
+        )
 
     def channel(self, overlaps: Overlaps) -> ChannelAverages:
         """Channel averages; those of S = 0 where nothing is learned."""
@@ -95,13 +116,20 @@ def solve(problem: Problem, start: Solution | None = None, algorithm: Anderson |
         return _solution(coarse, rough, {})
     exact = iterate(fine, rough.point, algorithm, tolerance=TOLERANCE, max_steps=MAX_STEPS)
     before, after = _solution(coarse, rough, {}), _solution(fine, exact, {})
-    errors = {name: abs(getattr(after, name) - getattr(before, name)) + exact.residual * abs(getattr(after, name)) for name in _REPORTED}
+    errors = {
+        name: abs(getattr(after, name) - getattr(before, name)) + exact.residual * abs(getattr(after, name))
+        for name in _REPORTED
+    }
     return _solution(fine, exact, errors)
 
 
 def _solution(saddle: SaddleMap, outcome: Outcome, errors: dict[str, float]) -> Solution:
     problem = saddle.problem
-    (mh, qh, Vh), reduced, overlaps = np.exp(outcome.point), saddle.reduced(outcome.point), saddle.overlaps(outcome.point)
+    (mh, qh, Vh), reduced, overlaps = (
+        np.exp(outcome.point),
+        saddle.reduced(outcome.point),
+        saddle.overlaps(outcome.point),
+    )
     channel = saddle.channel(overlaps)
     e = generated.free_entropy(problem.alpha, channel.M, *overlaps, mh, qh, Vh, reduced.energy.J)
     solution = Solution(

@@ -41,7 +41,8 @@ def bracketed(function: Callable[[Real], tuple[Real, Real]], low: Real, high: Re
 def refine(mp: Context, function: Callable[[Real], tuple[Real, Real]], start: Real, digits: int, lost: int) -> Real:
     """Newton's method from a root known to about LOW_DIGITS/2 digits, the working precision doubling up to `digits`.
 
-    `lost` digits cancel in the function and are carried on top at every stage. `function` is evaluated at the current precision of `mp`, which is restored.
+    `lost` digits cancel in the function and are carried on top at every stage. `function` is evaluated at the current
+    precision of `mp`, which is restored.
     """
     precisions = [digits]
     while precisions[-1] > LOW_DIGITS:

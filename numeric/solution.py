@@ -53,7 +53,10 @@ class Solution:
     @property
     def error_estimate(self) -> float:
         """Largest relative error estimate among the order parameters and the errors."""
-        return max((error / abs(getattr(self, name)) for name, error in self.errors.items() if getattr(self, name)), default=0.0)
+        return max(
+            (error / abs(getattr(self, name)) for name, error in self.errors.items() if getattr(self, name)),
+            default=0.0,
+        )
 
     @property
     def trusted(self) -> bool:
@@ -68,4 +71,6 @@ class Solution:
         """
         if self.trusted:
             return self
-        raise NotConverged(f"alpha = {self.problem.alpha:g}: {self.status.value} (residual {self.residual:.2e}, {self.iterations} steps)")
+        raise NotConverged(
+            f"alpha = {self.problem.alpha:g}: {self.status.value} (residual {self.residual:.2e}, {self.iterations} steps)"
+        )

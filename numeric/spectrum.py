@@ -86,12 +86,15 @@ def spectral_energy(v: float, b: float, width: float, law: TargetLaw) -> Energy:
     g = complex(physical_root(v, np.array(b), law))
     mass = float(generated.spectral_mass(g, v, b, *law))
     if mass <= width:
-        J, J_v, J_b = (float(f(g, v, b, *law)) for f in (generated.spectral_J, generated.spectral_J_v, generated.spectral_J_b))
+        J, J_v, J_b = (
+            float(f(g, v, b, *law)) for f in (generated.spectral_J, generated.spectral_J_v, generated.spectral_J_b)
+        )
         return Energy(J, J_v, J_b, mass, None)
     Q = quantile(v, width, law, b, top)
     g = complex(physical_root(v, np.array(Q), law))
     forms = (generated.spectral_J, generated.spectral_J_v, generated.spectral_J_b, generated.spectral_J_bv)
-    J, J_v, J_b = generated.rank_limited(*(float(f(g, v, Q, *law)) for f in forms), Q, b, width)
+    above, above_v, above_b, above_bv = (float(form(g, v, Q, *law)) for form in forms)
+    J, J_v, J_b = generated.rank_limited(above, above_v, above_b, above_bv, Q, b, width)
     return Energy(float(J), float(J_v), float(J_b), width, Q)
 
 

@@ -51,7 +51,9 @@ def interpolation(kappa0: Fraction, noise: Fraction, tokens: int = 2, digits: in
 
     Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2.
     """
-    _require(noise > 0, "noise", noise, "must be positive for the interpolation threshold; use recovery() at zero noise")
+    _require(
+        noise > 0, "noise", noise, "must be positive for the interpolation threshold; use recovery() at zero noise"
+    )
     _require(kappa0 > 0, "kappa0", kappa0, "must be positive")
     _require(tokens >= 2, "tokens", tokens, "must be at least 2")
 
@@ -157,7 +159,7 @@ def physical_root(mp: Context, v: Real, b: Real, kappa0: Real, r: Real) -> Any:
 
 def _proven_branch(mp: Context, roots: list[Any], v: Real, kappa0: Real, r: Real) -> Any:
     for g in roots:
-        if mp.im(g) < -mp.mpf(10) ** (-mp.dps // 2) * abs(g):  # a double root is known to half the digits
+        if mp.im(g) < -(mp.mpf(10) ** (-mp.dps // 2)) * abs(g):  # a double root is known to half the digits
             return g
     real = [mp.re(g) for g in roots]
     falling = [g for g in real if generated.resolvent_slope(mp, g, v, kappa0, r) < 0]
@@ -196,7 +198,9 @@ def _solve(
     _, check, _ = at(precision + digits // 10 + _GUARD)
     allowed = context.mpf(10) ** (-digits)
     if abs(value - check) > allowed * abs(check) / 10 or residual > allowed:
-        raise DigitsNotConfirmed(f"{kind}: {context.nstr(value, 20)} and {context.nstr(check, 20)} differ within {digits} digits")
+        raise DigitsNotConfirmed(
+            f"{kind}: {context.nstr(value, 20)} and {context.nstr(check, 20)} differ within {digits} digits"
+        )
     return Threshold(kind, decimal(context, check, digits), digits, context.nstr(residual, 3))
 
 

@@ -30,7 +30,9 @@ class _Printer(LatexPrinter):
 
 def formula(expression: sp.Expr) -> str:
     """LaTeX of an expression in the glyphs of the notation table."""
-    return str(_Printer({"symbol_names": LATEX | {REPLICAS: "r", TEMPERATURE: r"\tau"}, "order": "lex"}).doprint(expression))
+    return str(
+        _Printer({"symbol_names": LATEX | {REPLICAS: "r", TEMPERATURE: r"\tau"}, "order": "lex"}).doprint(expression)
+    )
 
 
 def _width(text: str) -> int:
@@ -46,7 +48,8 @@ def equation(output: Output) -> str:
 
 def _lines(left: str, expression: sp.Expr) -> str:
     """The equation in as many lines as its terms need."""
-    lines, current = [], ""
+    lines: list[str] = []
+    current = ""
     for term in expression.as_ordered_terms():
         text = formula(term)
         piece = text if text.startswith("-") or not (current or lines) else "+" + text
@@ -77,8 +80,29 @@ def aligned(equations: Iterable[tuple[str, sp.Expr]]) -> str:
 
 
 _ESCAPES = str.maketrans(
-    {"_": r"\_", "^": r"\^{}", "<": "$<$", ">": "$>$", "≤": r"$\le$", "²": "$^2$", "₀": "$_0$", "₁": "$_1$", "₂": "$_2$", "₊": "$_+$", "·": r"$\cdot$"}
-    | {"α": r"$\alpha$", "γ": r"$\gamma$", "δ": r"$\delta$", "κ": r"$\kappa$", "μ": r"$\mu$", "Σ": r"$\Sigma$", "∂": r"$\partial$", "∫": r"$\int$"}
+    {
+        "_": r"\_",
+        "^": r"\^{}",
+        "<": "$<$",
+        ">": "$>$",
+        "≤": r"$\le$",
+        "²": "$^2$",
+        "₀": "$_0$",
+        "₁": "$_1$",
+        "₂": "$_2$",
+        "₊": "$_+$",
+        "·": r"$\cdot$",
+    }
+    | {
+        "α": r"$\alpha$",
+        "γ": r"$\gamma$",
+        "δ": r"$\delta$",
+        "κ": r"$\kappa$",
+        "μ": r"$\mu$",
+        "Σ": r"$\Sigma$",
+        "∂": r"$\partial$",
+        "∫": r"$\int$",
+    }
 )
 
 
@@ -116,7 +140,14 @@ def equation_records(steps: tuple[Step, ...]) -> list[dict[str, str]]:
     records = []
     for step in steps:
         for number, display in enumerate(step.displays, 1):
-            records.append({"id": f"{step.name}.{number}", "title": step.title, "step": step.name, "latex": f"{display.left} = {formula(display.right)}"})
+            records.append(
+                {
+                    "id": f"{step.name}.{number}",
+                    "title": step.title,
+                    "step": step.name,
+                    "latex": f"{display.left} = {formula(display.right)}",
+                }
+            )
     for step, function in functions(steps):
         for identifier, output in zip(function.equation_ids(), function.outputs, strict=True):
             records.append({"id": identifier, "title": function.meaning, "step": step.name, "latex": equation(output)})

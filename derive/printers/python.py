@@ -47,7 +47,10 @@ def function_text(function: Function, step: str, names: Mapping[str, str], leadi
     temporaries, outputs = share_subexpressions(tuple(lower(output.expression) for output in function.outputs))
     arguments = ", ".join((*leading, *(str(symbol) for symbol in function.inputs)))
     lines = [f"def {function.name}({arguments}):", f'    """{function.meaning}.', ""]
-    lines += [f"    Returns {', '.join(output.name for output in function.outputs)}; derivation step: {step}.", '    """']
+    lines += [
+        f"    Returns {', '.join(output.name for output in function.outputs)}; derivation step: {step}.",
+        '    """',
+    ]
     lines += [f"    {name} = {render(node, names)}" for name, node in temporaries]
     lines.append("    return " + ", ".join(render(node, names) for node in outputs))
     return "\n".join(lines) + "\n"

@@ -1,0 +1,119 @@
+"""Derived equations against the theory note, and against differences of the free entropy at 50 digits."""
+
+import mpmath
+import pytest
+import sympy as sp
+
+from derive import limits, spectral
+from derive.models import load
+from generated.tied_attention import multiprecision as generated
+from numeric.thresholds import physical_root
+
+MODEL = load("tied_attention")
+
+
+@pytest.fixture
+def mp():
+    context = mpmath.mp.clone()
+    context.dps = 60
+    return context
+
+
+def test_six_equations_are_differences_of_the_free_entropy(mp):
+    """At a point that is not stationary: each derivative of e equals its equation's mismatch (M a test function)."""
+    kappa0, kappa, alpha, lambda_ = mp.mpf(1) / 2, mp.mpf(3) / 4, mp.mpf("0.7"), mp.mpf("0.05")
+    r = generated.inverse_jump(mp, kappa0, mp.mpf(1))
+    point = {
+        name: mp.mpf(value)
+        for name, value in zip(
+            ("m", "q", "V", "mh", "qh", "Vh"), ("1.1", "1.3", "0.6", "0.4", "0.3", "0.5"), strict=True
+        )
+    }
+
+    def M(m, q, V):
+        return mp.exp(-m) * q / (1 + V) + q**2 * V / 7
+
+    def spectral_values(mh, qh, Vh):
+        v, b, c = generated.reduced_variables(mp, mh, qh, Vh, lambda_, kappa)
+        g = physical_root(mp, v, b, kappa0, r)
+        forms = (generated.spectral_J, generated.spectral_J_v, generated.spectral_J_b)
+        return [form(mp, g, v, b, kappa0, r) for form in forms], v, b, c
+
+    def e(m, q, V, mh, qh, Vh):
+        (J, _, _), *_ = spectral_values(mh, qh, Vh)
+        return generated.free_entropy(mp, alpha, M(m, q, V), m, q, V, mh, qh, Vh, J)
+
+    names = list(point)
+
+    def slope(name):
+        k = names.index(name)
+        return mp.diff(lambda x: e(*[x if i == k else value for i, value in enumerate(point.values())]), point[name])
+
+    m, q, V, mh, qh, Vh = point.values()
+    M_m, M_q, M_V = (mp.diff(M, (m, q, V), order) for order in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    (J, J_v, J_b), v, b, c = spectral_values(mh, qh, Vh)
+    new_m, new_q, new_V = generated.overlaps(mp, J, J_v, J_b, v, b, c, Vh)
+    new_mh, new_qh, new_Vh = generated.conjugates(mp, alpha, M_m, M_q, M_V)
+    expected = {
+        "m": mh - new_mh,
+        "q": (new_Vh - Vh) / 2,
+        "V": (qh - new_qh) / 2,
+        "mh": m - new_m,
+        "qh": (V - new_V) / 2,
+        "Vh": (new_q - q) / 2,
+    }
+    for name, value in expected.items():
+        assert abs(value) > 1e-3  # the point is not stationary: the comparison is not 0 = 0
+        # mp.diff takes steps of half the working digits.
+        assert abs(slope(name) - value) < mp.mpf(10) ** -25, name
+
+
+def test_recovery_is_the_parametric_curve_of_the_theory_note():
+    theta, kappa0 = limits.theta, limits.kappa0
+    found = limits.recovery(MODEL)
+    odds = (sp.Rational(2, 3) * sp.tan(theta) + sp.sin(2 * theta) / 6 - theta) / sp.pi
+    assert sp.simplify(found["odds"] - odds) == 0
+    N = (theta - sp.Rational(2, 3) * sp.sin(2 * theta) + sp.sin(4 * theta) / 12) / sp.pi
+    twice_alpha = 2 * kappa0 - kappa0**2 + (1 - kappa0) ** 2 * N
+    on_curve = (found["energy"] - twice_alpha).subs(kappa0, odds / (1 + odds))
+    for value in (sp.Rational(1, 5), sp.Rational(4, 5), sp.Rational(3, 2)):
+        assert abs(sp.N(on_curve.subs(theta, value), 40)) < 1e-35
+
+
+@pytest.mark.parametrize(("tokens", "numbers"), [(2, 2), (3, 5), (4, 9), (10, 54)])
+def test_numbers_in_a_label(tokens, numbers):
+    assert limits.label_numbers().subs(limits.T, tokens) == numbers
+
+
+def test_weak_regularisation_balance():
+    """rho - 2m + q = 2 alpha D v at beta = beta0, and c = beta0/beta (theory note, section 5)."""
+    limit = limits.weak_regularisation()
+    balance = limit[limits.v].subs(limits.beta, limits.beta0)
+    expected = (limits.rho - 2 * limits.m + limits.q) / (2 * limits.alpha * limits.D)
+    assert sp.cancel(balance - expected) == 0
+    assert limit[limits.c] == limits.beta0 / limits.beta
+
+
+def test_moments_of_the_target():
+    mean, second = spectral.moments(MODEL.target)
+    r = sp.sqrt(limits.kappa0)
+    assert sp.simplify(mean.subs(limits.r, r) - r) == 0
+    assert sp.simplify(second.subs(limits.r, r) - 1 - limits.kappa0) == 0
+
+
+def test_spectral_forms_differentiate_to_each_other(mp):
+    """J_v, J_b, J_vv, J_bv and mass are the derivatives of J along b and v, at 25 digits."""
+    kappa0 = mp.mpf(1) / 3
+    r = mp.sqrt(kappa0)
+
+    def value(name, v, b):
+        return getattr(generated, f"spectral_{name}")(mp, physical_root(mp, v, b, kappa0, r), v, b, kappa0, r)
+
+    v, b = mp.mpf("0.7"), mp.mpf("0.2")
+    checks = {"J_v": ("J", (1, 0)), "J_b": ("J", (0, 1)), "J_vv": ("J_v", (1, 0)), "J_bv": ("J_b", (1, 0))}
+    for name, (source, order) in checks.items():
+        assert (
+            abs(mp.diff(lambda s, t, source=source: value(source, s, t), (v, b), order) - value(name, v, b))
+            < mp.mpf(10) ** -25
+        )
+    assert abs(mp.diff(lambda t: value("J_b", v, t), b) - 2 * value("mass", v, b)) < mp.mpf(10) ** -25

@@ -1,0 +1,208 @@
+"""Generated code: translation validation, oracles, and the commands that keep it current."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+import sympy as sp
+
+from derive import compare, emit, validate
+from derive.models import load
+from derive.notation import sym
+from derive.pipeline import derive, functions
+from generated.tied_attention import float64, multiprecision
+
+ROOT = Path(__file__).parents[2]
+MODEL = load("tied_attention")
+FOLDER = emit.folder(MODEL.name)
+
+
+@pytest.fixture(scope="module")
+def steps():
+    return derive(MODEL)
+
+
+@pytest.fixture(scope="module")
+def files():
+    return emit.build(MODEL, emit.reasons(FOLDER))
+
+
+@pytest.fixture
+def copy(tmp_path, monkeypatch, files):
+    """A writable copy of the generated folder that `emit` takes for the real one."""
+    target = tmp_path / MODEL.name
+    target.mkdir()
+    for name, text in files.items():
+        (target / name).write_text(text)
+    monkeypatch.setattr(emit, "GENERATED", tmp_path)
+    return target
+
+
+def test_generated_files_are_current(files):
+    assert emit.problems(FOLDER, files) == []
+
+
+@pytest.mark.parametrize("name", ["float64.py", "multiprecision.py"])
+def test_generated_code_run_on_symbols_is_its_source(name, steps):
+    assert validate.mistranslated(FOLDER / name, steps) == []
+
+
+@pytest.mark.parametrize("name", ["float64.py", "multiprecision.py"])
+def test_translation_validation_sees_a_wrong_sign(name, steps, copy):
+    text = (copy / name).read_text()
+    assert "J - Delta/2 - J_v*v - q0" in text
+    (copy / name).write_text(text.replace("J - Delta/2 - J_v*v - q0", "J - Delta/2 + J_v*v - q0"))
+    assert validate.mistranslated(copy / name, steps) == ["interpolation_residual"]
+
+
+def oracles():
+    table = json.loads((FOLDER / "oracles.json").read_text())["values"]
+    return [(name, entry) for name, entries in table.items() for entry in entries]
+
+
+def number(mp, text):
+    real, imaginary = sp.sympify(text).as_real_imag()
+    parts = [mp.mpf(int(part.p)) / int(part.q) for part in (real, imaginary)]
+    return mp.mpc(*parts) if imaginary != 0 else parts[0]
+
+
+def test_every_equation_has_three_oracles(steps):
+    table = json.loads((FOLDER / "oracles.json").read_text())["values"]
+    expected = {identifier for _, function in functions(steps) for identifier in function.equation_ids()}
+    assert set(table) == expected
+    assert all(len(entries) == 3 for entries in table.values())
+
+
+def test_generated_functions_meet_their_oracles(steps):
+    mp = mpmath.mp.clone()
+    mp.dps = 60
+    by_name = {i: (f, k) for _, f in functions(steps) for k, i in enumerate(f.equation_ids())}
+    for name, entry in oracles():
+        function, k = by_name[name]
+        exact = [number(mp, text) for text in entry["inputs"].values()]
+        value = getattr(multiprecision, function.name)(mp, *exact)
+        value = value[k] if isinstance(value, tuple) else value
+        oracle = mp.mpmathify(entry["value"].replace("*I", "j").replace(" ", ""))
+        assert abs(value - oracle) <= mp.mpf(10) ** -48 * max(1, abs(oracle)), name
+        rounded = [complex(x) if isinstance(x, mp.mpc) else float(x) for x in exact]
+        value = getattr(float64, function.name)(*rounded)
+        value = value[k] if isinstance(value, tuple) else value
+        # Sums of up to 15 terms, each at most 1e3 times the result at these points.
+        assert abs(complex(value) - complex(oracle)) <= 1e-12 * max(1, abs(complex(oracle))), name
+
+
+def test_float64_functions_take_arrays():
+    g = np.array([0.3 - 0.7j, -0.2 - 0.5j])
+    both = float64.spectral_J(g, 0.64, 0.1, 0.5, 0.7)
+    assert both.shape == (2,)
+    assert both[1] == float64.spectral_J(g[1], 0.64, 0.1, 0.5, 0.7)
+
+
+def test_generation_is_byte_identical_under_two_hash_seeds(files):
+    program = (
+        "import hashlib\nfrom derive import emit\nfrom derive.models import load\n"
+        "files = emit.build(load('tied_attention'), [])\n"
+        "print(hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest())"
+    )
+    digests = set()
+    for seed in ("1", "20211"):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        digests.add(done.stdout)
+    assert len(digests) == 1
+
+
+def test_check_names_an_edited_a_missing_and_a_foreign_file(copy, files):
+    text = (copy / "float64.py").read_text()
+    (copy / "float64.py").write_text(text.replace("c*(x - b)", "c*(x + b)", 1))
+    (copy / "equations.tex").unlink()
+    (copy / "notes.txt").write_text("mine")
+    assert sorted(emit.problems(copy, files)) == [
+        ("equations.tex", "missing"),
+        ("float64.py", "edited by hand"),
+        ("notes.txt", "not generated by this model"),
+    ]
+
+
+def test_check_names_a_stale_file_after_a_change_of_the_model(copy):
+    (Delta,) = sym("Delta")
+    changed = replace(MODEL, channel=replace(MODEL.channel, noise=Delta))
+    stale = dict(emit.problems(copy, emit.build(changed, [])))
+    assert stale["float64.py"] == "stale" and stale["MANIFEST.json"] == "stale"
+
+
+def test_gen_refuses_to_overwrite_an_edited_file_unless_forced(copy):
+    original = (copy / "float64.py").read_text()
+    (copy / "float64.py").write_text(original + "# mine\n")
+    with pytest.raises(emit.HandEdited, match=r"float64\.py"):
+        emit.generate(MODEL, force=False, reason=None)
+    assert (copy / "float64.py").read_text().endswith("# mine\n")
+    assert emit.generate(MODEL, force=True, reason=None) == ["float64.py"]
+    assert (copy / "float64.py").read_text() == original
+
+
+def test_gen_asks_for_a_reason_when_reference_values_change_and_records_it(copy):
+    (Delta,) = sym("Delta")
+    changed = replace(MODEL, channel=replace(MODEL.channel, noise=Delta))
+    with pytest.raises(emit.OraclesChanged, match="noisy_variance"):
+        emit.generate(changed, force=False, reason=None)
+    emit.generate(changed, force=False, reason="noise counts once")
+    recorded = json.loads((copy / "oracles.json").read_text())["reasons"]
+    assert recorded == ["interpolation_residual, noisy_variance: noise counts once"]
+
+
+def test_gen_deletes_what_it_once_generated_and_no_longer_does(copy):
+    (copy / "old.py").write_text("x = 1\n")
+    manifest = json.loads((copy / "MANIFEST.json").read_text())
+    manifest["files"]["old.py"] = emit.digest("x = 1\n")
+    (copy / "MANIFEST.json").write_text(json.dumps(manifest))
+    assert "old.py (deleted)" in emit.generate(MODEL, force=False, reason=None)
+    assert not (copy / "old.py").exists()
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_text("old")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        emit.write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_diff_names_the_equations_whose_value_changed():
+    (Delta,) = sym("Delta")
+    changed = replace(MODEL, channel=replace(MODEL.channel, noise=Delta))
+    changes = compare.compare(FOLDER / "multiprecision.py", MODEL.title, derive(changed))
+    different = {change.equation: change for change in changes if change.verdict != "unchanged"}
+    assert set(different) == {"noisy_variance", "interpolation_residual"}
+    assert all(change.verdict == "value changed" and "Delta = " in change.where for change in different.values())
+
+
+def test_diff_tells_text_from_value(copy, steps):
+    path = copy / "multiprecision.py"
+    path.write_text(
+        path.read_text().replace("return c*(x - b)", "return c*x - c*b").replace("return J_v/(2*D)", "return J_v/(3*D)")
+    )
+    verdicts = {change.equation: change.verdict for change in compare.compare(path, MODEL.title, steps)}
+    assert verdicts["shrinkage"] == "text changed"
+    assert verdicts["interpolation_ratio"] == "value changed"
+    assert verdicts["overlaps.m"] == "unchanged"
+
+
+def test_equations_for_reports_have_balanced_braces():
+    for record in json.loads((FOLDER / "equations.json").read_text()):
+        assert record["latex"].count("{") == record["latex"].count("}"), record["id"]
+        assert record["latex"].count(r"\left") == record["latex"].count(r"\right"), record["id"]

@@ -1,0 +1,35 @@
+"""Domains that the physics tests draw from."""
+
+from hypothesis import strategies as st
+
+from generated.tied_attention import float64 as generated
+from numeric.problem import Problem, TargetLaw
+
+
+def log_uniform(low: float, high: float) -> st.SearchStrategy[float]:
+    """Floats spread evenly over the orders of magnitude between the bounds."""
+    import math
+
+    return st.floats(math.log(low), math.log(high)).map(math.exp)
+
+
+def target_law(kappa0: float, scale: float = 1.0) -> TargetLaw:
+    return TargetLaw(kappa0, float(generated.inverse_jump(kappa0, scale)))
+
+
+kappa0s = log_uniform(0.02, 5.0)
+laws = st.builds(target_law, kappa0s)
+variances = log_uniform(1e-3, 30.0)
+thresholds = st.floats(-2.0, 5.0)
+
+# A box in which a cold solve converges within the step limit; every test of it takes tenths of a second.
+problems = st.builds(
+    Problem,
+    alpha=log_uniform(0.1, 5.0),
+    kappa0=log_uniform(0.1, 1.5),
+    lambda_=log_uniform(0.005, 0.2),
+    noise=st.floats(0.05, 1.5),
+    width=st.sampled_from([0.4, 0.75, 1.0]),
+    beta=st.floats(0.6, 1.6),
+    beta0=st.floats(0.6, 1.6),
+)

@@ -1,0 +1,309 @@
+"""Identities of the physics; each past failure is pinned as an example."""
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from strategies import kappa0s, laws, log_uniform, problems, target_law, thresholds, variances
+
+from generated.tied_attention import float64 as generated
+from numeric import thresholds as exact
+from numeric.channel import COARSE, average
+from numeric.problem import Problem, TargetLaw
+from numeric.saddle import solve
+from numeric.solution import Solution, Status
+from numeric.spectrum import edge_grid, learned_spectrum, physical_root, spectral_energy, support
+from numeric.target import target_density, target_edges
+
+UNLIMITED = 10.0  # a width that never limits the rank
+# Closed forms in float64 cancel: measured worst relative error 3e-11 of the scale b^2 + v + q0 for v >= 1e-3.
+CLOSED_FORM = 1e-9
+# Thresholds agree in all digits asked for, up to rounding of the last.
+DIGITS = 25
+
+
+def energy(v: float, b: float, law: TargetLaw):
+    return spectral_energy(v, b, UNLIMITED, law)
+
+
+def scale_of(v: float, b: float, law: TargetLaw) -> float:
+    return b**2 + v + float(generated.target_moments(*law)[1])
+
+
+@cache
+def solved(problem: Problem) -> Solution:
+    return solve(problem).unwrap()
+
+
+# Spectral identities.
+
+
+@given(law=laws, v=variances, b=thresholds, s=log_uniform(0.2, 5.0))
+def test_spectral_energy_scales_with_the_target(law, v, b, s):
+    scaled = TargetLaw(law.kappa0, law.r / s)
+    left, right = energy(s**2 * v, s * b, scaled), energy(v, b, law)
+    tolerance = CLOSED_FORM * scale_of(v, b, law)
+    assert pytest.approx(s**2 * right.J, abs=s**2 * tolerance) == left.J
+    assert left.J_v == pytest.approx(right.J_v, abs=tolerance / v)
+    assert left.J_b == pytest.approx(s * right.J_b, abs=s * tolerance / np.sqrt(v))
+
+
+@given(law=laws, v=variances)
+@example(law=target_law(3.0), v=0.1)
+def test_moments_of_the_noisy_law_follow_from_free_cumulants(law, v):
+    """Left of the support J = E (x - b)^2, J_b = -2 E (x - b), J_v = 1, mass 1: cumulants add under free convolution."""
+    b = support(v, law)[0][0] - 0.5
+    mean, second = generated.target_moments(*law)
+    found, tolerance = energy(v, b, law), CLOSED_FORM * scale_of(v, b, law)
+    assert pytest.approx(second + v - 2 * b * mean + b**2, abs=tolerance) == found.J
+    assert found.J_b == pytest.approx(-2 * (mean - b), abs=tolerance / np.sqrt(v))
+    assert found.J_v == pytest.approx(1, abs=tolerance / v)
+    assert found.mass == pytest.approx(1, abs=tolerance / v)
+
+
+@given(law=laws, b=st.floats(0.05, 2.0))
+def test_without_noise_the_energy_is_that_of_the_target(law, b):
+    low, high = target_edges(law)
+    x, weights = edge_grid(max(low, min(b, high)), high, 4000)
+    expected = float(np.sum(weights * target_density(x, law) * (x - b) ** 2)) if high > b else 0.0
+    v = 1e-4
+    # J is smooth in v with slope J_v <= 1; the quadrature of a density cut at b errs by about 1e-5.
+    assert pytest.approx(expected, abs=1.1 * v + 1e-4 * scale_of(v, b, law)) == energy(v, b, law).J
+
+
+@given(law=laws, v=variances, b=thresholds)
+def test_closed_forms_are_integrals_of_the_density(law, v, b):
+    total, mass, energy_above = 0.0, 0.0, 0.0
+    for low, high in support(v, law):
+        x, weights = edge_grid(low, high, 4000)
+        density = generated.density(physical_root(v, x, law))
+        assert np.all(density >= 0)
+        total += np.sum(weights * density)
+        mass += np.sum(weights * density * (x > b))
+        energy_above += np.sum(weights * density * np.clip(x - b, 0, None) ** 2)
+    found = energy(v, b, law)
+    assert total == pytest.approx(1, abs=1e-5)  # the density has square-root edges: Chebyshev nodes err by ~1/4000^2
+    assert found.mass == pytest.approx(mass, abs=2e-3)  # b cuts between two nodes
+    assert pytest.approx(energy_above, abs=1e-5 * scale_of(v, b, law)) == found.J
+
+
+@given(law=laws, v=variances, b=thresholds, step=st.floats(0.01, 1.0))
+def test_mass_is_a_decreasing_probability(law, v, b, step):
+    here, beyond = energy(v, b, law).mass, energy(v, b + step, law).mass
+    assert -CLOSED_FORM / v <= beyond <= here + CLOSED_FORM / v <= 1 + 2 * CLOSED_FORM / v
+
+
+@given(law=laws, v=log_uniform(0.05, 10), b=thresholds, width=st.floats(0.05, 0.95))
+def test_derivatives_of_the_energy_are_differences(law, v, b, width):
+    """J_v and J_b against central differences, with and without a rank limit."""
+    h = 1e-4
+    for limit in (UNLIMITED, width):
+        here = spectral_energy(v, b, limit, law)
+        along_v = [spectral_energy(v + sign * h * v, b, limit, law).J for sign in (1, -1)]
+        along_b = [spectral_energy(v, b + sign * h, limit, law).J for sign in (1, -1)]
+        # Differences err by h^2 times a third derivative, and by rounding over h; J_vv is singular like a square
+        # root where b meets an edge, which costs h^(1/2) of the second derivative there.
+        tolerance = 2e-4 * scale_of(v, b, law)
+        assert here.J_v == pytest.approx((along_v[0] - along_v[1]) / (2 * h * v), abs=tolerance / v)
+        assert here.J_b == pytest.approx((along_b[0] - along_b[1]) / (2 * h), abs=tolerance)
+
+
+@given(law=laws, v=variances, b=thresholds, width=st.floats(0.05, 0.95))
+def test_a_rank_limit_lowers_the_energy_and_vanishes_where_it_does_not_act(law, v, b, width):
+    limited, free = spectral_energy(v, b, width, law), energy(v, b, law)
+    assert free.J + CLOSED_FORM * scale_of(v, b, law) >= limited.J
+    assert (limited.quantile is None) == (free.mass <= width)
+    if limited.quantile is not None:
+        assert limited.quantile > b
+        assert energy(v, limited.quantile, law).mass == pytest.approx(width, abs=1e-9)
+
+
+@given(law=laws, v=variances)
+def test_interpolation_energy_exceeds_the_second_moment_and_grows(law, v):
+    """E(v) = J - v J_v at b = 0: E - q0 = delta psi(delta) with psi >= 0 nondecreasing, so its root is unique."""
+    second = float(generated.target_moments(*law)[1])
+    values = [(lambda e, w: e.J - w * e.J_v)(energy(w, 0.0, law), w) - second for w in (v, 1.5 * v)]
+    tolerance = CLOSED_FORM * scale_of(v, 0.0, law)
+    assert values[0] >= -tolerance
+    assert values[1] / np.sqrt(1.5) >= values[0] - tolerance
+
+
+# Thresholds.
+
+rationals = st.fractions(Fraction(1, 50), Fraction(4), max_denominator=60)
+noises = st.fractions(Fraction(1, 100), Fraction(5), max_denominator=100)
+
+
+@settings(max_examples=15)
+@given(kappa0=rationals, noise=noises, factor=st.fractions(Fraction(11, 10), Fraction(4), max_denominator=20))
+def test_interpolation_threshold_decreases_with_noise(kappa0, noise, factor):
+    assert float(exact.interpolation(kappa0, noise * factor, digits=DIGITS)) < float(
+        exact.interpolation(kappa0, noise, digits=DIGITS)
+    )
+
+
+@settings(max_examples=15)
+@given(kappa0=rationals, noise=noises, tokens=st.integers(2, 9))
+def test_tokens_enter_thresholds_only_through_the_numbers_in_a_label(kappa0, noise, tokens):
+    ratio = Fraction(tokens * (tokens + 1), 2) - 1
+    for two, more in (
+        (exact.interpolation(kappa0, noise, 2, DIGITS), exact.interpolation(kappa0, noise, tokens, DIGITS)),
+        (exact.recovery(kappa0, 2, DIGITS), exact.recovery(kappa0, tokens, DIGITS)),
+    ):
+        left, right = 2 * Fraction(two.value), ratio * Fraction(more.value)
+        assert abs(left - right) <= Fraction(10) ** (1 - DIGITS) * ratio
+
+
+@settings(max_examples=20)
+@given(kappa0=st.fractions(Fraction(1, 40), Fraction(39, 40), max_denominator=80))
+def test_recovery_lies_between_the_bayes_optimum_and_weak_noise_interpolation(kappa0):
+    recovery = float(exact.recovery(kappa0, 2, DIGITS))
+    k = float(kappa0)
+    assert (k - k**2 / 2) / 2 < recovery < (k - k**2 / 2 + (1 - k) ** 2 / 4) / 2
+
+
+@settings(max_examples=20)
+@given(kappa0=st.fractions(Fraction(1, 40), Fraction(39, 40), max_denominator=80))
+def test_recovery_is_the_least_sample_ratio_over_the_spectral_threshold(kappa0):
+    least = minimize_scalar(
+        lambda t: generated.recovery_ratio(t, float(kappa0), 2), bounds=(1e-3, np.pi / 2), method="bounded"
+    )
+    # A minimum is flat: an angle known to 1e-6 gives its value to 1e-12.
+    assert float(exact.recovery(kappa0, 2, DIGITS)) == pytest.approx(least.fun, rel=1e-9)
+
+
+# Channel.
+
+
+@settings(max_examples=6)
+@given(s=log_uniform(0.3, 3.0), V=log_uniform(0.1, 5.0), overlap=st.floats(0.2, 0.9))
+def test_channel_is_invariant_under_a_change_of_the_index_unit(s, V, overlap):
+    rho, q = 1.75, 1.3
+    m = overlap * np.sqrt(q * rho)
+    here = average(m, q, V, rho, 1.0, 1.2, COARSE)
+    there = average(s**2 * m, s**2 * q, s**2 * V, s**2 * rho, 1.0 / s, 1.2 / s, COARSE)
+    # Same nodes, same samples; only decisions at a tie between branches may differ.
+    assert pytest.approx(here.M, rel=1e-6) == there.M
+    assert there.test_error == pytest.approx(here.test_error, rel=1e-9)
+    assert there.dM_dq * s**2 == pytest.approx(here.dM_dq, rel=1e-4)
+
+
+# Solutions.
+
+few = settings(max_examples=8)
+
+
+@few
+@given(problem=problems)
+def test_free_entropy_is_stationary_at_a_solution(problem):
+    """Differences of e in each of its six variables, on the envelope's own quadrature."""
+    solution = solved(problem)
+    names = ("m", "q", "V", "mh", "qh", "Vh")
+    values = {name: getattr(solution, name) for name in names}
+
+    def e(**moved: float) -> float:
+        at = {**values, **moved}
+        v, b, _ = generated.reduced_variables(at["mh"], at["qh"], at["Vh"], problem.lambda_, problem.width)
+        J = spectral_energy(v, b, problem.width, problem.target).J
+        M = average(at["m"], at["q"], at["V"], problem.rho, problem.beta, problem.beta0, COARSE).M
+        return float(generated.free_entropy(problem.alpha, M, *(at[name] for name in names), J))
+
+    e_scale = (
+        problem.alpha * average(*(values[n] for n in names[:3]), problem.rho, problem.beta, problem.beta0, COARSE).M
+    )
+    terms = e_scale + values["m"] * values["mh"] + values["q"] * values["Vh"] + values["V"] * values["qh"]
+    for name in names:
+        h = 1e-3 * values[name]
+        if name == "m":  # stay inside m^2 < q rho
+            h = min(h, 0.05 * (np.sqrt(values["q"] * problem.rho) - values["m"]))
+        slope = (e(**{name: values[name] + h}) - e(**{name: values[name] - h})) / (2 * h)
+        # d e/d log(name) relative to the terms that cancel in it: quadrature error of the coarse rule, ~1e-4.
+        assert abs(slope * values[name]) < 1e-3 * terms, name
+
+
+@few
+@given(problem=problems)
+def test_overlaps_obey_cauchy_schwarz_and_errors_their_order(problem):
+    solution = solved(problem)
+    assert solution.m**2 <= solution.q * problem.q0
+    assert solution.estimation_error >= 0
+    assert 0 <= solution.train_error <= solution.test_error
+    assert solution.V > 0
+
+
+@few
+@given(problem=problems)
+def test_second_moment_of_the_learned_spectrum_is_the_overlap(problem):
+    solution = solved(problem)
+    spectrum = learned_spectrum(solution, 2000)
+    # Chebyshev nodes on square-root edges; with a rank limit the density is cut at a finite value, error ~1/points.
+    tolerance = (
+        1e-6 if solution.quantile is None and solution.b < support(solution.delta**2, problem.target)[0][0] else 2e-3
+    )
+    assert spectrum.second_moment == pytest.approx(solution.q, rel=tolerance)
+    assert 0 <= spectrum.zero_mass <= 1
+    assert np.all(spectrum.x >= 0) and np.all(spectrum.density >= 0)
+
+
+@few
+@given(problem=problems, width=st.floats(1.0, 4.0))
+def test_a_width_above_one_only_rescales_weight_decay(problem, width):
+    wide = solved(replace(problem, width=width))
+    one = solved(replace(problem, width=1.0, lambda_=problem.lambda_ * np.sqrt(width)))
+    assert wide.m == pytest.approx(one.m, rel=1e-6)  # both solved to 1e-8 on the same quadrature
+    assert wide.train_error == pytest.approx(one.train_error, rel=1e-6)
+
+
+@few
+@given(problem=problems, s=log_uniform(0.5, 2.0))
+def test_scaling_the_target_is_a_change_of_units(problem, s):
+    """S0 -> s S0 with beta, beta0 -> beta/s, beta0/s, Delta -> s^2 Delta, lambda -> lambda/s gives S -> s S."""
+    here = solved(problem)
+    there = solved(
+        replace(
+            problem,
+            target_scale=s,
+            beta=problem.beta / s,
+            beta0=problem.beta0 / s,
+            noise=problem.noise * s**2,
+            lambda_=problem.lambda_ / s,
+        )
+    )
+    assert there.m == pytest.approx(s**2 * here.m, rel=1e-5 + here.error_estimate)
+    assert there.test_error == pytest.approx(here.test_error, rel=1e-5 + here.error_estimate)
+
+
+def test_the_unlearned_phase_is_reported_as_such():
+    solution = solve(Problem(alpha=0.5, kappa0=0.5, lambda_=50.0, noise=0.5))
+    assert solution.status is Status.UNLEARNED
+    assert (solution.m, solution.q, solution.V) == (0.0, 0.0, 0.0)
+    assert solution.estimation_error == pytest.approx(1.5)
+    assert solution.unwrap() is solution
+
+
+def test_the_unlearned_phase_ends_where_the_threshold_meets_the_edge():
+    """Just below the boundary the solution is small but not zero, and continuous."""
+    inside = Problem(alpha=0.5, kappa0=0.5, lambda_=0.5, noise=0.5)
+    zero = solve(replace(inside, lambda_=50.0))
+    edge = support(zero.delta**2, inside.target)[-1][1]
+    critical = 50.0 * edge / zero.b
+    above, below = solve(replace(inside, lambda_=1.001 * critical)), solve(replace(inside, lambda_=0.97 * critical))
+    assert above.status is Status.UNLEARNED
+    assert below.status is Status.CONVERGED
+    assert 0 < below.q < 0.05
+
+
+@given(kappa0=kappa0s)
+def test_the_target_density_has_the_moments_of_the_law(kappa0):
+    law = target_law(kappa0)
+    x, weights = edge_grid(*target_edges(law), 4000)
+    masses = weights * target_density(x, law)
+    mean, second = generated.target_moments(*law)
+    assert masses.sum() == pytest.approx(min(1, kappa0), rel=1e-3)  # 1/sqrt(x) at the lower edge near kappa0 = 1
+    assert masses @ x == pytest.approx(mean, rel=1e-5)
+    assert masses @ x**2 == pytest.approx(second, rel=1e-5)
