@@ -20,22 +20,6 @@ from numeric.arguments import (
     write_atomically,
 )
 
-POINT = (
-    "m",
-    "q",
-    "V",
-    "mh",
-    "qh",
-    "Vh",
-    "delta",
-    "b",
-    "c",
-    "train_error",
-    "test_error",
-    "estimation_error",
-    "free_entropy",
-)
-
 
 def build_parser() -> Parser:
     """All commands and their arguments."""
@@ -195,7 +179,9 @@ def problem(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-
 
 def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
     """One solution as a JSON object; quantities of a failed solve are null."""
-    values = {name: getattr(solution, name) if solution.trusted else None for name in POINT}
+    from numeric.solution import QUANTITIES
+
+    values = {name: getattr(solution, name) if solution.trusted else None for name in QUANTITIES}
     residual = solution.residual if solution.residual < float("inf") else None
     return {
         "alpha": solution.problem.alpha,

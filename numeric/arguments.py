@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -32,11 +33,18 @@ def exact(text: str) -> Fraction:
 
     Raises:
         ValueError: not a finite number.
+        OverflowError: not 0 and not between 1e-300 and 1e300, which float64 solvers cannot take.
     """
+    exponent = re.search(r"[eE]([+-]?\d+)\s*$", text)
+    if exponent and len(exponent[1]) > 5:  # before Fraction writes out that many digits
+        raise OverflowError(text)
     try:
-        return Fraction(text.strip())
+        value = Fraction(text.strip())
     except (ValueError, ZeroDivisionError):
         raise ValueError(text) from None
+    if value and not Fraction(1, 10**300) <= abs(value) <= 10**300:
+        raise OverflowError(text)
+    return value
 
 
 def number(name: str, rule: str, holds: Callable[[Fraction], bool], way_out: str) -> Callable[[str], Fraction]:
@@ -47,6 +55,8 @@ def number(name: str, rule: str, holds: Callable[[Fraction], bool], way_out: str
             value = exact(text)
         except ValueError:
             raise BadInput(name, repr(text), "is not a number", "write it as 0.05, 5e-2 or 1/20") from None
+        except OverflowError:
+            raise BadInput(name, text, "is too large or too small", "give 0 or a size from 1e-300 to 1e300") from None
         if not holds(value):
             raise BadInput(name, text, rule, way_out)
         return value

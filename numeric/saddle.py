@@ -4,36 +4,23 @@ Unknowns are the logarithms of (mh, qh, Vh): every value is in the domain, and t
 exist. One application of the map costs one channel average.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from generated.tied_attention import float64 as generated
-from numeric.channel import COARSE, FINE, ChannelAverages, Resolution, average, unlearned
+from numeric.channel import COARSE, ChannelAverages, Resolution, average, unlearned
 from numeric.iterate import Anderson, Outcome, Vector, iterate
 from numeric.problem import Problem
-from numeric.solution import Solution, Status
+from numeric.solution import QUANTITIES, Solution, Status
 from numeric.spectrum import Energy, spectral_energy, support
 
 TOLERANCE = 1e-8  # relative change of the conjugates under one step: far below the quadrature error
 MAX_STEPS = 200
+ACCURACY = 1e-4  # relative error estimate at which the channel is fine enough
+REFINEMENTS = 4  # of the channel; each costs about 2.5 times the one before
 INACCURATE = 1e-2  # relative error estimate above which a solution is not called converged
-_REPORTED = (
-    "m",
-    "q",
-    "V",
-    "mh",
-    "qh",
-    "Vh",
-    "delta",
-    "b",
-    "c",
-    "train_error",
-    "test_error",
-    "estimation_error",
-    "free_entropy",
-)
 
 
 class Overlaps(NamedTuple):
@@ -101,38 +88,63 @@ class SaddleMap:
 def solve(problem: Problem, start: Solution | None = None, algorithm: Anderson | None = None) -> Solution:
     """Solve at one point, cold or from the solution at a nearby point; always returns, with a status.
 
-    The error estimate is the difference between the solutions at two channel resolutions, plus what the residual allows.
+    The channel is refined until two successive resolutions give the same solution within ACCURACY; their difference,
+    plus what the residual allows, is the error estimate.
     """
     algorithm = algorithm or Anderson()
-    coarse, fine = SaddleMap(problem, COARSE), SaddleMap(problem, FINE)
-    at_zero = coarse.conjugates(coarse.channel(Overlaps(0.0, 0.0, 0.0)))
-    reduced = coarse.reduced(at_zero)
-    if reduced.b >= support(reduced.v, problem.target)[-1][1]:
-        return _solution(fine, Outcome(at_zero, 0.0, 1, True), {})
-    warm = start is not None and start.problem.target == problem.target and start.q > 0
-    x = np.log([start.mh, start.qh, start.Vh]) if warm and start else at_zero
-    rough = iterate(coarse, x, algorithm, tolerance=TOLERANCE, max_steps=MAX_STEPS)
-    if not rough.converged:
-        return _solution(coarse, rough, {})
-    exact = iterate(fine, rough.point, algorithm, tolerance=TOLERANCE, max_steps=MAX_STEPS)
-    before, after = _solution(coarse, rough, {}), _solution(fine, exact, {})
-    errors = {
-        name: abs(getattr(after, name) - getattr(before, name)) + exact.residual * abs(getattr(after, name))
-        for name in _REPORTED
+    saddle = SaddleMap(problem, COARSE)
+    at_zero = saddle.conjugates(saddle.channel(Overlaps(0.0, 0.0, 0.0)))
+    try:
+        if nothing_learned(saddle, at_zero):
+            return _solution(saddle, Outcome(at_zero, 0.0, 0, True))
+    except (ArithmeticError, ValueError):  # parameters so extreme that the noisy law overflows
+        return _failed(problem, Outcome(at_zero, float("inf"), 0, False))
+    x = np.log([start.mh, start.qh, start.Vh]) if start and start.q > 0 else at_zero
+    outcome = iterate(saddle, x, algorithm, tolerance=TOLERANCE, max_steps=MAX_STEPS)
+    solution = _solution(saddle, outcome)
+    for _ in range(REFINEMENTS):
+        if not solution.trusted:
+            break
+        saddle = SaddleMap(problem, saddle.resolution.refined())
+        outcome = iterate(saddle, outcome.point, algorithm, tolerance=TOLERANCE, max_steps=MAX_STEPS)
+        coarser, solution = solution, _solution(saddle, outcome)
+        solution = replace(solution, errors=_errors(coarser, solution))
+        if solution.error_estimate < ACCURACY:
+            return solution
+    return replace(solution, status=Status.INACCURATE) if solution.error_estimate > INACCURATE else solution
+
+
+def nothing_learned(saddle: SaddleMap, at_zero: Vector) -> bool:
+    """Whether S = 0 reproduces itself: no eigenvalue of Y exceeds the threshold that the conjugates of S = 0 set."""
+    reduced = saddle.reduced(at_zero)
+    return reduced.b >= support(reduced.v, saddle.problem.target)[-1][1]
+
+
+def _errors(coarser: Solution, finer: Solution) -> dict[str, float]:
+    """Absolute error of each quantity: change under refinement, and the residual as a relative error."""
+    return {
+        name: abs(getattr(finer, name) - getattr(coarser, name)) + finer.residual * abs(getattr(finer, name))
+        for name in QUANTITIES
     }
-    return _solution(fine, exact, errors)
 
 
-def _solution(saddle: SaddleMap, outcome: Outcome, errors: dict[str, float]) -> Solution:
-    problem = saddle.problem
-    (mh, qh, Vh), reduced, overlaps = (
-        np.exp(outcome.point),
-        saddle.reduced(outcome.point),
-        saddle.overlaps(outcome.point),
+def _failed(problem: Problem, outcome: Outcome) -> Solution:
+    """A solve that left the domain: every value is not a number."""
+    nothing: dict[str, Any] = dict.fromkeys(QUANTITIES, float("nan"))
+    return Solution(
+        problem, Status.DIVERGED, **nothing, quantile=None, residual=outcome.residual, iterations=outcome.steps
     )
+
+
+def _solution(saddle: SaddleMap, outcome: Outcome) -> Solution:
+    if not np.isfinite(outcome.residual):
+        return _failed(saddle.problem, outcome)
+    problem = saddle.problem
+    mh, qh, Vh = np.exp(outcome.point)
+    reduced, overlaps = saddle.reduced(outcome.point), saddle.overlaps(outcome.point)
     channel = saddle.channel(overlaps)
     e = generated.free_entropy(problem.alpha, channel.M, *overlaps, mh, qh, Vh, reduced.energy.J)
-    solution = Solution(
+    return Solution(
         problem=problem,
         status=_status(outcome, overlaps),
         **overlaps._asdict(),
@@ -149,12 +161,10 @@ def _solution(saddle: SaddleMap, outcome: Outcome, errors: dict[str, float]) -> 
         quantile=reduced.energy.quantile,
         residual=outcome.residual,
         iterations=outcome.steps,
-        errors=errors,
     )
-    return solution
 
 
 def _status(outcome: Outcome, overlaps: Overlaps) -> Status:
     if not outcome.converged:
-        return Status.STEP_LIMIT if np.isfinite(outcome.residual) else Status.DIVERGED
+        return Status.STEP_LIMIT
     return Status.UNLEARNED if overlaps.q == 0 else Status.CONVERGED

@@ -5,6 +5,11 @@ from dataclasses import dataclass, field
 
 from numeric.problem import Problem
 
+QUANTITIES = (
+    *("m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"),
+    *("train_error", "test_error", "estimation_error", "free_entropy"),
+)  #: names of the values that a Solution carries
+
 
 class Status(enum.Enum):
     """How a solve ended; the text is advice."""
@@ -13,7 +18,7 @@ class Status(enum.Enum):
     UNLEARNED = "the minimiser is S = 0: nothing is learned at this lambda; lower lambda or raise alpha"
     STEP_LIMIT = "step limit reached: continue from the solution at a nearby alpha"
     DIVERGED = "the iteration left the domain: continue from the solution at a nearby alpha"
-    INACCURATE = "solved, but the error estimate is above one per cent: the channel average needs more nodes"
+    INACCURATE = "solved, but two channel resolutions differ by more than one per cent: no value is reliable here"
 
 
 class NotConverged(ArithmeticError):

@@ -26,7 +26,8 @@ def physical_root(v: float, b: Array, law: TargetLaw) -> NDArray[np.complex128]:
     positions = np.atleast_1d(np.asarray(b, dtype=float))
     coefficients = np.stack(np.broadcast_arrays(*generated.resolvent_polynomial(v, positions, *law)), axis=-1)
     roots = polynomial_roots(coefficients)
-    slopes = np.real(generated.resolvent_slope(np.real(roots).astype(complex), v, *law))
+    with np.errstate(divide="ignore", invalid="ignore"):  # a root may fall on a pole of z: its slope is never the least
+        slopes = np.real(generated.resolvent_slope(np.real(roots).astype(complex), v, *law))
     is_complex = roots.imag < -_REAL * np.abs(roots)
     # One rule per position: the root below the axis if there is one, else the real root on which z falls.
     chosen = np.where(is_complex.any(axis=-1), np.argmin(roots.imag, axis=-1), np.argmin(slopes, axis=-1))

@@ -1,0 +1,189 @@
+"""The command lines: what they print, and how they refuse bad input (one line, exit 2, no traceback, no file)."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from numeric import __main__ as command
+from numeric.arguments import run
+
+ROOT = Path(__file__).parents[1]
+CURVE = ["curve", "--alpha", "0.5", "--kappa0", ".5", "--lambda", ".01", "--noise", ".5"]
+
+
+def numeric(arguments, monkeypatch):
+    """Exit code of `python -m numeric ...`, run in this process."""
+    monkeypatch.setattr(sys, "argv", ["numeric", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        run(command.main)
+    return stop.value.code
+
+
+def replaced(arguments, flag, value):
+    """The same arguments with one value exchanged or added."""
+    if flag in arguments:
+        at = arguments.index(flag)
+        return [*arguments[: at + 1], value, *arguments[at + 2 :]]
+    return [*arguments, flag, value]
+
+
+INTERPOLATION = ["threshold", "interpolation", "--kappa0", "1/2", "--noise", "1"]
+RECOVERY = ["threshold", "recovery", "--kappa0", "1/2"]
+BAD = [
+    (replaced(INTERPOLATION, "--kappa0", "0"), "--kappa0"),
+    (replaced(INTERPOLATION, "--kappa0", "-1/2"), "--kappa0"),
+    (replaced(INTERPOLATION, "--kappa0", "half"), "--kappa0"),
+    (replaced(INTERPOLATION, "--kappa0", "1/0"), "--kappa0"),
+    (replaced(INTERPOLATION, "--kappa0", "nan"), "--kappa0"),
+    (replaced(INTERPOLATION, "--noise", "-1"), "--noise"),
+    (replaced(INTERPOLATION, "--noise", "0"), "--noise"),
+    (replaced(INTERPOLATION, "--tokens", "1"), "--tokens"),
+    (replaced(INTERPOLATION, "--tokens", "2.5"), "--tokens"),
+    (replaced(INTERPOLATION, "--width", "0"), "--width"),
+    (replaced(INTERPOLATION, "--width", "1/2"), "--width"),
+    (replaced(INTERPOLATION, "--digits", "0"), "--digits"),
+    (replaced(INTERPOLATION, "--digits", "1000000000"), "--digits"),
+    (replaced(RECOVERY, "--noise", "1/10"), "--noise"),
+    (replaced(RECOVERY, "--beta", "2"), "--beta"),
+    (replaced(RECOVERY, "--width", "1/4"), "--width"),
+    (replaced(CURVE, "--alpha", "0"), "--alpha"),
+    (replaced(CURVE, "--alpha", "-1"), "--alpha"),
+    (replaced(CURVE, "--alpha", "1:2"), "--alpha"),
+    (replaced(CURVE, "--alpha", "0.1,,2"), "--alpha"),
+    (replaced(CURVE, "--alpha", "1:2:1"), "--alpha"),
+    (replaced(CURVE, "--lambda", "-1"), "--lambda"),
+    (replaced(CURVE, "--lambda", "0"), "--lambda"),
+    (replaced(CURVE, "--width", "-1"), "--width"),
+    (replaced(CURVE, "--tokens", "3"), "--tokens"),
+    (replaced(CURVE, "--beta", "inf"), "--beta"),
+    (replaced(CURVE, "--csv", "/no/such/folder/points.csv"), "--csv"),
+    (replaced(CURVE, "--plot", "/no/such/folder/points.png"), "--plot"),
+    (replaced(CURVE, "--kappa0", "1e-400"), "--kappa0"),
+    (replaced(CURVE, "--lambda", "1e400"), "--lambda"),
+    (replaced(CURVE, "--lambda", "1e999999999"), "--lambda"),
+    (["curve", "--alpha", "1"], "--kappa0"),
+    (["threshold", "freezing", "--kappa0", "1"], "freezing"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"), BAD, ids=lambda value: " ".join(value) if isinstance(value, list) else value
+)
+def test_bad_input_is_one_line_that_names_the_argument(arguments, named, monkeypatch, capsys):
+    assert numeric(arguments, monkeypatch) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1 and err.endswith("\n")
+    assert named in err
+    assert "Traceback" not in err
+
+
+def test_bad_output_path_is_found_before_any_work(tmp_path, monkeypatch):
+    import numeric.curve
+
+    monkeypatch.setattr(numeric.curve, "learning_curve", lambda *_: pytest.fail("work was done"))
+    monkeypatch.setattr(sys, "argv", ["numeric", *replaced(CURVE, "--csv", str(tmp_path))])
+    with pytest.raises(SystemExit) as stop:
+        run(command.main)
+    assert stop.value.code == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_threshold_as_json(monkeypatch, capsys):
+    assert numeric([*INTERPOLATION, "--digits", "50", "--json"], monkeypatch) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["value"] == "0.14555052507242767050016900220429903660105141584928"
+    assert document["digits_proven"] == 50
+    assert document["roots"] == [document["value"]]
+    assert {"kind", "parameters", "seconds"} <= document.keys()
+
+
+def test_one_twentieth_is_exact_in_every_spelling(monkeypatch, capsys):
+    values = set()
+    for spelling in ("1/20", "0.05", "5e-2"):
+        numeric([*replaced(RECOVERY, "--kappa0", spelling), "--digits", "60"], monkeypatch)
+        values.add(capsys.readouterr().out)
+    assert values == {"0.0460036837799685739881418413454835953465371423696512755943064\n"}
+
+
+def test_curve_writes_json_table_and_figure(tmp_path, monkeypatch, capsys):
+    table, figure = tmp_path / "points.csv", tmp_path / "points.png"
+    assert (
+        numeric(
+            [*replaced(CURVE, "--alpha", "0.5,1"), "--csv", str(table), "--plot", str(figure), "--json"], monkeypatch
+        )
+        == 0
+    )
+    document = json.loads(capsys.readouterr().out)
+    keys = {
+        "alpha",
+        "m",
+        "q",
+        "V",
+        "delta",
+        "b",
+        "c",
+        "train_error",
+        "test_error",
+        "estimation_error",
+        "status",
+        "residual",
+        "error_estimate",
+    }
+    assert [point["alpha"] for point in document["points"]] == [0.5, 1.0]
+    assert all(keys <= point.keys() and point["status"] == "converged" for point in document["points"])
+    lines = table.read_text().splitlines()
+    assert len(lines) == 3 and lines[0].startswith("alpha,m,q,V")
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_spectrum_as_json(monkeypatch, capsys):
+    assert numeric(["spectrum", *CURVE[1:], "--json"], monkeypatch) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert set(document["bulk"]) == {"x", "density"}
+    assert 0 < document["zero_mass"] < 1
+    assert document["outliers"] == []
+
+
+def test_an_unlearned_point_is_printed_as_such(monkeypatch, capsys):
+    assert numeric([*replaced(CURVE, "--lambda", "100"), "--json"], monkeypatch) == 0
+    (point,) = json.loads(capsys.readouterr().out)["points"]
+    assert point["status"] == "unlearned" and point["q"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (["explain", "no.such.equation"], 2, "no.such.equation"),
+        (["tex", "no_such_model"], 2, "no_such_model"),
+        (["explain", "generated/tied_attention/float64.py:3"], 2, "line 3"),
+        (["gen", "no_such_model"], 2, "no_such_model"),
+    ],
+)
+def test_derive_refuses_unknown_names(arguments, code, text):
+    done = subprocess.run(
+        [sys.executable, "-m", "derive", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code
+    assert text in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_explain_finds_a_generated_line():
+    lines = (ROOT / "generated/tied_attention/float64.py").read_text().splitlines()
+    number = next(k for k, line in enumerate(lines, 1) if line.startswith("def overlaps")) + 5
+    command_line = [
+        sys.executable,
+        "-m",
+        "derive",
+        "explain",
+        f"generated/tied_attention/float64.py:{number}",
+        "--json",
+    ]
+    done = subprocess.run(command_line, cwd=ROOT, capture_output=True, text=True, check=True)
+    document = json.loads(done.stdout)
+    assert document["function"] == "overlaps"
+    assert document["step"]["name"] == "reduction"
+    assert [equation["id"] for equation in document["equations"]] == ["overlaps.m", "overlaps.q", "overlaps.V"]

@@ -1,0 +1,106 @@
+"""The risk, its gradient and the minimisers."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from verify.data import DataKind, TargetKind, draw_inputs, draw_labels, draw_target
+from verify.erm import Risk, attention_map
+from verify.minimise import Adam, Lbfgs, Status
+
+
+def make_risk(dim=8, n=60, tokens=2, kind=DataKind.SEQUENCES, lambda_=0.05, beta=1.3, seed=0):
+    rng = np.random.default_rng(seed)
+    s0 = torch.as_tensor(draw_target(TargetKind.DETERMINISTIC, dim, 0.5, rng))
+    inputs = draw_inputs(kind, n, tokens, dim, rng, "cpu")
+    return Risk(inputs, draw_labels(inputs.indices(s0), 0.5, 1.0, rng), lambda_, beta), s0
+
+
+def start(dim, width, seed=1):
+    return torch.as_tensor(np.random.default_rng(seed).standard_normal((dim, width)))
+
+
+@pytest.mark.parametrize("kind", list(DataKind))
+@pytest.mark.parametrize("tokens", [2, 3])
+def test_gradient_equals_central_differences(kind, tokens):
+    risk, _ = make_risk(tokens=tokens, kind=kind)
+    weights, direction = start(8, 5), start(8, 5, seed=2)
+    step = 1e-5  # truncation step^2 and rounding eps/step are both near 1e-10
+    above, below = (risk.value_and_gradient(weights + sign * step * direction)[0] for sign in (1, -1))
+    slope = float((risk.value_and_gradient(weights)[1] * direction).sum())
+    assert float(above - below) / (2 * step) == pytest.approx(slope, rel=1e-7)
+
+
+def test_value_is_the_risk_as_the_paper_writes_it():
+    """Sample by sample, token by token, with no product shared."""
+    risk, _ = make_risk(n=5, tokens=3)
+    weights = start(8, 5)
+    s = (weights @ weights.T / np.sqrt(5 * 8)).numpy()
+    total = risk.lambda_ * float((weights**2).sum())
+    for x, y in zip(risk.inputs.tokens.numpy(), risk.labels.numpy(), strict=True):
+        scores = np.exp(risk.beta * (x @ s @ x.T - np.trace(s) * np.eye(3)) / np.sqrt(8))
+        total += ((y - scores / scores.sum(1, keepdims=True)) ** 2).sum()
+    assert float(risk.value_and_gradient(weights)[0]) == pytest.approx(total / 64, rel=1e-12)
+
+
+@pytest.mark.parametrize("factor", [0.5, 3.0])
+def test_scaling_symmetry(factor):
+    """S -> S/c, beta -> c beta, lambda -> c lambda leaves the risk as it is: W -> W/sqrt(c)."""
+    risk, _ = make_risk()
+    weights = start(8, 5)
+    scaled = dataclasses.replace(risk, beta=factor * risk.beta, lambda_=factor * risk.lambda_)
+    value = scaled.value_and_gradient(weights / np.sqrt(factor))[0]
+    assert float(value) == pytest.approx(float(risk.value_and_gradient(weights)[0]), rel=1e-12)
+
+
+def overlaps(minimum, s0):
+    s = attention_map(torch.as_tensor(minimum.weights))
+    return np.array([float((s * s0).sum()), float((s * s).sum())])
+
+
+@pytest.mark.parametrize("n", [10, 150], ids=["below interpolation", "above"])
+@pytest.mark.parametrize("width", [6, 10])
+def test_minimisers_and_starts_agree(n, width):
+    risk, s0 = make_risk(dim=10, n=n)
+    reference = Lbfgs(tolerance=1e-7).minimise(risk, start(10, width))
+    assert reference.status is Status.CONVERGED
+    others = {
+        "other start": (Lbfgs().minimise(risk, 2 * start(10, width, seed=7)), 1e-4),
+        "no proximal steps": (Lbfgs(proximal_steps=0).minimise(risk, start(10, width)), 1e-4),
+        "adam": (Adam().minimise(risk, start(10, width)), 3e-3),
+    }
+    for name, (minimum, tolerance) in others.items():
+        assert minimum.status is Status.CONVERGED, name
+        assert minimum.loss == pytest.approx(reference.loss, rel=tolerance), name
+        assert overlaps(minimum, s0) == pytest.approx(overlaps(reference, s0), rel=tolerance), name
+
+
+def test_heavy_weight_decay_gives_the_zero_map():
+    risk, _ = make_risk(lambda_=100.0)
+    minimum = Lbfgs().minimise(risk, start(8, 5))
+    assert minimum.status is Status.CONVERGED
+    assert np.abs(minimum.weights).max() < 1e-3
+
+
+@pytest.mark.parametrize("minimiser", [Lbfgs(max_steps=5), Adam(max_steps=5)])
+def test_a_descent_cut_short_says_so(minimiser):
+    risk, _ = make_risk()
+    minimum = minimiser.minimise(risk, start(8, 5))
+    assert minimum.status is Status.MAX_STEPS
+    assert minimum.evaluations == 5
+    assert minimum.relative_gradient > minimiser.tolerance
+    assert "raise the step limit" in minimum.status.value
+
+
+def test_a_loss_that_is_not_finite_says_so():
+    risk, _ = make_risk()
+    minimum = Lbfgs().minimise(risk, start(8, 5) * np.inf)
+    assert minimum.status is Status.DIVERGED
+
+
+def test_a_tolerance_out_of_reach_is_not_called_converged():
+    risk, _ = make_risk()
+    minimum = Lbfgs(tolerance=1e-30, max_steps=2000).minimise(risk, start(8, 5))
+    assert minimum.status in (Status.STALLED, Status.MAX_STEPS)

@@ -1,0 +1,1 @@
+"""Direct minimisation of the empirical risk in torch, set beside the theory and judged by it."""

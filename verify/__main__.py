@@ -1,0 +1,233 @@
+"""Command line: `python -m verify [--preset P]` is the main job; `curve` and `spectrum` are pieces of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from numeric.arguments import (
+    BadInput,
+    Parser,
+    add_problem_arguments,
+    integer,
+    parse_grid,
+    positive,
+    print_json,
+    run,
+)
+from verify import report
+from verify.compare import Comparison, compare
+from verify.data import DataKind, TargetKind, require_memory
+from verify.execution import WorkerError, execute_all
+from verify.job import PRESETS, Campaign, Panel, carry_out, panel, preset
+from verify.minimise import MINIMISERS
+from verify.run import MINIMUM_DIM, Run, RunResult
+from verify.spectra import distance, distance_band, zero_fraction
+from verify.store import Store
+from verify.theory import replica_predictions
+
+PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+PAPER = {"kappa0": "0.5", "width": "1", "lambda_": "0.01", "noise": "0.5"}  #: Figure 1
+
+
+def build_parser() -> Parser:
+    """All commands and their arguments."""
+    parser = Parser(
+        prog="python -m verify",
+        description="Train attention heads and set them beside the theory. Without a command: the main job.",
+        epilog="example: python -m verify --preset quick --out report",
+    )
+    parser.add_argument("--preset", choices=tuple(PRESETS), default="main", help="size of the main job (default main)")
+    _add_execution(parser)
+    commands = parser.add_subparsers(dest="command", metavar="{curve,spectrum}")
+    curve = commands.add_parser(
+        "curve",
+        help="runs along alpha against the theory, with a verdict",
+        epilog="example: python -m verify curve --alpha 0.5,1,2 --dim 40,60 --runs 8 --noise 1 --json",
+    )
+    curve.add_argument("--alpha", type=parse_grid, default="0.5,1,2", metavar="GRID",
+                       help="0.2,0.5,1 or first:last:count (geometric)")  # fmt: skip
+    curve.add_argument("--dim", type=_integers("--dim", MINIMUM_DIM), default="40,60", metavar="N,N",
+                       help="sizes d; at least two for a finite-size estimate (default 40,60)")  # fmt: skip
+    curve.add_argument("--runs", type=_integers("--runs", 2), default="8", metavar="N",
+                       help="runs per point, one number or one for each size (default 8)")  # fmt: skip
+    spectrum = commands.add_parser(
+        "spectrum",
+        help="singular values of trained maps against the theory",
+        epilog="example: python -m verify spectrum --alpha 0.5 --dim 100 --runs 2 --json",
+    )
+    spectrum.add_argument("--alpha", type=positive("--alpha", "try 0.5"), default="0.5", metavar="X",
+                          help="sample ratio n/d^2 (default 0.5)")  # fmt: skip
+    spectrum.add_argument("--dim", type=integer("--dim", MINIMUM_DIM, 10_000, "try 100"), default="100", metavar="N",
+                          help="size d (default 100)")  # fmt: skip
+    spectrum.add_argument("--runs", type=integer("--runs", 1, 10_000, "try 1"), default="1", metavar="N",
+                          help="runs to pool (default 1)")  # fmt: skip
+    for command in (curve, spectrum):
+        add_problem_arguments(command, *PROBLEM, defaults=PAPER)
+        command.add_argument("--data", choices=[str(k) for k in DataKind], default="sequences")
+        _add_execution(command)
+    return parser
+
+
+def _add_execution(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", default="report", metavar="FOLDER", help="where runs and report go (default report)")
+    parser.add_argument("--seed", type=integer("--seed", 0, 2**64 - 1, "try 0"), default="0", metavar="N",
+                        help="from which the seed of every run is spawned (default 0)")  # fmt: skip
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--target", choices=[str(k) for k in TargetKind], default="deterministic",
+                        help="how the target's eigenvalues are drawn")  # fmt: skip
+    parser.add_argument("--minimiser", choices=tuple(MINIMISERS), default="lbfgs")
+    parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
+                        help="processes (default one per core)")  # fmt: skip
+    parser.add_argument("--shuffle-labels", action="store_true",
+                        help="break the data on purpose: the verdict must turn negative")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def _integers(name: str, least: int) -> Callable[[str], tuple[int, ...]]:
+    parse = integer(name, least, 10_000, f"give one or more, separated by commas, from {least}")
+    return lambda text: tuple(parse(part) for part in text.split(","))
+
+
+def main_job(arguments: argparse.Namespace) -> int:
+    """Do the main job and write its report."""
+    plan = preset(
+        arguments.preset, arguments.minimiser, arguments.seed, TargetKind(arguments.target), arguments.device,
+        arguments.shuffle_labels,
+    )  # fmt: skip
+    folder = Path(arguments.out)
+    outcome = carry_out(plan, _store(folder), _note, arguments.workers)
+    _note("report")
+    report.write(outcome, folder)
+    if arguments.json:
+        print_json(report.document(outcome))
+    else:
+        for kind, comparison in outcome.comparisons.items():
+            sys.stdout.write(_verdict_lines(str(kind), comparison))
+        sys.stdout.write(f"see {folder / 'index.html'}\n")
+    return 0 if outcome.agrees else 1
+
+
+def curve(arguments: argparse.Namespace) -> int:
+    """Train along alpha, compare and print."""
+    started = time.perf_counter()
+    sizes = _sizes(arguments.dim, arguments.runs)
+    base = _base(arguments, sizes[0][0], float(arguments.alpha[0]))
+    campaign = Campaign(base.data, sizes, tuple(float(a) for a in arguments.alpha), (base.width,))
+    results = _train(campaign.runs(base), arguments)
+    comparison = compare(results, replica_predictions)
+    if arguments.json:
+        document = {"parameters": _parameters(arguments), **report.comparison_document(comparison)}
+        print_json({**document, "seed": arguments.seed, "seconds": time.perf_counter() - started})
+    else:
+        sys.stdout.write(_verdict_lines(arguments.data, comparison))
+    return 0 if comparison.agrees else 1
+
+
+def spectrum(arguments: argparse.Namespace) -> int:
+    """Train at one alpha and set the singular values beside the theory."""
+    started = time.perf_counter()
+    base = _base(arguments, arguments.dim, float(arguments.alpha))
+    campaign = Campaign(base.data, ((base.dim, arguments.runs),), (base.alpha,), (base.width,))
+    results = _train(campaign.runs(base), arguments)
+    found = panel(results)
+    gap, band = distance(found), distance_band(found)
+    if arguments.json:
+        document = {"parameters": _parameters(arguments), **_panel_document(found), "agrees": gap < band}
+        print_json({**document, "seed": arguments.seed, "seconds": time.perf_counter() - started})
+    else:
+        sys.stdout.write(
+            f"largest distance between the distribution functions {gap:.4f}, allowed {band:.4f}; mass at zero: "
+            f"theory {found.theory.zero_mass:.4f}, trained {zero_fraction(found):.4f}\n"
+        )
+    return 0 if gap < band else 1
+
+
+def _panel_document(found: Panel) -> dict[str, object]:
+    return {
+        "alpha": found.alpha,
+        "zero_mass": found.theory.zero_mass,
+        "trained_zero_mass": zero_fraction(found),
+        "second_moment": found.theory.second_moment,
+        "trained_second_moment": float((found.values**2).mean()),
+        "distance": distance(found),
+        "distance_allowed": distance_band(found),
+        "bulk": {"x": found.theory.x.tolist(), "density": found.theory.density.tolist()},
+        "singular_values": found.values.tolist(),
+    }
+
+
+def _base(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
+    if arguments.tokens != 2:
+        raise BadInput("--tokens", arguments.tokens, "the theory is solved for two tokens", "use --tokens 2")
+    if arguments.lambda_ == 0:
+        raise BadInput("--lambda", 0, "the theory needs weight decay > 0", "use a small value such as 1e-3")
+    kappa0, width, decay, noise, _, beta, beta0 = (float(getattr(arguments, name)) for name in PROBLEM)
+    return Run(
+        dim=dim, alpha=alpha, kappa0=kappa0, width=width, lambda_=decay, noise=noise, beta=beta, beta0=beta0,
+        target=TargetKind(arguments.target), data=DataKind(arguments.data), minimiser=arguments.minimiser,
+        entropy=arguments.seed, shuffle_labels=arguments.shuffle_labels, device=arguments.device,
+    )  # fmt: skip
+
+
+def _sizes(dims: Sequence[int], runs: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    counts = tuple(runs) * len(dims) if len(runs) == 1 else tuple(runs)
+    if len(counts) != len(dims):
+        shown = ",".join(map(str, runs))
+        raise BadInput("--runs", shown, f"must be one number or {len(dims)}, as --dim has", "try --runs 8")
+    return tuple(sorted(zip(dims, counts, strict=True)))
+
+
+def _train(runs: list[Run], arguments: argparse.Namespace) -> list[RunResult]:
+    for item in runs:
+        require_memory(item.data, item.samples, item.tokens, item.dim)
+    return execute_all(runs, _store(Path(arguments.out)), workers=arguments.workers)
+
+
+def _store(folder: Path) -> Store:
+    try:
+        return Store(folder)
+    except OSError as error:
+        rule = f"cannot be written ({error.strerror})"
+        raise BadInput("--out", folder, rule, "name a folder you may write to") from None
+
+
+def _parameters(arguments: argparse.Namespace) -> dict[str, str]:
+    return {name.rstrip("_"): str(getattr(arguments, name)) for name in (*PROBLEM, "target", "data", "minimiser")}
+
+
+def _verdict_lines(kind: str, comparison: Comparison) -> str:
+    lines = [f"{kind} {v.quantity}: {v.advice}; worst z {v.worst.z:+.2f}" for v in comparison.verdicts]
+    lines += [
+        f"{kind}: left out dim {r.run.dim} alpha {r.run.alpha:g} index {r.run.index}: {r.status.value}"
+        for r in comparison.excluded
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return the exit code: 0 agreement, 1 disagreement or failure, 130 interrupted; BadInput is the caller's."""
+    arguments = build_parser().parse_args(argv)
+    if arguments.device == "cuda" and not torch.cuda.is_available():
+        raise BadInput("--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu")
+    try:
+        return {None: main_job, "curve": curve, "spectrum": spectrum}[arguments.command](arguments)
+    except (WorkerError, ArithmeticError) as error:
+        _note(f"failed: {error}")
+        return 1
+    except KeyboardInterrupt:
+        _note("interrupted: finished runs are kept, the same command goes on from there")
+        return 130
+
+
+if __name__ == "__main__":
+    run(main)

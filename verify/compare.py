@@ -1,0 +1,263 @@
+"""Simulation against theory, in standard errors: residuals, finite-size extrapolation, one verdict per quantity.
+
+A residual is simulation minus theory at the target that the run really had: the target S0 of a run has
+tr S0^2/d = q0, and by the scaling symmetry of the model the theory knows a target s S0 exactly, so it is
+evaluated at target scale s = sqrt(q0/(1 + kappa0)), and at the realised n/d^2 and m/d.
+
+At each point and for each quantity the residuals are modelled as r(d) = a + c/d, the leading finite-size effect
+(section 9), or with three sizes or more as a + c/d + e/d^2. The score is that of a, the residual extrapolated to
+infinite d. Two sizes cannot tell 1/d from 1/d^2: where the second dominates (training error at width below 1 and
+few samples), a is biased, and with many runs the bias shows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri_exp
+from scipy.stats import t as student
+
+from verify.data import TargetKind
+from verify.minimise import Status
+from verify.run import Run, RunResult
+
+QUANTITIES = ("m", "q", "train_error", "test_error")
+BAND = 4.0  #: |z| from here on is a disagreement: by chance once in 16000 comparisons
+MINIMUM_RUNS = 2  #: converged runs at each d without which there is no standard error
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The parameters that the theory depends on; the target is target_scale times the Marchenko-Pastur one."""
+
+    alpha: float
+    kappa0: float
+    width: float
+    lambda_: float
+    noise: float
+    tokens: int
+    beta: float
+    beta0: float
+    target_scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the theory says of each quantity, and its own absolute error estimate."""
+
+    values: Mapping[str, float]
+    errors: Mapping[str, float]
+
+
+Theory = Callable[[Sequence[Setting]], list[Prediction]]  #: predictions in the order of the settings
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one size at one point: mean residual with its standard error, mean simulation and theory."""
+
+    dim: int
+    runs: int
+    simulation: float
+    theory: float
+    residual: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """One quantity at one point. `z` is NaN where too few runs converged for a standard error."""
+
+    quantity: str
+    setting: Setting
+    groups: tuple[Group, ...]
+    theory_error: float
+    residual: float
+    standard_error: float
+    freedom: float
+    z: float
+
+    @property
+    def raw_in_errors(self) -> float:
+        """Residual at the largest d in its standard errors: no extrapolation, the theory taken as exact."""
+        return _ratio(self.groups[-1].residual, self.groups[-1].standard_error)
+
+    @property
+    def raw_percent(self) -> float:
+        """Residual at the largest d in percent of the theory's value."""
+        return 100 * _ratio(self.groups[-1].residual, abs(self.groups[-1].theory))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether |z| < BAND; NaN does not agree."""
+        return abs(self.z) < BAND
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether theory and simulation agree on one quantity at all points, and the point that decides it."""
+
+    quantity: str
+    agrees: bool
+    worst: Score
+    advice: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All scores, the verdict per quantity, and the runs left out because they did not converge."""
+
+    scores: tuple[Score, ...]
+    verdicts: tuple[Verdict, ...]
+    excluded: tuple[RunResult, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every quantity agrees."""
+        return all(verdict.agrees for verdict in self.verdicts)
+
+
+def compare(results: Sequence[RunResult], theory: Theory) -> Comparison:
+    """Judge `results` by `theory`.
+
+    Runs that did not converge are excluded and listed. Raises ValueError if there is nothing to compare, and
+    whatever `theory` raises where it has no answer.
+    """
+    if not results:
+        raise ValueError("no runs to compare: ask for at least one")
+    converged = [r for r in results if r.status is Status.CONVERGED]
+    excluded = tuple(r for r in results if r.status is not Status.CONVERGED)
+    predictions = predict(converged, theory)
+    points = sorted({nominal_setting(r.run) for r in results}, key=dataclasses.astuple)
+    scores = tuple(
+        _score(quantity, point, [(r, predictions[r.run]) for r in converged if nominal_setting(r.run) == point])
+        for quantity in QUANTITIES
+        for point in points
+    )
+    verdicts = tuple(_verdict(q, [s for s in scores if s.quantity == q]) for q in QUANTITIES)
+    return Comparison(scores, verdicts, excluded)
+
+
+def nominal_setting(run: Run) -> Setting:
+    """Return the setting that was asked for, common to all sizes and seeds."""
+    return Setting(run.alpha, run.kappa0, run.width, run.lambda_, run.noise, run.tokens, run.beta, run.beta0)
+
+
+def realised_setting(run: Run, q0: float) -> Setting:
+    """Return the setting that the run really had: n/d^2, m/d and tr S0^2/d after rounding and sampling."""
+    # a Gaussian target has rank round(kappa0 d); the deterministic one keeps the law of kappa0 and averages it
+    kappa0 = run.target_rank / run.dim if run.target is TargetKind.GAUSSIAN else run.kappa0
+    scale = math.sqrt(q0 / (1 + kappa0))
+    return dataclasses.replace(
+        nominal_setting(run),
+        kappa0=kappa0,
+        alpha=run.samples / run.dim**2,
+        width=run.columns / run.dim,
+        # 1e-9: rotations of one target differ in the last bits, and need not be solved for each
+        target_scale=round(scale, 9),
+    )
+
+
+def predict(results: Iterable[RunResult], theory: Theory) -> dict[Run, Prediction]:
+    """Return the prediction for each run at its realised target.
+
+    Gaussian targets have as many scales as runs. The theory is smooth in the scale, so where one point has more
+    than three it is solved at the least, the middle and the greatest and interpolated by the parabola, whose error
+    is of third order in a spread of a few percent.
+    """
+    wanted = {r.run: realised_setting(r.run, r.q0) for r in results}
+    families: dict[Setting, set[float]] = {}
+    for setting in wanted.values():
+        families.setdefault(_without_scale(setting), set()).add(setting.target_scale)
+    nodes = {family: _nodes(scales) for family, scales in families.items()}
+    settings = [dataclasses.replace(f, target_scale=s) for f, scales in nodes.items() for s in scales]
+    solved = dict(zip(settings, theory(settings), strict=True))
+    return {run: _interpolate(s, nodes[_without_scale(s)], solved) for run, s in wanted.items()}
+
+
+def _without_scale(setting: Setting) -> Setting:
+    return dataclasses.replace(setting, target_scale=1.0)
+
+
+def _nodes(scales: set[float]) -> list[float]:
+    low, high = min(scales), max(scales)
+    return sorted(scales) if len(scales) <= 3 else [low, (low + high) / 2, high]
+
+
+def _interpolate(setting: Setting, nodes: list[float], solved: Mapping[Setting, Prediction]) -> Prediction:
+    weights = [
+        math.prod((setting.target_scale - b) / (a - b) for b in nodes if b != a) for a in nodes
+    ]  # Lagrange: one at a node itself and zero at the others
+    at_nodes = [solved[dataclasses.replace(setting, target_scale=s)] for s in nodes]
+    return Prediction(
+        {k: sum(w * p.values[k] for w, p in zip(weights, at_nodes, strict=True)) for k in QUANTITIES},
+        {k: max(p.errors[k] for p in at_nodes) for k in QUANTITIES},
+    )
+
+
+def _score(quantity: str, point: Setting, judged: list[tuple[RunResult, Prediction]]) -> Score:
+    groups = tuple(
+        _group(quantity, dim, [(r, p) for r, p in judged if r.run.dim == dim])
+        for dim in sorted({r.run.dim for r, _ in judged})
+    )
+    if not groups or any(group.runs < MINIMUM_RUNS for group in groups):
+        return Score(quantity, point, groups, math.nan, math.nan, math.nan, math.nan, math.nan)
+    theory_error = max(p.errors[quantity] for _, p in judged)
+    weights = intercept_weights([g.dim for g in groups], [g.runs for g in groups])
+    variances = (weights * [g.standard_error for g in groups]) ** 2
+    total = variances.sum() + theory_error**2
+    # Welch and Satterthwaite: the theory's error counts as known, with infinitely many degrees of freedom
+    freedom = _ratio(total**2, float((variances**2 / [g.runs - 1 for g in groups]).sum()))
+    residual = float(weights @ [g.residual for g in groups])
+    z = normal_score(_ratio(residual, math.sqrt(total)), freedom)
+    return Score(quantity, point, groups, theory_error, residual, math.sqrt(total), freedom, z)
+
+
+def _group(quantity: str, dim: int, judged: list[tuple[RunResult, Prediction]]) -> Group:
+    simulation = np.array([getattr(result, quantity) for result, _ in judged])
+    theory = np.array([prediction.values[quantity] for _, prediction in judged])
+    residual = simulation - theory
+    error = residual.std(ddof=1) / math.sqrt(len(residual)) if len(residual) > 1 else math.nan
+    return Group(dim, len(judged), float(simulation.mean()), float(theory.mean()), float(residual.mean()), float(error))
+
+
+def intercept_weights(dims: Sequence[int], runs: Sequence[int]) -> np.ndarray:
+    """Return w with a = sum_k w_k r_k the least-squares intercept of r(d) = a + c/d, of a + c/d + e/d^2 from three d on.
+
+    Each mean counts by runs * d^2, as the scatter of a run is proportional to 1/d; taking the measured scatter
+    of eight runs instead would correlate weights and residuals. A lone d gives w = 1: no finite-size estimate.
+    """
+    d = np.asarray(dims, dtype=float)
+    importance = np.asarray(runs) * d**2
+    design = d[:, None] ** -np.arange(min(len(d), 3))
+    return np.linalg.solve((design.T * importance) @ design, design.T * importance)[0]
+
+
+def normal_score(ratio: float, freedom: float) -> float:
+    """Return the standard normal deviate as improbable as Student's t = `ratio` at `freedom` degrees of freedom.
+
+    Eight runs give heavy tails: |t| > 4 has probability 0.5 percent at 7 degrees of freedom, not 0.006. The score
+    saturates at 38, where the tail probability leaves the range of floating point; NaN stays NaN.
+    """
+    log_tail = max(student.logsf(abs(ratio), freedom), math.log(sys.float_info.min) - 36)
+    return float(math.copysign(ndtri_exp(log_tail), ratio))
+
+
+def _verdict(quantity: str, scores: list[Score]) -> Verdict:
+    # NaN first: a point without enough converged runs is the worst there is
+    worst = max(scores, key=lambda s: math.inf if math.isnan(s.z) else abs(s.z))
+    if all(score.agrees for score in scores):
+        return Verdict(quantity, True, worst, f"agrees at all {len(scores)} points")
+    if math.isnan(worst.z):
+        return Verdict(quantity, False, worst, "undetermined: too few runs converged; raise --runs")
+    return Verdict(quantity, False, worst, f"disagrees: |z| reaches {abs(worst.z):.1f}")
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    """The quotient, infinite (not an error) where the denominator is zero."""
+    return numerator / denominator if denominator else math.copysign(math.inf, numerator)

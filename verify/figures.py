@@ -1,0 +1,156 @@
+"""The three figures: error against alpha, singular values, scores."""
+
+from __future__ import annotations
+
+import io
+import math
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")  # before pyplot is ever imported: no display is needed to write a file
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from numeric.problem import TargetLaw
+from numeric.target import target_density, target_edges
+from verify.compare import BAND, QUANTITIES, Comparison, Score, Setting
+from verify.data import DataKind
+from verify.job import Outcome, Panel
+from verify.spectra import ZERO
+from verify.theory import problem_of
+
+NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
+COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f")  #: of the widths, and of the quantities
+STYLE: dict[Any, Any] = {
+    "font.family": "serif", "mathtext.fontset": "cm", "font.size": 11, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.linewidth": 0.7, "legend.frameon": False, "figure.dpi": 160,
+    "savefig.dpi": 160,
+}  # fmt: skip
+
+
+def draw_all(outcome: Outcome) -> dict[str, bytes]:
+    """Return the figures as PNG files, by file name; those with nothing to show are absent."""
+    with matplotlib.rc_context(STYLE):
+        figures = {"scores.png": score_figure(outcome)}
+        if DataKind.SEQUENCES in outcome.comparisons and outcome.curves:
+            figures["curve.png"] = curve_figure(outcome)
+        if outcome.panels:
+            figures["spectra.png"] = spectrum_figure(outcome)
+        return {name: _png(figure) for name, figure in figures.items()}
+
+
+def curve_figure(outcome: Outcome) -> Figure:
+    """Test and train error against alpha: theory as lines, trained heads at the largest d as points."""
+    figure = Figure(figsize=(7.6, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    comparison = outcome.comparisons[DataKind.SEQUENCES]
+    for colour, (width, solutions) in zip(COLOURS, sorted(outcome.curves.items()), strict=False):
+        alphas = [solution.problem.alpha for solution in solutions]
+        axes.plot(alphas, [s.test_error for s in solutions], color=colour, label=rf"test, $\kappa={width:g}$")
+        axes.plot(alphas, [s.train_error for s in solutions], "--", color=colour, label=rf"train, $\kappa={width:g}$")
+        _points(axes, comparison, "test_error", width, colour, "o")
+        _points(axes, comparison, "train_error", width, colour, "s")
+    _threshold_lines(axes, outcome)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel(r"sample ratio $\alpha = n/d^2$")
+    axes.set_ylabel("mean square error per sample")
+    axes.legend(ncols=2, fontsize=9)
+    return figure
+
+
+def _points(axes: Axes, comparison: Comparison, quantity: str, width: float, colour: str, marker: str) -> None:
+    scores = [s for s in comparison.scores if s.quantity == quantity and s.setting.width == width and s.groups]
+    groups = [score.groups[-1] for score in scores]
+    axes.errorbar(
+        [score.setting.alpha for score in scores],
+        [group.simulation for group in groups],
+        yerr=[group.standard_error for group in groups],
+        fmt=marker, ms=4.5, mfc="white", mec=colour, ecolor=colour, capsize=2, lw=1, zorder=3,
+    )  # fmt: skip
+
+
+def _threshold_lines(axes: Axes, outcome: Outcome) -> None:
+    for kind, style in (("interpolation", ":"), ("recovery", "-.")):
+        if kind in outcome.thresholds:
+            value = float(outcome.thresholds[kind].value)
+            axes.axvline(value, color="0.35", ls=style, lw=1, label=f"{kind}, {value:.4f}")
+
+
+def spectrum_figure(outcome: Outcome) -> Figure:
+    """One panel per alpha: density of the singular values of S, trained ones as a histogram, the target's dashed."""
+    columns = min(4, len(outcome.panels))
+    rows = math.ceil(len(outcome.panels) / columns)
+    figure = Figure(figsize=(3.1 * columns, 2.9 * rows), layout="constrained")
+    base = problem_of(outcome.plan.base)
+    for axes, panel in zip(figure.subplots(rows, columns, squeeze=False).flat, outcome.panels, strict=False):
+        _spectrum_panel(axes, panel, base.target)
+    figure.axes[0].set_ylabel("density")
+    figure.axes[0].legend(fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.72))
+    return figure
+
+
+def _spectrum_panel(axes: Axes, panel: Panel, target: TargetLaw) -> None:
+    values = panel.values.ravel()
+    nonzero = values[values > ZERO * values.max()]
+    # narrow bins at small values, where a spike of learned noise stands beside a broad bulk
+    edges = nonzero.max() * np.linspace(0, 1, max(12, round(1.6 * len(nonzero) ** 0.4)) + 1) ** 1.6
+    heights, _ = np.histogram(nonzero, bins=edges)
+    density = heights / (len(values) * np.diff(edges))  # of all values, so that its area is the non-zero mass
+    axes.stairs(density, edges, fill=True, color="0.82", label=f"trained, $d={panel.dim}$")
+    axes.plot(panel.theory.x, panel.theory.density, color=COLOURS[0], lw=1.6, label="theory")
+    low, high = target_edges(target)
+    x = np.linspace(low, high, 402)[1:-1]
+    axes.plot(x, target_density(x, target), "--", color="#c0392b", lw=1.1, label="target")
+    axes.set_title(rf"$\alpha = {panel.alpha:g}$", fontsize=11)
+    axes.text(
+        0.97, 0.97, f"mass at 0\ntheory {panel.theory.zero_mass:.3f}\ntrained {1 - len(nonzero) / len(values):.3f}",
+        transform=axes.transAxes, ha="right", va="top", fontsize=8,
+    )  # fmt: skip
+    axes.set_xlabel("singular value of $S$")
+    # at a hard edge the target's density diverges; the panel is scaled by what was learned
+    axes.set_ylim(0, 1.45 * max(float(density.max()), float(np.max(panel.theory.density, initial=0))))
+    axes.set_xlim(0, None)
+
+
+def score_figure(outcome: Outcome) -> Figure:
+    """Score z of each quantity at each point, with the band outside which theory and simulation disagree."""
+    figure = Figure(figsize=(7.6, 3.4), layout="constrained")
+    axes = figure.add_subplot()
+    columns = [(kind, setting) for kind, c in outcome.comparisons.items() for setting in _settings(c)]
+    for offset, (quantity, colour) in enumerate(zip(QUANTITIES, COLOURS, strict=True)):
+        scores = [_find(outcome.comparisons[kind], quantity, setting) for kind, setting in columns]
+        positions = np.arange(len(columns)) + (offset - 1.5) * 0.18
+        z = np.clip([score.z for score in scores], -_LIMIT, _LIMIT)
+        axes.plot(positions, z, "o", ms=4, color=colour, label=NAMES[quantity])
+    axes.axhspan(-BAND, BAND, color="0.93", zorder=0)
+    axes.axhline(0, color="0.4", lw=0.7)
+    axes.set_xticks(range(len(columns)), [_tick(*column) for column in columns], rotation=90, fontsize=7)
+    axes.set_ylim(-_LIMIT - 0.5, _LIMIT + 0.5)
+    axes.set_ylabel("$z$ (simulation $-$ theory)")
+    axes.legend(ncols=4, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    return figure
+
+
+_LIMIT = 8.0  #: larger scores are drawn at the margin; the table has their values
+
+
+def _settings(comparison: Comparison) -> list[Setting]:
+    return list(dict.fromkeys(score.setting for score in comparison.scores))
+
+
+def _find(comparison: Comparison, quantity: str, setting: Setting) -> Score:
+    return next(s for s in comparison.scores if s.quantity == quantity and s.setting == setting)
+
+
+def _tick(kind: DataKind, setting: Setting) -> str:
+    mark = "" if kind is DataKind.SEQUENCES else " G"
+    return rf"{setting.alpha:g}, {setting.width:g}{mark}"
+
+
+def _png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()

@@ -1,0 +1,202 @@
+"""The main job: which runs, which theory, at which settings; all of it data until `carry_out` is called."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from numeric.solution import Solution
+from numeric.spectrum import LearnedSpectrum, learned_spectrum
+from numeric.thresholds import Threshold, interpolation, recovery
+from verify.compare import Comparison, compare
+from verify.data import DataKind, TargetKind
+from verify.execution import execute_all
+from verify.minimise import Status
+from verify.run import Run, RunResult
+from verify.store import Store
+from verify.theory import problem_of, replica_predictions, solve_along
+
+THRESHOLD_DIGITS = 50
+CURVE_POINTS = 30  #: of the theory, per width: enough for a smooth line over two decades
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Runs of one kind of data: every alpha and width at every size (d, number of runs)."""
+
+    data: DataKind
+    sizes: tuple[tuple[int, int], ...]
+    alphas: tuple[float, ...]
+    widths: tuple[float, ...]
+
+    def runs(self, base: Run) -> list[Run]:
+        """The runs, all other parameters those of `base`."""
+        return [
+            dataclasses.replace(base, data=self.data, dim=dim, alpha=alpha, width=width, index=index)
+            for dim, count in self.sizes
+            for alpha in self.alphas
+            for width in self.widths
+            for index in range(count)
+        ]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do: `base` holds the parameters that do not vary; `spectra` lists (alpha, d, number of runs)."""
+
+    base: Run
+    campaigns: tuple[Campaign, ...]
+    spectra: tuple[tuple[float, int, int], ...] = ()
+
+    def spectrum_runs(self) -> list[list[Run]]:
+        """The runs of each spectrum, at the width of `base`; the same as those of a campaign where they coincide."""
+        return [
+            [dataclasses.replace(self.base, alpha=alpha, dim=dim, index=i) for i in range(count)]
+            for alpha, dim, count in self.spectra
+        ]
+
+    def runs(self) -> list[Run]:
+        """Every run, once."""
+        wanted = [run for campaign in self.campaigns for run in campaign.runs(self.base)]
+        return list(dict.fromkeys(wanted + [run for runs in self.spectrum_runs() for run in runs]))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Singular values of S at one alpha: the theory's law, and those of the trained maps, shape (runs, d)."""
+
+    alpha: float
+    dim: int
+    theory: LearnedSpectrum
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Everything that a report shows."""
+
+    plan: Plan
+    results: dict[Run, RunResult]
+    comparisons: dict[DataKind, Comparison]
+    curves: dict[float, list[Solution]]  #: theory along alpha for each width
+    panels: list[Panel]
+    thresholds: dict[str, Threshold]
+    seconds: dict[str, float]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every quantity agrees on every kind of data."""
+        return all(comparison.agrees for comparison in self.comparisons.values())
+
+
+def carry_out(plan: Plan, store: Store, note: Callable[[str], None], workers: int | None = None) -> Outcome:
+    """Do the job: train what `store` lacks, solve the theory, compare.
+
+    `note` is told what begins. Raises WorkerError if a run fails, ArithmeticError if the theory has no answer.
+    """
+    clock = _Clock(note)
+    clock.start("thresholds")
+    thresholds = _thresholds(plan.base)
+    clock.start("training")
+    runs = plan.runs()
+    results = dict(zip(runs, execute_all(runs, store, workers=workers), strict=True))
+    clock.start("theory at the realised targets")
+    comparisons = {
+        campaign.data: compare([results[run] for run in campaign.runs(plan.base)], replica_predictions)
+        for campaign in plan.campaigns
+    }
+    clock.start("theory curves and spectra")
+    curves = {width: _curve(plan, width) for width in dict.fromkeys(w for c in plan.campaigns for w in c.widths)}
+    panels = [panel([results[run] for run in runs]) for runs in plan.spectrum_runs()]
+    return Outcome(plan, results, comparisons, curves, panels, thresholds, clock.stop())
+
+
+def panel(results: Sequence[RunResult]) -> Panel:
+    """Set the singular values of the converged `results`, all of one setting, beside the theory.
+
+    Raises ArithmeticError if none converged or the theory did not.
+    """
+    converged = [r for r in results if r.status is Status.CONVERGED]
+    if not converged:
+        raise ArithmeticError(f"alpha {results[0].run.alpha:g}: no run converged: {results[0].status.value}")
+    run = converged[0].run
+    solution = solve_along(problem_of(run), [run.alpha])[run.alpha]
+    values = np.array([r.singular_values for r in converged])
+    return Panel(run.alpha, run.dim, learned_spectrum(solution), values)
+
+
+def _curve(plan: Plan, width: float) -> list[Solution]:
+    alphas = [alpha for campaign in plan.campaigns for alpha in campaign.alphas]
+    grid = np.geomspace(min(alphas), max(alphas), CURVE_POINTS)
+    problem = problem_of(dataclasses.replace(plan.base, width=width))
+    return list(solve_along(problem, grid.tolist()).values())
+
+
+def _thresholds(base: Run) -> dict[str, Threshold]:
+    """Interpolation at the noise of `base`, and recovery without noise, both for width at least 1."""
+    kappa0, noise = Fraction(str(base.kappa0)), Fraction(str(base.noise))
+    found = {"recovery": recovery(kappa0, base.tokens, THRESHOLD_DIGITS)}
+    if noise > 0:
+        found["interpolation"] = interpolation(kappa0, noise, base.tokens, THRESHOLD_DIGITS)
+    return found
+
+
+class _Clock:
+    """Wall time of each stage, in seconds."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self.note, self.seconds, self.stage, self.since = note, dict[str, float](), "", 0.0
+
+    def start(self, stage: str) -> None:
+        self.stop()
+        self.note(stage)
+        self.stage, self.since = stage, time.perf_counter()
+
+    def stop(self) -> dict[str, float]:
+        if self.stage:
+            self.seconds[self.stage] = time.perf_counter() - self.since
+        self.stage = ""
+        return self.seconds
+
+
+def _figure_one(minimiser: str, seed: int, target: TargetKind, device: str) -> Run:
+    """The settings of the paper's Figure 1."""
+    return Run(
+        dim=100, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.01, noise=0.5, tokens=2, beta=1.0, beta0=1.0,
+        target=target, minimiser=minimiser, entropy=seed, device=device,
+    )  # fmt: skip
+
+
+#: From deep below interpolation to well above recovery; the sizes are chosen so that m = kappa d is an integer.
+ALPHAS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.25, 2.0, 4.0)
+WIDTHS = (0.75, 1.0)
+_EQUIVALENT = Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((28, 8), (40, 8)), (0.1, 0.5, 2.0), (1.0,))
+
+PRESETS: dict[str, tuple[tuple[Campaign, ...], tuple[tuple[float, int, int], ...]]] = {
+    "main": (
+        (Campaign(DataKind.SEQUENCES, ((52, 16), (100, 8)), ALPHAS, WIDTHS), _EQUIVALENT),
+        ((0.05, 100, 8), (0.5, 100, 8), (4.0, 100, 8), (40.0, 100, 1)),
+    ),
+    "quick": (
+        (
+            Campaign(DataKind.SEQUENCES, ((32, 8), (52, 8)), (0.1, 0.5, 2.0), WIDTHS),
+            Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((20, 8), (28, 8)), (0.5,), (1.0,)),
+        ),
+        ((0.1, 52, 8), (0.5, 52, 8), (2.0, 52, 8)),
+    ),
+    "paper": (
+        (Campaign(DataKind.SEQUENCES, ((52, 64), (76, 64), (100, 64)), ALPHAS, WIDTHS), _EQUIVALENT),
+        ((0.05, 200, 1), (0.5, 200, 1), (4.0, 200, 1), (40.0, 200, 1)),
+    ),
+}
+
+
+def preset(name: str, minimiser: str, seed: int, target: TargetKind, device: str, shuffle_labels: bool) -> Plan:
+    """Return the plan of this name."""
+    base = dataclasses.replace(_figure_one(minimiser, seed, target, device), shuffle_labels=shuffle_labels)
+    return Plan(base, *PRESETS[name])

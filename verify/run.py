@@ -1,0 +1,233 @@
+"""One experiment: a frozen, seeded `Run` gives a frozen `RunResult`."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from numeric.arguments import BadInput
+from verify import data
+from verify.data import DataKind, Inputs, TargetKind
+from verify.erm import Risk, attention_map
+from verify.minimise import MINIMISERS, Minimum, Status
+
+#: Raised whenever the same Run would give other numbers, so that stored results are never mistaken for new ones.
+PROTOCOL = 1
+
+#: Fresh samples per test error: this many, or this multiple of the training samples if that is more. One sample
+#: scatters by about its own mean, so that at d = 100 the test error is known to 0.5 percent where runs differ by
+#: 1 percent or more (few samples), and to 0.25 percent where the runs themselves agree to that (many samples).
+TEST_SAMPLES, TEST_MULTIPLE = 50_000, 4
+
+MINIMUM_DIM = 4  #: below it round(kappa0 d) and round(kappa d) say nothing about kappa0 and kappa
+
+
+@dataclass(frozen=True)
+class Run:
+    """Every parameter of one run; equal runs give equal results (on one device and library version).
+
+    The randomness comes from SeedSequence(entropy, (key of the physical parameters, index)): runs that differ in
+    any physical parameter or in `index` are independent, and runs that differ in minimiser, restart, device or
+    shuffling alone see the same data. Raises BadInput for a parameter outside its domain.
+    """
+
+    dim: int
+    alpha: float
+    kappa0: float
+    width: float
+    lambda_: float
+    noise: float
+    tokens: int = 2
+    beta: float = 1.0
+    beta0: float = 1.0
+    target: TargetKind = TargetKind.DETERMINISTIC
+    data: DataKind = DataKind.SEQUENCES
+    minimiser: str = "lbfgs"
+    entropy: int = 0
+    index: int = 0
+    restart: int = 0
+    shuffle_labels: bool = False
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        _require_valid(self)
+        object.__setattr__(self, "target", TargetKind(self.target))
+        object.__setattr__(self, "data", DataKind(self.data))
+
+    @property
+    def samples(self) -> int:
+        """Number n = alpha d^2, to the nearest integer, at least one."""
+        return max(1, round(self.alpha * self.dim**2))
+
+    @property
+    def test_samples(self) -> int:
+        """How many fresh samples the test error is averaged over."""
+        return max(TEST_SAMPLES, TEST_MULTIPLE * self.samples)
+
+    @property
+    def columns(self) -> int:
+        """Number m = kappa d, to the nearest integer, at least one."""
+        return max(1, round(self.width * self.dim))
+
+    @property
+    def target_rank(self) -> int:
+        """Number m0 of columns of a Gaussian target."""
+        return data.target_rank(self.dim, self.kappa0)
+
+    @property
+    def cost(self) -> float:
+        """About how many multiplications the run takes: it orders runs from big to small and paces the progress bar.
+
+        Measured: 25 to 120 evaluations of the risk where labels determine S, 200 to 400 where they do not; a fresh
+        test sample, which has to be drawn, costs as much as three evaluations.
+        """
+        token_pairs = self.tokens * (self.tokens + 1) // 2
+        overdetermined = (token_pairs - 1) * self.samples > self.dim**2 / 2
+        evaluations = min(120, 20 + 40 / self.alpha) if overdetermined else 300
+        per_sample = {
+            DataKind.SEQUENCES: 2 * self.tokens * self.dim**2,
+            DataKind.GAUSSIAN_EQUIVALENT: token_pairs * self.dim**2,
+        }
+        fresh = self.test_samples * per_sample[DataKind.SEQUENCES]
+        return float(evaluations * self.samples * per_sample[self.data] + 3 * fresh)
+
+    @property
+    def key(self) -> str:
+        """Under which the result is stored."""
+        return _digest({"protocol": PROTOCOL, **dataclasses.asdict(self)})
+
+    def seeds(self) -> dict[str, np.random.SeedSequence]:
+        """One independent seed for each random ingredient."""
+        physical = dataclasses.asdict(self)
+        for name in ("minimiser", "entropy", "index", "restart", "shuffle_labels", "device"):
+            del physical[name]
+        root = np.random.SeedSequence(self.entropy, spawn_key=(int(_digest(physical), 16), self.index))
+        names = ("target", "inputs", "labels", "test", "shuffle", "start")
+        return dict(zip(names, root.spawn(len(names)), strict=True))
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What one run measured.  Per d: m, q, q0, t0, estimation error; per sample: train and test error; L/d^2."""
+
+    run: Run
+    m: float
+    q: float
+    q0: float
+    t0: float
+    train_error: float
+    test_error: float
+    estimation_error: float
+    singular_values: tuple[float, ...]
+    loss: float
+    status: Status
+    relative_gradient: float
+    evaluations: int
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values; `from_json` is the inverse."""
+        return {**dataclasses.asdict(self), "status": self.status.name}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> RunResult:
+        """Raises KeyError, TypeError or ValueError if the record is not of this protocol."""
+        fields = dict(record)
+        fields["run"] = Run(**fields["run"])
+        fields["status"] = Status[fields["status"]]
+        fields["singular_values"] = tuple(fields["singular_values"])
+        return cls(**fields)
+
+
+def execute(run: Run) -> RunResult:
+    """Draw the data of `run`, minimise its risk and measure.   (section 1)
+
+    Raises BadInput before anything is drawn if the data would not fit.
+    """
+    started = time.perf_counter()
+    rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
+    inputs = data.draw_inputs(run.data, run.samples, run.tokens, run.dim, rng["inputs"], run.device)
+    s0 = torch.as_tensor(data.draw_target(run.target, run.dim, run.kappa0, rng["target"]), device=run.device)
+    labels = _training_labels(run, inputs, s0, rng)
+    risk = Risk(inputs, labels, run.lambda_, run.beta)
+    minimum = MINIMISERS[run.minimiser]().minimise(risk, _start(run, rng["start"]))
+    s = attention_map(torch.as_tensor(minimum.weights, device=run.device))
+    errors = {"train_error": risk.train_error(s), "test_error": _test_error(run, s, s0, rng["test"])}
+    return _measure(run, s, s0, minimum, errors, time.perf_counter() - started)
+
+
+def _training_labels(run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, np.random.Generator]) -> torch.Tensor:
+    teacher = torch.cat([block.indices(s0) for _, block in inputs.blocks()])
+    labels = data.draw_labels(teacher, run.noise, run.beta0, rng["labels"])
+    if run.shuffle_labels:
+        labels = labels[torch.as_tensor(rng["shuffle"].permutation(len(labels)), device=labels.device)]
+    return labels
+
+
+def _start(run: Run, rng: np.random.Generator) -> torch.Tensor:
+    """Standard normal weights, (d, m); each restart takes the next ones of the same stream."""
+    values = rng.standard_normal((run.restart + 1, run.dim, run.columns))[-1]
+    return torch.as_tensor(values, device=run.device)
+
+
+def _test_error(run: Run, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Generator) -> float:
+    total = 0.0
+    for h, h0 in data.fresh_indices(run.data, (s, s0), run.test_samples, run.tokens, rng):
+        labels = data.draw_labels(h0, run.noise, run.beta0, rng)
+        total += float((data.row_softmax(run.beta, h) - labels).square().sum())
+    return total / run.test_samples
+
+
+def _measure(
+    run: Run, s: torch.Tensor, s0: torch.Tensor, minimum: Minimum, errors: dict[str, float], seconds: float
+) -> RunResult:
+    m, q, q0 = (float((a * b).sum()) / run.dim for a, b in ((s, s0), (s, s), (s0, s0)))
+    return RunResult(
+        run=run,
+        m=m,
+        q=q,
+        q0=q0,
+        t0=float(s0.trace()) / run.dim,
+        **errors,
+        estimation_error=q0 - 2 * m + q,
+        singular_values=tuple(float(x) for x in torch.linalg.svdvals(s)),
+        loss=minimum.loss,
+        status=minimum.status,
+        relative_gradient=minimum.relative_gradient,
+        evaluations=minimum.evaluations,
+        seconds=seconds,
+    )
+
+
+def _digest(content: dict[str, Any]) -> str:
+    """128 bits of the content, in hexadecimal; keys sorted, so that the order of fields does not matter."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _require_valid(run: Run) -> None:
+    positive = "must be positive and finite"
+    rules = (
+        ("--dim", run.dim, run.dim >= MINIMUM_DIM, f"must be at least {MINIMUM_DIM}", "try 60"),
+        ("--tokens", run.tokens, run.tokens >= 2, "must be at least 2: one token has one label", "try 2"),
+        ("--alpha", run.alpha, 0 < run.alpha < math.inf, positive, "try 0.5"),
+        ("--kappa0", run.kappa0, 0 < run.kappa0 < math.inf, positive, "try 0.5"),
+        ("--width", run.width, 0 < run.width < math.inf, positive, "try 1"),
+        ("--lambda", run.lambda_, 0 < run.lambda_ < math.inf, positive, "try 0.01"),
+        ("--noise", run.noise, 0 <= run.noise < math.inf, "must not be negative, and finite", "try 0.5"),
+        ("--beta", run.beta, 0 < run.beta < math.inf, positive, "try 1"),
+        ("--beta0", run.beta0, 0 < run.beta0 < math.inf, positive, "try 1"),
+        ("--minimiser", run.minimiser, run.minimiser in MINIMISERS, "is unknown", f"use one of {list(MINIMISERS)}"),
+        ("--seed", run.entropy, run.entropy >= 0, "must not be negative", "try 0"),
+        ("--device", run.device, run.device in ("cpu", "cuda"), "is unknown", "use cpu or cuda"),
+    )
+    for argument, value, holds, rule, way_out in rules:
+        if not holds:
+            raise BadInput(argument, value, rule, way_out)

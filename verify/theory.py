@@ -1,0 +1,48 @@
+"""The theory as `compare` asks for it: many settings in, one prediction each out, one curve per family."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+from numeric.curve import learning_curve
+from numeric.problem import Problem
+from numeric.solution import Solution
+from verify.compare import QUANTITIES, Prediction, Setting, nominal_setting
+from verify.run import Run
+
+ANCHOR = 2.0  #: a sample ratio well above interpolation, where the solver needs no neighbour to start from
+
+
+def problem_of(run: Run) -> Problem:
+    """Return the Problem that a run samples, at infinite d."""
+    return Problem(**dataclasses.asdict(nominal_setting(run)))
+
+
+def solve_along(problem: Problem, alphas: Iterable[float]) -> dict[float, Solution]:
+    """Return the solution at each alpha, reached from `ANCHOR` or above downwards.
+
+    Raises numeric's NotConverged where the solver did not converge.
+    """
+    wanted = set(alphas)
+    grid = sorted(wanted | {max(ANCHOR, *wanted)}, reverse=True)
+    solved = {solution.problem.alpha: solution for solution in learning_curve(problem, grid)}
+    return {alpha: solved[alpha].unwrap() for alpha in sorted(wanted)}
+
+
+def replica_predictions(settings: Sequence[Setting]) -> list[Prediction]:
+    """Return the replica prediction of each setting, in order; settings that differ in alpha alone share a curve.
+
+    Raises numeric's NotConverged where the solver did not converge.
+    """
+    families: dict[Setting, set[float]] = {}
+    for setting in settings:
+        families.setdefault(dataclasses.replace(setting, alpha=1.0), set()).add(setting.alpha)
+    solved: dict[Setting, Prediction] = {}
+    for family, alphas in families.items():
+        for alpha, solution in solve_along(Problem(**dataclasses.asdict(family)), alphas).items():
+            values = {name: float(getattr(solution, name)) for name in QUANTITIES}
+            # the S = 0 phase is exact and carries no error estimates
+            errors = {name: float(solution.errors.get(name, 0.0)) for name in QUANTITIES}
+            solved[dataclasses.replace(family, alpha=alpha)] = Prediction(values, errors)
+    return [solved[setting] for setting in settings]
