@@ -23,31 +23,38 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Anderson:
-    """Fixed point of F by Anderson acceleration: least-squares extrapolation over the last `memory` differences.
+    """Fixed point of F: damped steps while the residual exceeds `near`, Anderson acceleration below it.
 
-    Pro: superlinear for a few unknowns, no Jacobian. Contra: needs steps bounded by `longest` while far from the root.
+    Acceleration extrapolates by least squares over the last `memory` differences; its steps are at most `longest`, and a
+    step that doubles the residual clears the memory.
+    Pro: superlinear for a few unknowns, no Jacobian. Contra: the damped steps find attracting fixed points only.
     (D. G. Anderson, J. ACM 12, 547 (1965), doi 10.1145/321296.321305.)
     """
 
     memory: int = 4
+    near: float = 0.3
+    damping: float = 0.5
     longest: float = 1.0
-    first_damping: float = 0.5
 
     def iterates(self, F: Map, x: Vector) -> Iterator[tuple[Vector, float]]:
         """Points and residuals, without end."""
         points: deque[Vector] = deque(maxlen=self.memory + 1)
         gaps: deque[Vector] = deque(maxlen=self.memory + 1)
+        previous = float("inf")
         while True:
             gap = F(x) - x
-            yield x, float(np.max(np.abs(gap)))
+            residual = float(np.max(np.abs(gap)))
+            yield x, residual
+            if residual > self.near or residual > 2 * previous:
+                points.clear()
+                gaps.clear()
             points.append(x)
             gaps.append(gap)
-            step = self._step(points, gaps)
+            previous = residual
+            step = self.damping * gap if len(gaps) == 1 else self._extrapolate(points, gaps)
             x = x + step * min(1.0, self.longest / float(np.max(np.abs(step)) + 1e-300))
 
-    def _step(self, points: deque[Vector], gaps: deque[Vector]) -> Vector:
-        if len(gaps) == 1:
-            return self.first_damping * gaps[0]
+    def _extrapolate(self, points: deque[Vector], gaps: deque[Vector]) -> Vector:
         moves = np.diff(np.array(points), axis=0).T
         changes = np.diff(np.array(gaps), axis=0).T
         weights = np.linalg.lstsq(changes, gaps[-1], rcond=1e-10)[0]

@@ -19,7 +19,7 @@ from numeric.spectrum import Energy, spectral_energy, support
 TOLERANCE = 1e-8  # relative change of the conjugates under one step: far below the quadrature error
 MAX_STEPS = 200
 ACCURACY = 1e-4  # relative error estimate at which the channel is fine enough
-REFINEMENTS = 4  # of the channel; each costs about 2.5 times the one before
+REFINEMENTS = 3  # of the channel; each costs about 2.5 times the one before
 INACCURATE = 1e-2  # relative error estimate above which a solution is not called converged
 
 
@@ -106,7 +106,9 @@ def solve(problem: Problem, start: Solution | None = None, algorithm: Anderson |
         if not solution.trusted:
             break
         saddle = SaddleMap(problem, saddle.resolution.refined())
+        before = outcome.steps
         outcome = iterate(saddle, outcome.point, algorithm, tolerance=TOLERANCE, max_steps=MAX_STEPS)
+        outcome = outcome._replace(steps=before + outcome.steps)
         coarser, solution = solution, _solution(saddle, outcome)
         solution = replace(solution, errors=_errors(coarser, solution))
         if solution.error_estimate < ACCURACY:

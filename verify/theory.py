@@ -11,8 +11,6 @@ from numeric.solution import Solution
 from verify.compare import QUANTITIES, Prediction, Setting, nominal_setting
 from verify.run import Run
 
-ANCHOR = 2.0  #: a sample ratio well above interpolation, where the solver needs no neighbour to start from
-
 
 def problem_of(run: Run) -> Problem:
     """Return the Problem that a run samples, at infinite d."""
@@ -20,14 +18,11 @@ def problem_of(run: Run) -> Problem:
 
 
 def solve_along(problem: Problem, alphas: Iterable[float]) -> dict[float, Solution]:
-    """Return the solution at each alpha, reached from `ANCHOR` or above downwards.
+    """Return the solution at each alpha, in increasing order.
 
     Raises numeric's NotConverged where the solver did not converge.
     """
-    wanted = set(alphas)
-    grid = sorted(wanted | {max(ANCHOR, *wanted)}, reverse=True)
-    solved = {solution.problem.alpha: solution for solution in learning_curve(problem, grid)}
-    return {alpha: solved[alpha].unwrap() for alpha in sorted(wanted)}
+    return {solution.problem.alpha: solution.unwrap() for solution in learning_curve(problem, sorted(set(alphas)))}
 
 
 def replica_predictions(settings: Sequence[Setting]) -> list[Prediction]:
