@@ -5,7 +5,7 @@ Theory note, section 3. The softmax sees the symmetric 2 x 2 index only through 
 
 import sympy as sp
 
-from derive.derivation import Display, Function, Output, Step, require_zero
+from derive.derivation import Display, Function, Output, Step, require_zero, scalar
 from derive.model import Index, Model
 from derive.notation import sym
 from derive.replicas import channel_limit, envelope_energy
@@ -138,13 +138,11 @@ def unlearned_derivatives() -> dict[str, sp.Expr]:
     return {"M": train, "M_m": -F1 * teacher, "M_q": tr_H / 2, "M_V": -R / 2}
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Generated channel functions, on scalars or arrays of samples."""
-    index, value = model.index, compact_loss()
-    sigma = visible_covariance(index)
-    energy = elastic_energy(index) + value
-    dual = sigma.inv() * (U - W) / V
-    coefficients, derivatives, unlearned = field_coefficients(), average_derivatives(), unlearned_derivatives()
+def sample_functions(index: Index) -> tuple[Function, ...]:
+    """Loss and Moreau energy of one sample, with their first and second derivatives in u."""
+    loss_value = compact_loss()
+    energy = elastic_energy(index) + loss_value
+    dual = visible_covariance(index).inv() * (U - W) / V
     sample, fit = (u1, u2, w1, w2, p1, p2, V, beta), (u1, u2, p1, p2, beta)
 
     def gradient(expression: sp.Expr) -> tuple[Output, ...]:
@@ -154,25 +152,45 @@ def functions(model: Model) -> tuple[Function, ...]:
         pairs = (("11", u1, u1), ("12", u1, u2), ("22", u2, u2))
         return tuple(Output(f"d{k}", rf"\partial_{{{k}}}", sp.diff(expression, a, c)) for k, a, c in pairs)
 
-    axes = principal_axes(index)
     return (
+        scalar("label", "first softmax entry of a row with difference u1", (u1, beta), "p", softmax_first(beta, u1)),
+        scalar("sample_loss", "square loss of one sample", fit, r"\ell", loss_value),
+        Function("loss_gradient", "gradient of the loss in u", fit, gradient(loss_value)),
+        Function("loss_hessian", "second derivatives of the loss in u", fit, hessian(loss_value)),
+        scalar("sample_energy", "Moreau energy of one sample", sample, "E", energy),
+        Function("sample_gradient", "gradient of the Moreau energy in u", sample, gradient(energy)),
+        Function("sample_hessian", "second derivatives of the Moreau energy in u", sample, hessian(energy)),
+        scalar("elastic_energy", "(u - w)^T Sigma^-1 (u - w)", (u1, u2, w1, w2), "R", _displacement_form(index)),
         Function(
+            "dual_field",
+            "f = Sigma^-1 (u - w)/V",
+            (u1, u2, w1, w2, V),
+            tuple(Output(f"f{k + 1}", f"f_{k + 1}", sp.factor(dual[k])) for k in range(2)),
+        ),
+    )
+
+
+def average_functions(model: Model) -> tuple[Function, ...]:
+    """What turns Gaussian samples into M and its derivatives."""
+    sigma, axes, noise = visible_covariance(model.index), principal_axes(model.index), model.channel.noise
+    dual, curvature = sp.Matrix([f1, f2]), sp.Matrix([[H11, H12], [H12, H22]])
+
+    def outputs(values: dict[str, sp.Expr]) -> tuple[Output, ...]:
+        return tuple(Output(name, name, value) for name, value in values.items())
+
+    return (
+        scalar(
             "noisy_variance",
             "variance per unit of the noisy target index",
-            (*sym("q0"), *sorted(model.channel.noise.free_symbols, key=str)),
-            (Output("rho", r"\rho", q0 + model.channel.noise),),
-        ),
-        Function(
-            "label",
-            "first softmax entry of a row with difference u1",
-            (u1, beta),
-            (Output("p", "p", softmax_first(beta, u1)),),
+            (q0, *sorted(noise.free_symbols, key=str)),
+            r"\rho",
+            q0 + noise,
         ),
         Function(
             "field_coefficients",
             "student field = teacher gamma1 + independent gamma2; target field = target gamma1",
             (m, q, rho),
-            tuple(Output(k, rf"\text{{{k}}}", e) for k, e in coefficients.items()),
+            tuple(Output(name, rf"\text{{{name}}}", value) for name, value in field_coefficients().items()),
         ),
         Function(
             "principal_axes",
@@ -180,57 +198,25 @@ def functions(model: Model) -> tuple[Function, ...]:
             (),
             tuple(Output(f"L{i + 1}{j + 1}", f"L_{{{i + 1}{j + 1}}}", axes[i, j]) for i in range(2) for j in range(2)),
         ),
-        Function("sample_loss", "square loss of one sample", fit, (Output("loss", r"\ell", value),)),
-        Function("loss_gradient", "gradient of the loss in u", fit, gradient(value)),
-        Function("loss_hessian", "second derivatives of the loss in u", fit, hessian(value)),
-        Function("sample_energy", "Moreau energy of one sample", sample, (Output("energy", "E", energy),)),
-        Function("sample_gradient", "gradient of the Moreau energy in u", sample, gradient(energy)),
-        Function("sample_hessian", "second derivatives of the Moreau energy in u", sample, hessian(energy)),
-        Function(
-            "elastic_energy",
-            "(u - w)^T Sigma^-1 (u - w)",
-            (u1, u2, w1, w2),
-            (Output("R", "R", _displacement_form(index)),),
-        ),
-        Function(
-            "dual_field",
-            "f = Sigma^-1 (u - w)/V",
-            (u1, u2, w1, w2, V),
-            tuple(Output(f"f{k + 1}", f"f_{k + 1}", sp.factor(dual[k])) for k in range(2)),
+        scalar("dual_energy", "f^T Sigma f", (f1, f2), "R", sp.expand((dual.T * sigma * dual)[0])),
+        scalar(
+            "curvature_trace",
+            "tr Sigma H",
+            (H11, H12, H22),
+            r"\operatorname{tr}\Sigma H",
+            sp.expand((sigma * curvature).trace()),
         ),
         Function(
             "channel_derivatives",
             "M and its derivatives from sample averages",
             (m, q, V, rho, train, R, F1, F2),
-            tuple(
-                Output(k, left, e) for (k, e), left in zip(derivatives.items(), ("M", "M_m", "M_q", "M_V"), strict=True)
-            ),
-        ),
-        Function(
-            "dual_energy",
-            "f^T Sigma f",
-            (f1, f2),
-            (Output("R", "R", sp.expand((sp.Matrix([f1, f2]).T * sigma * sp.Matrix([f1, f2]))[0])),),
-        ),
-        Function(
-            "curvature_trace",
-            "tr Sigma H",
-            (H11, H12, H22),
-            (
-                Output(
-                    "tr_H",
-                    r"\operatorname{tr}\Sigma H",
-                    sp.expand((sigma * sp.Matrix([[H11, H12], [H12, H22]])).trace()),
-                ),
-            ),
+            outputs(average_derivatives()),
         ),
         Function(
             "unlearned_derivatives",
             "M and its derivatives at S = 0 from sample averages",
             (rho, train, R, F1, tr_H),
-            tuple(
-                Output(k, left, e) for (k, e), left in zip(unlearned.items(), ("M", "M_m", "M_q", "M_V"), strict=True)
-            ),
+            outputs(unlearned_derivatives()),
         ),
     )
 
@@ -247,6 +233,6 @@ def steps(model: Model) -> tuple[Step, ...]:
                 Display(r"\Sigma", visible_covariance(model.index)),
                 Display(r"\ell(u,p)", compact_loss()),
             ),
-            functions(model),
+            sample_functions(model.index) + average_functions(model),
         ),
     )

@@ -50,6 +50,11 @@ class Function:
         return tuple(f"{self.name}.{output.name}" for output in self.outputs)
 
 
+def scalar(name: str, meaning: str, inputs: tuple[sp.Symbol, ...], left: str, expression: sp.Expr) -> Function:
+    """A function of one value, which bears the function's name."""
+    return Function(name, meaning, inputs, (Output(name, left, expression),))
+
+
 @dataclass(frozen=True)
 class Step:
     """One pass of the derivation, with the reason for its place as LaTeX text."""

@@ -3,7 +3,7 @@
 import sympy as sp
 
 from derive.channel import difference_map
-from derive.derivation import Display, Function, Output, Step, require_zero
+from derive.derivation import Display, Function, Step, require_zero, scalar
 from derive.model import Model
 from derive.notation import sym
 from derive.saddle import reduced
@@ -154,52 +154,49 @@ def recovery(model: Model) -> dict[str, sp.Expr]:
 def functions(model: Model) -> tuple[Function, ...]:
     """Generated functions of the limits."""
     residual, ratio = interpolation(model)
+    given = (J, J_v, v, *sorted(residual.free_symbols - {J, J_v, v}, key=str))
     found = recovery(model)
-    odds = Output("odds", r"\frac{\kappa_0}{1-\kappa_0}", found["odds"])
+    odds, alpha_rec = r"\frac{\kappa_0}{1-\kappa_0}", r"\alpha_{\rm rec}"
+    slope = sp.diff(found["odds"], theta)
     return (
-        Function("label_numbers", "numbers that one label carries", (T,), (Output("D", "D", label_numbers()),)),
-        Function(
-            "interpolation_residual",
-            "vanishes at the interpolation threshold, J and J_v at b = 0",
-            (J, J_v, v, *sorted(residual.free_symbols - {J, J_v, v}, key=str)),
-            (Output("residual", "0", residual),),
-        ),
-        Function(
+        scalar("label_numbers", "numbers that one label carries", (T,), "D", label_numbers()),
+        scalar("interpolation_residual", "vanishes at interpolation, J and J_v at b = 0", given, "0", residual),
+        scalar(
             "interpolation_slope",
             "derivative of the interpolation residual along v",
             (J_vv, v),
-            (Output("slope", r"\partial_v", interpolation_slope(model)),),
+            r"\partial_v",
+            interpolation_slope(model),
         ),
-        Function(
+        scalar(
             "interpolation_ratio",
             "interpolation threshold from J_v at the root",
             (J_v, D),
-            (Output("alpha", r"\alpha_{\rm interp}", ratio),),
+            r"\alpha_{\rm interp}",
+            ratio,
         ),
-        Function(
+        scalar(
             "target_odds",
-            "odds of a zero eigenvalue of the target being non-zero",
+            "odds of an eigenvalue of the target being non-zero",
             (kappa0,),
-            (Output("odds", r"\frac{\kappa_0}{1-\kappa_0}", kappa0 / model.target.zero_mass),),
+            odds,
+            kappa0 / model.target.zero_mass,
         ),
-        Function("recovery_odds", "odds kappa0/(1 - kappa0) recovered at the angle theta", (theta,), (odds,)),
-        Function(
-            "recovery_odds_slope",
-            "derivative of the odds in theta",
-            (theta,),
-            (Output("slope", r"\partial_\theta", sp.diff(found["odds"], theta)),),
-        ),
-        Function(
+        scalar("recovery_odds", "odds kappa0/(1 - kappa0) recovered at the angle theta", (theta,), odds, found["odds"]),
+        scalar("recovery_odds_slope", "derivative of the odds in theta", (theta,), r"\partial_\theta", slope),
+        scalar(
             "recovery_ratio",
             "recovery threshold at the stationary angle",
             (theta, kappa0, D),
-            (Output("alpha", r"\alpha_{\rm rec}", found["energy"] / (2 * D)),),
+            alpha_rec,
+            found["energy"] / (2 * D),
         ),
-        Function(
+        scalar(
             "recovery_ratio_full_rank",
             "recovery threshold of a full-rank target",
             (D,),
-            (Output("alpha", r"\alpha_{\rm rec}", found["full_rank"] / (2 * D)),),
+            alpha_rec,
+            found["full_rank"] / (2 * D),
         ),
     )
 

@@ -2,7 +2,7 @@
 
 import sympy as sp
 
-from derive.derivation import Display, Function, Output, Step, require_zero
+from derive.derivation import Display, Function, Output, Step, require_zero, scalar
 from derive.model import Model
 from derive.notation import sym
 from derive.replicas import ENVELOPE, SPECTRAL, denoiser, free_entropy
@@ -89,24 +89,21 @@ def functions(model: Model) -> tuple[Function, ...]:
                 for name, left in ((mh, r"\hat m"), (qh, r"\hat q"), (Vh, r"\hat V"))
             ),
         ),
-        Function(
+        scalar(
             "free_entropy",
             "limit of (min L)/d^2",
             (alpha, M, m, q, V, mh, qh, Vh, J),
-            (Output("e", "e", free_entropy_value(model)),),
+            "e",
+            free_entropy_value(model),
         ),
-        Function(
+        scalar(
             "estimation_error",
             "||S - S0||^2/d from the overlaps",
             (q0, m, q),
-            (Output("error", r"\tfrac1d\|S-S_0\|^2", estimation_error()),),
+            r"\tfrac1d\|S-S_0\|^2",
+            estimation_error(),
         ),
-        Function(
-            "shrinkage",
-            "eigenvalue of S for an eigenvalue x > b of Y",
-            (x, b, c),
-            (Output("s", "s^*", c * (x - b)),),
-        ),
+        scalar("shrinkage", "eigenvalue of S for an eigenvalue x > b of Y", (x, b, c), "s^*", c * (x - b)),
     )
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import sympy as sp
 
-from derive.derivation import DerivationError, Display, Function, Output, Step, require_zero
+from derive.derivation import DerivationError, Display, Function, Output, Step, require_zero, scalar
 from derive.model import Model, Target
 from derive.notation import sym
 
@@ -152,94 +152,76 @@ def rank_limited() -> tuple[sp.Expr, sp.Expr, sp.Expr]:
     return named(energy), named(sp.diff(energy, v)), named(sp.diff(energy, b))
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """Generated spectral functions."""
-    target = model.target
-    parameters = tuple(sorted(target.inverse_stieltjes.free_symbols - {g}, key=str))
+def parameters(target: Target) -> tuple[sp.Symbol, ...]:
+    """Symbols of the target law, in alphabetical order."""
+    return tuple(sorted(target.inverse_stieltjes.free_symbols - {g}, key=str))
+
+
+def law_functions(target: Target) -> tuple[Function, ...]:
+    """The target law, and the noisy law through its inverse Stieltjes transform."""
+    law, z = parameters(target), noisy_inverse(target)
     mean, second = moments(target)
-    forms = closed_forms(target)
-    lefts = {"J": "J", "J_v": "J_v", "J_b": "J_b", "J_vv": "J_{vv}", "J_bv": "J_{bv}", "mass": r"\mu_v(x>b)"}
-    limited = rank_limited()
 
     def coefficients(polynomial: sp.Poly, letter: str) -> tuple[Output, ...]:
-        degree = polynomial.degree()
-        return tuple(
-            Output(f"{letter}{degree - k}", f"{letter}_{degree - k}", sp.expand(value))
-            for k, value in enumerate(polynomial.all_coeffs())
-        )
+        powers = range(polynomial.degree(), -1, -1)
+        values = zip(powers, polynomial.all_coeffs(), strict=True)
+        return tuple(Output(f"{letter}{k}", f"{letter}_{k}", sp.expand(value)) for k, value in values)
 
-    definitions = tuple(
-        Function(
-            "inverse_jump",
-            "parameter of the target law",
-            tuple(sorted(value.free_symbols, key=str)),
-            (Output(str(name), sp.latex(name), value),),
-        )
-        for name, value in target.definitions
-    )
     return (
-        *definitions,
+        *(
+            scalar(
+                "inverse_jump",
+                "parameter of the target law",
+                tuple(sorted(value.free_symbols, key=str)),
+                str(name),
+                value,
+            )
+            for name, value in target.definitions
+        ),
         Function(
             "target_moments",
             "mean and second moment of the target law",
-            parameters,
+            law,
             (Output("t0", "t_0", mean), Output("q0", "q_0", second)),
-        ),
-        Function(
-            "zero_mass",
-            "mass of the target law at zero, if positive",
-            parameters,
-            (Output("zero_mass", r"\mu_0(\{0\})", target.zero_mass),),
         ),
         Function(
             "resolvent_polynomial",
             "coefficients in g, highest first, of z(g) = b",
-            (v, b, *parameters),
+            (v, b, *law),
             coefficients(resolvent_polynomial(target), "a"),
         ),
         Function(
             "edge_polynomial",
             "coefficients in g, highest first, of z'(g) = 0",
-            (v, *parameters),
+            (v, *law),
             coefficients(edge_polynomial(target), "e"),
         ),
-        Function(
-            "inverse_stieltjes",
-            "z(g), real on the support",
-            (g, v, *parameters),
-            (Output("z", "z(g)", noisy_inverse(target)),),
-        ),
-        Function(
-            "resolvent_slope",
-            "dz/dg; negative at the physical real root",
-            (g, v, *parameters),
-            (Output("slope", "z'(g)", sp.diff(noisy_inverse(target), g)),),
-        ),
-        Function(
-            "density",
-            "density of the noisy law at x = z(g)",
-            (g,),
-            (Output("density", r"\rho(x)", -ImaginaryPart(g) / sp.pi),),
-        ),
+        scalar("inverse_stieltjes", "z(g), real on the support", (g, v, *law), "z(g)", z),
+        scalar("resolvent_slope", "dz/dg; negative at the physical real root", (g, v, *law), "z'(g)", sp.diff(z, g)),
+        scalar("density", "density of the noisy law at x = z(g)", (g,), r"\rho(x)", -ImaginaryPart(g) / sp.pi),
+    )
+
+
+def energy_functions(target: Target) -> tuple[Function, ...]:
+    """The spectral function and its derivatives."""
+    lefts = {"J": "J", "J_v": "J_v", "J_b": "J_b", "J_vv": "J_{vv}", "J_bv": "J_{bv}", "mass": r"\mu_v(x>b)"}
+    limited = zip(("J", "J_v", "J_b"), (r"J_\kappa", r"J_{\kappa,v}", r"J_{\kappa,b}"), rank_limited(), strict=True)
+    return (
         *(
-            Function(
+            scalar(
                 f"spectral_{name}",
                 f"{name} of the noisy law at the physical root g of z(g) = b",
-                (g, v, b, *parameters),
-                (Output(name, lefts[name], form),),
+                (g, v, b, *parameters(target)),
+                lefts[name],
+                form,
             )
-            for name, form in forms._asdict().items()
+            for name, form in closed_forms(target)._asdict().items()
         ),
         Function(
             "rank_limited",
             "J, J_v, J_b of the eigenvalues above the quantile Q, from the values at Q",
             (J, J_v, J_b, J_bv, Q, b, kappa),
-            tuple(
-                Output(name, left, form)
-                for name, left, form in zip(
-                    ("J", "J_v", "J_b"), (r"J_\kappa", r"J_{\kappa,v}", r"J_{\kappa,b}"), limited, strict=True
-                )
-            ),
+            tuple(Output(name, left, form) for name, left, form in limited),
         ),
     )
 
@@ -255,6 +237,6 @@ def steps(model: Model) -> tuple[Step, ...]:
             r"($\operatorname{Im}g<0$, or $z'(g)<0$ on the real axis), where the integrand vanishes, so that derivatives act under "
             r"the integral. $\arg_\mp$ is the angle of a point of the lower (upper) half-plane.",
             (Display("z(g)", noisy_inverse(model.target)), Display("0", resolvent_polynomial(model.target).as_expr())),
-            functions(model),
+            law_functions(model.target) + energy_functions(model.target),
         ),
     )

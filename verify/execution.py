@@ -11,6 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
 
 import torch
+from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from verify.run import Run, RunResult, execute
@@ -80,6 +81,7 @@ def _unwrap(future: Future[RunResult], run: Run) -> RunResult:
 def _prepare_worker() -> None:
     """One thread per process, and no process that outlives the job."""
     torch.set_num_threads(1)
+    threadpool_limits(1)  # SciPy's L-BFGS-B brings a BLAS of its own; two workers with two threads each run at a third
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()

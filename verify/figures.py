@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from numeric.problem import TargetLaw
+from numeric.spectrum import edge_grid
 from numeric.target import target_density, target_edges
 from verify.compare import BAND, QUANTITIES, Comparison, Score, Setting
 from verify.data import DataKind
@@ -102,17 +103,28 @@ def _spectrum_panel(axes: Axes, panel: Panel, target: TargetLaw) -> None:
     axes.stairs(density, edges, fill=True, color="0.82", label=f"trained, $d={panel.dim}$")
     axes.plot(panel.theory.x, panel.theory.density, color=COLOURS[0], lw=1.6, label="theory")
     low, high = target_edges(target)
-    x = np.linspace(low, high, 402)[1:-1]
-    axes.plot(x, target_density(x, target), "--", color="#c0392b", lw=1.1, label="target")
+    x, _ = edge_grid(low, high, 400)
+    bulk = target_density(x, target)
+    axes.plot(x, bulk, "--", color="#c0392b", lw=1.1, label="target")
     axes.set_title(rf"$\alpha = {panel.alpha:g}$", fontsize=11)
     axes.text(
         0.97, 0.97, f"mass at 0\ntheory {panel.theory.zero_mass:.3f}\ntrained {1 - len(nonzero) / len(values):.3f}",
         transform=axes.transAxes, ha="right", va="top", fontsize=8,
     )  # fmt: skip
     axes.set_xlabel("singular value of $S$")
-    # at a hard edge the target's density diverges; the panel is scaled by what was learned
-    axes.set_ylim(0, 1.45 * max(float(density.max()), float(np.max(panel.theory.density, initial=0))))
+    _scale(axes, max(float(density.max()), float(np.max(panel.theory.density, initial=0))), float(np.median(bulk)))
     axes.set_xlim(0, None)
+
+
+def _scale(axes: Axes, peak: float, bulk: float) -> None:
+    """Show what was learned (the target's density may diverge), cutting a peak that would flatten the bulk beside it."""
+    top = min(1.45 * peak, 12 * bulk)
+    axes.set_ylim(0, top)
+    if peak > top:
+        axes.annotate(
+            f"peak {peak:.1f}", (0.03, 1), xycoords="axes fraction", xytext=(0.14, 0.93), fontsize=8,
+            arrowprops={"arrowstyle": "->", "lw": 0.7},
+        )  # fmt: skip
 
 
 def score_figure(outcome: Outcome) -> Figure:
