@@ -85,6 +85,7 @@ class SaddleMap:
             return np.full_like(x, np.nan)
 
 
+@np.errstate(divide="ignore", over="ignore", invalid="ignore")  # what overflows ends the solve with a status
 def solve(problem: Problem, start: Solution | None = None, algorithm: Anderson | None = None) -> Solution:
     """Solve at one point, cold or from the solution at a nearby point; always returns, with a status.
 

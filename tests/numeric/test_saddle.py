@@ -1,0 +1,82 @@
+"""The saddle-point solver: cold starts, warm starts, statuses, honest errors."""
+
+import math
+
+import pytest
+
+from numeric.channel import COARSE
+from numeric.curve import learning_curve
+from numeric.problem import Problem
+from numeric.saddle import SaddleMap, solve
+from numeric.solution import NotConverged, Solution, Status
+from numeric.spectrum import learned_spectrum
+
+FIGURE_ONE = Problem(alpha=1.0, kappa0=0.5, lambda_=0.01, noise=0.5)
+
+
+@pytest.mark.parametrize(("alpha", "width"), [(0.1, 1.0), (0.05, 0.4), (0.07, 0.4), (0.1, 0.4)])
+def test_cold_starts_below_interpolation(alpha, width):
+    """Acceleration from the first step on once left these at the step limit."""
+    solution = solve(Problem(alpha=alpha, kappa0=0.5, lambda_=0.01, noise=0.5, width=width))
+    assert solution.status is Status.CONVERGED
+    assert solution.residual < 1e-8
+
+
+def test_a_curve_does_not_depend_on_the_direction_it_is_followed():
+    alphas = [0.05, 0.1, 0.2, 0.5]
+    up, down = learning_curve(FIGURE_ONE, alphas), learning_curve(FIGURE_ONE, alphas[::-1])[::-1]
+    for left, right in zip(up, down, strict=True):
+        assert left.q == pytest.approx(right.q, rel=1e-6)  # each solved to 1e-8 in the conjugates
+
+
+def test_the_error_estimate_covers_a_finer_channel():
+    """The solution at twice the refinement that the solver stopped at."""
+    solution = solve(FIGURE_ONE.at(0.3)).unwrap()
+    finest = SaddleMap(solution.problem, COARSE.refined().refined().refined())
+    conjugates = [math.log(value) for value in (solution.mh, solution.qh, solution.Vh)]
+    moved = finest(conjugates) - conjugates
+    for change, name in zip(moved, ("mh", "qh", "Vh"), strict=True):
+        # One step of the map is not the whole change: near interpolation the rest amplifies it a few times.
+        assert abs(change) <= 3 * solution.errors[name] / getattr(solution, name) + 1e-6
+
+
+def test_a_failed_solve_cannot_be_unwrapped_or_plotted():
+    failed = solve(Problem(alpha=0.5, kappa0=0.5, lambda_=0.01, noise=1e200))
+    assert failed.status is Status.DIVERGED
+    assert math.isnan(failed.q)
+    with pytest.raises(NotConverged, match="left the domain"):
+        failed.unwrap()
+    with pytest.raises(NotConverged):
+        learned_spectrum(failed)
+
+
+def test_a_step_limit_is_a_status(monkeypatch):
+    monkeypatch.setattr("numeric.saddle.MAX_STEPS", 2)
+    solution = solve(FIGURE_ONE)
+    assert solution.status is Status.STEP_LIMIT
+    assert not solution.trusted
+
+
+def test_every_quantity_carries_an_error_estimate():
+    solution = solve(FIGURE_ONE).unwrap()
+    assert isinstance(solution, Solution)
+    assert all(solution.errors[name] >= 0 for name in ("m", "q", "V", "train_error", "test_error", "estimation_error"))
+    assert 0 < solution.error_estimate < 1e-4
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"alpha": 0.0},
+        {"kappa0": -1.0},
+        {"lambda_": 0.0},
+        {"noise": -0.1},
+        {"width": math.inf},
+        {"tokens": 3},
+        {"beta": math.nan},
+    ],
+)
+def test_invalid_problems_cannot_be_made(changed):
+    (name,) = changed
+    with pytest.raises(ValueError, match=f"^{name} = "):
+        Problem(**{"alpha": 1.0, "kappa0": 0.5, "lambda_": 0.01, "noise": 0.5, **changed})
