@@ -12,6 +12,16 @@ class TargetLaw(NamedTuple):
     kappa0: float
     r: float
 
+    @classmethod
+    def of(cls, kappa0: float, scale: float = 1.0) -> "TargetLaw":
+        """Law of `scale` times the model's target of rank ratio kappa0."""
+        return cls(kappa0, float(generated.inverse_jump(kappa0, scale)))
+
+    @property
+    def q0(self) -> float:
+        """Second moment, eigenvalue^2."""
+        return float(generated.target_moments(*self)[1])
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -51,12 +61,12 @@ class Problem:
     @property
     def target(self) -> TargetLaw:
         """Law of the target's eigenvalues."""
-        return TargetLaw(self.kappa0, float(generated.inverse_jump(self.kappa0, self.target_scale)))
+        return TargetLaw.of(self.kappa0, self.target_scale)
 
     @property
     def q0(self) -> float:
         """Second moment tr S0^2/d of the target."""
-        return float(generated.target_moments(*self.target)[1])
+        return self.target.q0
 
     @property
     def rho(self) -> float:

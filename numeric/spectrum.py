@@ -15,6 +15,7 @@ from numeric.problem import TargetLaw
 from numeric.solution import Solution
 
 Array = NDArray[np.float64]
+_POLISH = 1e-6  # eigenvalues of the companion matrix are closer than this to simple roots, relatively
 _REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
 
 
@@ -49,7 +50,9 @@ def polynomial_roots(coefficients: Array) -> NDArray[np.complex128]:
         for k in range(degree + 1):
             slope = slope * roots + value
             value = value * roots + coefficients[..., k, None]
-        roots = roots - np.divide(value, slope, out=np.zeros_like(value), where=np.abs(slope) > 1e-300)
+        # At a double root (an edge of the support) value and slope are rounding errors and their ratio means nothing.
+        polishes = np.abs(value) < _POLISH * np.abs(slope * roots)
+        roots = roots - np.divide(value, slope, out=np.zeros_like(value), where=polishes)
     return roots
 
 

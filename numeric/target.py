@@ -31,7 +31,7 @@ def target_quantile_means(kappa0: float, d: int) -> Array:
 
     Their mean is the law's; their second moment falls short of q0 by the variance within bins, O(1/d^2).
     """
-    law = TargetLaw(kappa0, float(generated.inverse_jump(kappa0, 1.0)))
+    law = TargetLaw.of(kappa0)
     x, weights = edge_grid(*target_edges(law), _NODES_PER_BIN * d)
     x, masses = x[::-1], (weights * target_density(x, law))[::-1]  # from the largest eigenvalue down
     cumulated_mass = np.concatenate([[0.0], np.cumsum(masses)])

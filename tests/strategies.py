@@ -2,7 +2,6 @@
 
 from hypothesis import strategies as st
 
-from generated.tied_attention import float64 as generated
 from numeric.problem import Problem, TargetLaw
 
 
@@ -13,12 +12,8 @@ def log_uniform(low: float, high: float) -> st.SearchStrategy[float]:
     return st.floats(math.log(low), math.log(high)).map(math.exp)
 
 
-def target_law(kappa0: float, scale: float = 1.0) -> TargetLaw:
-    return TargetLaw(kappa0, float(generated.inverse_jump(kappa0, scale)))
-
-
 kappa0s = log_uniform(0.02, 5.0)
-laws = st.builds(target_law, kappa0s)
+laws = st.builds(TargetLaw.of, kappa0s)
 variances = log_uniform(1e-3, 30.0)
 thresholds = st.floats(-2.0, 5.0)
 

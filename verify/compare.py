@@ -2,7 +2,7 @@
 
 A residual is simulation minus theory at the target that the run really had: the target S0 of a run has
 tr S0^2/d = q0, and by the scaling symmetry of the model the theory knows a target s S0 exactly, so it is
-evaluated at target scale s = sqrt(q0/(1 + kappa0)), and at the realised n/d^2 and m/d.
+evaluated at target scale s, the root of q0 over that of the law, and at the realised n/d^2 and m/d.
 
 At each point and for each quantity the residuals are modelled as r(d) = a + c/d, the leading finite-size effect
 (section 9), or with three sizes or more as a + c/d + e/d^2. The score is that of a, the residual extrapolated to
@@ -22,6 +22,7 @@ import numpy as np
 from scipy.special import ndtri_exp
 from scipy.stats import t as student
 
+from numeric.problem import TargetLaw
 from verify.data import TargetKind
 from verify.minimise import Status
 from verify.run import Run, RunResult
@@ -152,7 +153,7 @@ def realised_setting(run: Run, q0: float) -> Setting:
     """Return the setting that the run really had: n/d^2, m/d and tr S0^2/d after rounding and sampling."""
     # a Gaussian target has rank round(kappa0 d); the deterministic one keeps the law of kappa0 and averages it
     kappa0 = run.target_rank / run.dim if run.target is TargetKind.GAUSSIAN else run.kappa0
-    scale = math.sqrt(q0 / (1 + kappa0))
+    scale = math.sqrt(q0 / TargetLaw.of(kappa0).q0)
     return dataclasses.replace(
         nominal_setting(run),
         kappa0=kappa0,
