@@ -92,7 +92,10 @@ def _function_at(query: str, folder: Path) -> str:
     path = folder / Path(file).name
     if not path.is_file():
         raise Unknown(f"no generated file {path.name!r} in generated/{folder.name}")
-    above = path.read_text().splitlines()[: int(line)]
+    lines = path.read_text().splitlines()
+    if not 1 <= int(line) <= len(lines):
+        raise Unknown(f"{path.name} has lines 1 to {len(lines)}, not {line}")
+    above = lines[: int(line)]
     names = [match.group(1) for match in (re.match(r"def (\w+)\(", text) for text in above) if match]
     if not names:
         raise Unknown(f"line {line} of {path.name} lies before the first generated function")

@@ -20,6 +20,8 @@ from numeric.arguments import (
     write_atomically,
 )
 
+FIGURES = (".png", ".pdf", ".svg")
+
 
 def build_parser() -> Parser:
     """All commands and their arguments."""
@@ -195,7 +197,7 @@ def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the
 
 def curve(arguments: argparse.Namespace) -> int:
     """Print a learning curve; exit 1 if a point was not solved."""
-    table, figure = writable("--csv", arguments.csv), writable("--plot", arguments.plot)
+    table, figure = writable("--csv", arguments.csv), writable("--plot", arguments.plot, *FIGURES)
     started = time.perf_counter()
     asked = problem(arguments, arguments.alpha[0])
     from tqdm import tqdm
@@ -246,7 +248,7 @@ def curve(arguments: argparse.Namespace) -> int:
 
 def spectrum(arguments: argparse.Namespace) -> int:
     """Print the learned spectrum at one point; exit 1 if the point was not solved."""
-    figure = writable("--plot", arguments.plot)
+    figure = writable("--plot", arguments.plot, *FIGURES)
     asked = problem(arguments, arguments.alpha)
     from numeric.saddle import solve
     from numeric.spectrum import learned_spectrum
@@ -271,12 +273,16 @@ def spectrum(arguments: argparse.Namespace) -> int:
                 "edges": found.bulks,
                 "outliers": [],
                 "second_moment": found.second_moment,
+                "residual": solution.residual,
+                "error_estimate": solution.error_estimate,
             }
         )
     else:
         sys.stdout.write(f"mass at zero {found.zero_mass:.6f}, second moment {found.second_moment:.6f}\n")
         for low, high in found.bulks:
             sys.stdout.write(f"bulk from {low:.6f} to {high:.6f}\n")
+        status = solution.status.name.lower()
+        sys.stdout.write(f"{status}, residual {solution.residual:.1e}, relative error {solution.error_estimate:.1e}\n")
     return 0
 
 

@@ -122,7 +122,10 @@ def parse_grid(text: str) -> tuple[Fraction, ...]:
     """Values "0.2,0.5,1" or a geometric grid "0.05:40:30" (first:last:count), each positive."""
     parse = positive("--alpha", "sample ratio n/d^2, e.g. 0.2,0.5,1 or 0.05:40:30")
     if ":" not in text:
-        return tuple(parse(part) for part in text.split(","))
+        parts = text.split(",")
+        if not all(part.strip() for part in parts):
+            raise BadInput("--alpha", repr(text), "has an empty entry between commas", "write it as 0.2,0.5,1")
+        return tuple(parse(part) for part in parts)
     parts = text.split(":")
     if len(parts) != 3:
         raise BadInput("--alpha", text, "a grid is first:last:count", "e.g. 0.05:40:30")
@@ -136,17 +139,19 @@ def parse_grid(text: str) -> tuple[Fraction, ...]:
     return (first, *inner, last)
 
 
-def writable(name: str, path: str | None) -> Path | None:
-    """The path of an output file, checked before any work is done.
+def writable(name: str, path: str | None, *suffixes: str) -> Path | None:
+    """The path of an output file, checked before any work is done; `suffixes` are those allowed, any if none is given.
 
     Raises:
-        BadInput: its folder does not exist or cannot be written to, or it is a folder.
+        BadInput: its folder does not exist or cannot be written to, it is a folder, or its suffix is another.
     """
     if path is None:
         return None
     target = Path(path)
     if target.is_dir():
         raise BadInput(name, path, "is a folder", "name a file")
+    if suffixes and target.suffix not in suffixes:
+        raise BadInput(name, path, f"must end in {', '.join(suffixes)}", f"try {target.stem}{suffixes[0]}")
     if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
         raise BadInput(
             name, path, "cannot be written: its folder does not exist or is read-only", "name an existing folder"

@@ -18,9 +18,9 @@ _STYLE = (
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure in the format of the file's suffix (png without one), whole or not at all."""
+    """Write a figure in the format of the file's suffix, whole or not at all."""
     buffer = BytesIO()
-    figure.savefig(buffer, format=path.suffix.lstrip(".") or "png", dpi=150, bbox_inches="tight")
+    figure.savefig(buffer, format=path.suffix.lstrip("."), dpi=150, bbox_inches="tight")
     write_atomically(path, buffer.getvalue())
 
 

@@ -61,6 +61,7 @@ BAD = [
     (replaced(CURVE, "--beta", "inf"), "--beta"),
     (replaced(CURVE, "--csv", "/no/such/folder/points.csv"), "--csv"),
     (replaced(CURVE, "--plot", "/no/such/folder/points.png"), "--plot"),
+    (replaced(CURVE, "--plot", "points.foo"), "--plot"),
     (replaced(CURVE, "--kappa0", "1e-400"), "--kappa0"),
     (replaced(CURVE, "--lambda", "1e400"), "--lambda"),
     (replaced(CURVE, "--lambda", "1e999999999"), "--lambda"),
@@ -160,6 +161,7 @@ def test_an_unlearned_point_is_printed_as_such(monkeypatch, capsys):
         (["explain", "no.such.equation"], 2, "no.such.equation"),
         (["tex", "no_such_model"], 2, "no_such_model"),
         (["explain", "generated/tied_attention/float64.py:3"], 2, "line 3"),
+        (["explain", "generated/tied_attention/float64.py:99999"], 2, "not 99999"),
         (["gen", "no_such_model"], 2, "no_such_model"),
     ],
 )

@@ -69,7 +69,8 @@ def build_parser() -> Parser:
                           help="runs to pool (default 1)")  # fmt: skip
     for command in (curve, spectrum):
         add_problem_arguments(command, *PROBLEM, defaults=PAPER)
-        command.add_argument("--data", choices=[str(k) for k in DataKind], default="sequences")
+        command.add_argument("--data", choices=[str(k) for k in DataKind], default="sequences",
+                             help="what the indices are made of (default sequences)")  # fmt: skip
         _add_execution(command)
     return parser
 
@@ -78,10 +79,10 @@ def _add_execution(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", default="report", metavar="FOLDER", help="where runs and report go (default report)")
     parser.add_argument("--seed", type=integer("--seed", 0, 2**64 - 1, "try 0"), default="0", metavar="N",
                         help="from which the seed of every run is spawned (default 0)")  # fmt: skip
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where to train (default cpu)")
     parser.add_argument("--target", choices=[str(k) for k in TargetKind], default="deterministic",
                         help="how the target's eigenvalues are drawn")  # fmt: skip
-    parser.add_argument("--minimiser", choices=tuple(MINIMISERS), default="lbfgs")
+    parser.add_argument("--minimiser", choices=tuple(MINIMISERS), default="lbfgs", help="default lbfgs")
     parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
                         help="processes (default one per core)")  # fmt: skip
     parser.add_argument("--shuffle-labels", action="store_true",
@@ -90,7 +91,7 @@ def _add_execution(parser: argparse.ArgumentParser) -> None:
 
 
 def _integers(name: str, least: int) -> Callable[[str], tuple[int, ...]]:
-    parse = integer(name, least, 10_000, f"give one or more, separated by commas, from {least}")
+    parse = integer(name, least, 10_000, "give one number, or several separated by commas")
     return lambda text: tuple(parse(part) for part in text.split(","))
 
 
@@ -101,6 +102,7 @@ def main_job(arguments: argparse.Namespace) -> int:
         arguments.shuffle_labels,
     )  # fmt: skip
     folder = Path(arguments.out)
+    _note(f"{arguments.preset} preset: {len(plan.runs())} runs, report in {folder}/; --preset quick is shorter")
     outcome = carry_out(plan, _store(folder), _note, arguments.workers)
     _note("report")
     report.write(outcome, folder)

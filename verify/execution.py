@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -41,7 +42,11 @@ def execute_all(
     if missing:
         count = 1 if any(run.device == "cuda" for run in missing) else workers or _cores()
         with tqdm(
-            total=sum(run.cost for run in missing), disable=not progress, desc="training", bar_format=_BAR
+            total=sum(run.cost for run in missing),
+            disable=not progress,
+            desc="training",
+            bar_format=_BAR,
+            mininterval=0.2 if sys.stderr.isatty() else 30,  # a log file gets a line now and then, not a bar that moves
         ) as bar:
             for result in _stream(missing, min(count, len(missing)), task):
                 store.append(result)

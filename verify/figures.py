@@ -74,10 +74,10 @@ def _points(axes: Axes, comparison: Comparison, quantity: str, width: float, col
 
 
 def _threshold_lines(axes: Axes, outcome: Outcome) -> None:
-    for kind, style in (("interpolation", ":"), ("recovery", "-.")):
+    for kind, style, name in (("interpolation", ":", "interpolation"), ("recovery", "-.", r"recovery at $\Delta=0$")):
         if kind in outcome.thresholds:
             value = float(outcome.thresholds[kind].value)
-            axes.axvline(value, color="0.35", ls=style, lw=1, label=f"{kind}, {value:.4f}")
+            axes.axvline(value, color="0.35", ls=style, lw=1, label=f"{name}, {value:.4f}")
 
 
 def spectrum_figure(outcome: Outcome) -> Figure:
@@ -141,6 +141,7 @@ def score_figure(outcome: Outcome) -> Figure:
     axes.axhline(0, color="0.4", lw=0.7)
     axes.set_xticks(range(len(columns)), [_tick(*column) for column in columns], rotation=90, fontsize=7)
     axes.set_ylim(-_LIMIT - 0.5, _LIMIT + 0.5)
+    axes.set_xlabel(r"$\alpha$, $\kappa$ (G: Gaussian-equivalent data)")
     axes.set_ylabel("$z$ (simulation $-$ theory)")
     axes.legend(ncols=4, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return figure

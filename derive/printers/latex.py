@@ -128,7 +128,7 @@ def _symbols() -> str:
 def document(model: Model, steps: tuple[Step, ...]) -> str:
     """A document that compiles with pdflatex (amsmath, longtable, geometry)."""
     head = (
-        "\\documentclass[10pt]{article}\n\\usepackage[margin=2cm]{geometry}\n\\usepackage{amsmath,amssymb,longtable}\n"
+        "\\documentclass[10pt]{article}\n\\usepackage[T1]{fontenc}\n\\usepackage[margin=2cm]{geometry}\n\\usepackage{amsmath,amssymb,longtable}\n"
         "\\allowdisplaybreaks\n\\setlength{\\parindent}{0pt}\n"
         f"\\title{{{_text(model.title)}}}\n\\author{{derived by SymPy}}\n\\date{{}}\n\\begin{{document}}\n\\maketitle\n"
     )
