@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from derive import emit, models
 from derive.compare import compare
+from derive.derivation import DerivationError
 from derive.explain import Unknown, explain
 from derive.model import Model, ModelError
 from derive.pipeline import derive, functions
@@ -105,6 +106,10 @@ def command_check(arguments: argparse.Namespace) -> int:
         found += [
             {"file": f"generated/{name}/{file}", "problem": problem} for file, problem in emit.problems(target, files)
         ]
+    found += [
+        {"file": f"generated/{name}/", "problem": "no model of this name"}
+        for name in emit.orphaned_folders(models.available())
+    ]
     say(arguments, found, "\n".join(f"{row['file']}: {row['problem']}" for row in found) or "generated/ is up to date")
     return 1 if found else 0
 
@@ -116,7 +121,9 @@ def command_diff(arguments: argparse.Namespace) -> int:
         model = load(name)
         try:
             changes = compare(emit.folder(name) / "multiprecision.py", model.title, derive(model))
-        except (OSError, SyntaxError) as error:
+        except Exception as error:  # whatever importing or running a damaged file raises
+            if isinstance(error, DerivationError | ModelError):
+                raise
             fail(
                 f"generated/{name}/multiprecision.py: cannot be read ({error}); generate it with `python -m derive gen`"
             )
@@ -164,3 +171,5 @@ if __name__ == "__main__":
         raise SystemExit(COMMANDS[parsed.command](parsed))
     except ModelError as error:
         fail(f"model file: {error}")
+    except DerivationError as error:
+        fail(f"derivation: {error}; the passes do not cover this model")

@@ -126,12 +126,22 @@ def problems(target: Path, files: dict[str, str]) -> list[tuple[str, str]]:
     return found
 
 
+def orphaned_folders(model_names: tuple[str, ...]) -> list[str]:
+    """Folders under generated/ that belong to no model."""
+    folders = (path.name for path in GENERATED.glob("*") if path.is_dir())
+    return sorted(name for name in folders if name not in model_names and name != "__pycache__")
+
+
 def changed_oracles(target: Path, files: dict[str, str]) -> list[str]:
-    """Equations whose stored reference values differ from the new ones."""
+    """Equations whose stored reference values differ from the new ones; the file itself if it is lost or unreadable."""
     text = read(target / "oracles.json")
     if text is None:
-        return []
-    old, new = json.loads(text)["values"], json.loads(files["oracles.json"])["values"]
+        return ["oracles.json (missing)"] if recorded(target) else []
+    try:
+        old = dict(json.loads(text)["values"])
+    except (ValueError, KeyError, TypeError):
+        return ["oracles.json (unreadable)"]
+    new = json.loads(files["oracles.json"])["values"]
     return sorted(name for name in old.keys() & new.keys() if old[name] != new[name])
 
 
@@ -161,7 +171,7 @@ def generate(model: Model, *, force: bool, reason: str | None) -> list[str]:
     hand = edited(target, files)
     if hand and not force:
         raise HandEdited(", ".join(str(target.name + "/" + name) for name in hand))
-    changed = [] if "oracles.json" in hand else changed_oracles(target, files)
+    changed = changed_oracles(target, files)
     if changed and reason is None:
         raise OraclesChanged(", ".join(changed))
     if changed:

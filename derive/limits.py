@@ -17,7 +17,8 @@ J, J_v, J_b, J_vv = sym("J J_v J_b J_vv")
 def label_numbers() -> sp.Expr:
     """Numbers that one label carries: rank of the within-row differences of a symmetric T x T index.
 
-    Computed for T = 2..5 and interpolated; a constant shift of all entries is the one direction the rows cannot see.
+    Computed for T = 2, 3, 4 and interpolated, checked at 5 and 6; a constant shift of all entries is the one direction
+    the rows cannot see.
     """
     ranks = {tokens: difference_map(tokens).rank() for tokens in (2, 3, 4, 5, 6)}
     polynomial = sp.interpolate([(tokens, ranks[tokens]) for tokens in (2, 3, 4)], T)
@@ -137,17 +138,35 @@ def full_rank_energy(model: Model) -> sp.Expr:
     return energy.subs(tau, best)
 
 
+def check_recovery_balance(model: Model) -> None:
+    """The reduced equations at J = q0 - 2 b t0 + v j2(b/sqrt(v)) and c = 1 ask for 2 alpha D = j2 and dj2/dtau = 0.
+
+    Only j2 and its slope at tau enter, so j2 is replaced by its tangent there.
+    """
+    tau, slope, second, mean = sp.symbols("tau slope q0 t0")
+    expansion = second - 2 * b * mean + v * (2 * alpha * D + slope * (b / sp.sqrt(v) - tau))
+    values = {J: expansion, J_v: sp.diff(expansion, v), J_b: sp.diff(expansion, b), c: sp.Integer(1)}
+
+    def at_tau(expression: sp.Expr) -> sp.Expr:
+        return sp.expand(expression.xreplace(values).subs(b, tau * sp.sqrt(v)))
+
+    order, limit, (stiffness,) = reduced(model), weak_regularisation(), sym("Vh")
+    noise_free = {beta: beta0, rho: second, m: order[m], q: order[q]}
+    require_zero(at_tau(v - limit[v].subs(noise_free)), "2 alpha D = j2 balances noise and error at every tau")
+    require_zero(at_tau(order[V] * stiffness - limit[V]).subs(slope, 0), "dj2/dtau = 0 solves the equation of V")
+
+
 def recovery(model: Model) -> dict[str, sp.Expr]:
     """Perfect recovery: noise-free labels, beta = beta0, delta -> 0 at fixed tau = b/delta.
 
-    With J = j0 + j1 delta + j2 delta^2, j0 = q0 and j1 = -2 tau t0, the balance q0 - 2m + q = 2 alpha D delta^2 gives
-    2 alpha D = j2(tau), and 2 alpha D = J_v gives dj2/dtau = 0; both are checked here.
+    The expansion J = q0 - 2 b t0 + v j2(b/delta) turns the reduced equations into 2 alpha D = j2 and dj2/dtau = 0.
     """
     constant, linear, quadratic = small_noise_energy(model)
     mean, second = moments(model.target)
     tau = 2 * sp.sqrt(model.target.zero_mass) * sp.cos(theta)
     require_zero(constant - second, "J at delta = 0 is the second moment")
     require_zero(linear + 2 * tau * mean, "J at first order is the trace")
+    check_recovery_balance(model)
     return {"energy": quadratic, "odds": recovery_odds(quadratic), "full_rank": full_rank_energy(model)}
 
 

@@ -16,15 +16,14 @@ class ModelError(ValueError):
 class Target:
     """Law of the eigenvalues of S0 by its inverse Stieltjes transform.
 
-    `inverse_stieltjes` is z(g), rational in `g`, with the pole 1/g at g = 0 that normalises the law;
-    `zero_mass` is the mass the law has at 0 (theory note, section 4).
+    `inverse_stieltjes` is z(g), rational in `g`, with the pole 1/g at g = 0 that normalises the law; `definitions`
+    give its parameters in those of the command line (theory note, section 4).
     """
 
     name: str
     g: sp.Symbol
     inverse_stieltjes: sp.Expr
     definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-    zero_mass: sp.Expr
 
     def __post_init__(self) -> None:
         z, g = self.inverse_stieltjes, self.g
@@ -33,6 +32,12 @@ class Target:
         residue = sp.cancel(g * z).subs(g, 0)
         if residue != 1:
             raise ModelError(f"target {self.name}: g z(g) -> {residue} at g = 0, must be 1 (total mass one)")
+
+    @property
+    def zero_mass(self) -> sp.Expr:
+        """Mass at 0 (if positive): g ~ zero_mass/z for z -> 0, so it is g z(g) at infinite g."""
+        inverse = sp.Symbol("inverse")
+        return sp.cancel((self.g * self.inverse_stieltjes).subs(self.g, 1 / inverse)).subs(inverse, 0)
 
     @property
     def r_transform(self) -> sp.Expr:
@@ -100,6 +105,6 @@ class Model:
         """Canonical text of everything the model states; its hash identifies the generated code."""
         target, penalty, index, channel = self.target, self.penalty, self.index, self.channel
         parts: list[object] = [self.name, self.title, self.tokens, target.name, target.inverse_stieltjes]
-        parts += [target.zero_mass, *target.definitions, penalty.cost, penalty.rank_ratio]
+        parts += [*target.definitions, penalty.cost, penalty.rank_ratio]
         parts += [index.diagonal_variance, index.offdiagonal_variance, channel.beta, channel.beta0, channel.noise]
         return "\n".join(part if isinstance(part, str) else sp.srepr(sp.sympify(part)) for part in parts)

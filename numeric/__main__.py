@@ -37,7 +37,7 @@ def build_parser() -> Parser:
     add_problem_arguments(threshold, "kappa0", "noise", "width", "tokens", "beta", "beta0", defaults={"noise": "0"})
     threshold.add_argument(
         "--digits",
-        type=integer("--digits", 1, 20_000, "more digits take minutes"),
+        type=integer("--digits", 1, 10_000, "more digits take minutes"),
         default="50",
         metavar="N",
         help="significant digits (default 50)",
@@ -84,10 +84,14 @@ def threshold(arguments: argparse.Namespace) -> int:
 
     started = time.perf_counter()
     check_threshold(arguments)
-    if arguments.kind == "interpolation":
-        found = thresholds.interpolation(arguments.kappa0, arguments.noise, arguments.tokens, arguments.digits)
-    else:
-        found = thresholds.recovery(arguments.kappa0, arguments.tokens, arguments.digits)
+    try:
+        if arguments.kind == "interpolation":
+            found = thresholds.interpolation(arguments.kappa0, arguments.noise, arguments.tokens, arguments.digits)
+        else:
+            found = thresholds.recovery(arguments.kappa0, arguments.tokens, arguments.digits)
+    except ArithmeticError as error:
+        sys.stderr.write(f"{arguments.kind} threshold not found: {error}; try less extreme parameters\n")
+        return 1
     seconds = time.perf_counter() - started
     if arguments.json:
         given = parameters(arguments, "kappa0", "noise", "width", "tokens", "beta", "beta0")
@@ -168,6 +172,10 @@ def problem(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-
             "learning curves are solved for two tokens",
             "use --tokens 2; thresholds take any number",
         )
+    for name in ("kappa0", "lambda_", "noise", "width", "beta", "beta0"):
+        value = getattr(arguments, name)
+        if value and not Fraction(1, 10**12) <= value:
+            raise BadInput(f"--{name.rstrip('_')}", value, "is below 1e-12", "give 0 (where allowed) or more than that")
     return Problem(
         alpha=float(alpha),
         kappa0=float(arguments.kappa0),
@@ -198,6 +206,8 @@ def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the
 def curve(arguments: argparse.Namespace) -> int:
     """Print a learning curve; exit 1 if a point was not solved."""
     table, figure = writable("--csv", arguments.csv), writable("--plot", arguments.plot, *FIGURES)
+    if table and table == figure:
+        raise BadInput("--plot", figure, "is the file of --csv", "name two files")
     started = time.perf_counter()
     asked = problem(arguments, arguments.alpha[0])
     from tqdm import tqdm

@@ -16,7 +16,9 @@ class BadInput(Exception):
     """Bad input: argument, its value, the rule, and the way out, in one line; no ValueError, so that argparse lets it pass."""
 
     def __init__(self, argument: str, value: object, rule: str, way_out: str) -> None:
-        super().__init__(f"{argument} {value}: {rule}; {way_out}")
+        shown = str(value)
+        shown = shown if len(shown) <= 60 else f"{shown[:40]}... ({len(shown)} characters)"
+        super().__init__(f"{argument} {shown}: {rule}; {way_out}")
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,7 +35,7 @@ def exact(text: str) -> Fraction:
 
     Raises:
         ValueError: not a finite number.
-        OverflowError: not 0 and not between 1e-300 and 1e300, which float64 solvers cannot take.
+        OverflowError: not 0 and not between 1e-100 and 1e12, where no parameter of the theory makes sense.
     """
     exponent = re.search(r"[eE]([+-]?\d+)\s*$", text)
     if exponent and len(exponent[1]) > 5:  # before Fraction writes out that many digits
@@ -42,7 +44,7 @@ def exact(text: str) -> Fraction:
         value = Fraction(text.strip())
     except (ValueError, ZeroDivisionError):
         raise ValueError(text) from None
-    if value and not Fraction(1, 10**300) <= abs(value) <= 10**300:
+    if value and not Fraction(1, 10**100) <= abs(value) <= 10**12:
         raise OverflowError(text)
     return value
 
@@ -56,7 +58,7 @@ def number(name: str, rule: str, holds: Callable[[Fraction], bool], way_out: str
         except ValueError:
             raise BadInput(name, repr(text), "is not a number", "write it as 0.05, 5e-2 or 1/20") from None
         except OverflowError:
-            raise BadInput(name, text, "is too large or too small", "give 0 or a size from 1e-300 to 1e300") from None
+            raise BadInput(name, text, "is too large or too small", "give 0 or a size from 1e-100 to 1e12") from None
         if not holds(value):
             raise BadInput(name, text, rule, way_out)
         return value

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as physics
 from numeric import line_integral, proximal
-from numeric.line_integral import CUT, integrate_line
+from numeric.line_integral import CUT, integrate_line, nearly_unlearned
 from numeric.proximal import Line, Setting, compiled
 
 Array = NDArray[np.float64]
@@ -105,7 +105,10 @@ def _line(axes, c, s, scale_w, scale_z, x1, y1, y2):  # type: ignore[no-untyped-
 
 @compiled
 def _sum_over_lines(axes, c, s, scale_w, scale_z, setting, rule, panels, tolerance):  # type: ignore[no-untyped-def]
-    """Averages: loss at u, loss at w, f^T Sigma f, f.L g_in, f.L g_out, and the unresolved probability."""
+    """Averages: loss at u, loss at w, f^T Sigma f, f.L g_in, f.L g_out, and the unresolved probability.
+
+    f less the field of S = 0 where `nearly_unlearned`.
+    """
     outer, outer_weights, across, across_weights, nodes, weights, ends = rule
     L11, L12, L21, L22 = axes
     averages, total, sums, stack = np.zeros(6), np.empty(7), np.empty(7), np.empty((MAX_PIECES, 6))
@@ -201,7 +204,10 @@ def average(
             f"samples of probability {unresolved:.1e} not resolved at V = {V!r}: raise panels or nodes"
         )
     # gamma1 = L (c g_in + s g_out), gamma2 = L (s g_in - c g_out); R = V^2 f^T Sigma f as V f = Sigma^-1 (u - w).
+    # The dual field of S = 0 is a function of gamma1 alone: it adds to E f.gamma1 and, by symmetry, nothing to E f.gamma2.
     f_gamma1, f_gamma2 = c * f_in + s * f_out, s * f_in - c * f_out
+    if nearly_unlearned(setting):
+        f_gamma1 += _label_averages(rho, beta, beta0, resolution).overlap
     derivatives = physics.channel_derivatives(m, q, V, rho, train, V**2 * dual, f_gamma1, f_gamma2)
     return ChannelAverages(*(float(value) for value in (*derivatives, train, test)))
 
@@ -213,6 +219,22 @@ def unlearned(rho: float, beta: float, beta0: float, resolution: Resolution) -> 
         ValueError: an argument outside its domain.
     """
     _require("need rho, beta, beta0 > 0", min(rho, beta, beta0) > 0.0, rho=rho, beta=beta, beta0=beta0)
+    loss, dual, overlap, curvature = _label_averages(rho, beta, beta0, resolution)
+    derivatives = physics.unlearned_derivatives(rho, loss, dual, overlap, curvature)
+    return ChannelAverages(*(float(value) for value in (*derivatives, loss, loss)))
+
+
+class LabelAverages(NamedTuple):
+    """Averages at w = 0 over the labels: loss, f^T Sigma f, f.gamma1 with f the dual field, and curvature tr Sigma H."""
+
+    loss: float
+    dual: float
+    overlap: float
+    curvature: float
+
+
+@lru_cache(maxsize=64)
+def _label_averages(rho: float, beta: float, beta0: float, resolution: Resolution) -> LabelAverages:
     # Trapezoidal rule: exponentially accurate for integrands even in each coordinate; ~100 nodes resolve beta0 ~ 10.
     x = np.linspace(0.0, CUT, 16 * resolution.outer)
     weights = np.exp(-0.5 * x**2)
@@ -224,8 +246,9 @@ def unlearned(rho: float, beta: float, beta0: float, resolution: Resolution) -> 
     p1, p2 = (physics.label(np.sqrt(rho) * gamma, beta0) for gamma in (gamma1, gamma2))
     slope1, slope2 = physics.loss_gradient(0.0, 0.0, p1, p2, beta)
     curvature = physics.curvature_trace(*physics.loss_hessian(0.0, 0.0, p1, p2, beta))
-    loss = np.sum(product * physics.sample_loss(0.0, 0.0, p1, p2, beta))
-    dual = np.sum(product * physics.dual_energy(-slope1, -slope2))
-    overlap = np.sum(product * (-slope1 * gamma1 - slope2 * gamma2))
-    derivatives = physics.unlearned_derivatives(rho, loss, dual, overlap, np.sum(product * curvature))
-    return ChannelAverages(*(float(value) for value in (*derivatives, loss, loss)))
+    return LabelAverages(
+        loss=float(np.sum(product * physics.sample_loss(0.0, 0.0, p1, p2, beta))),
+        dual=float(np.sum(product * physics.dual_energy(-slope1, -slope2))),
+        overlap=float(np.sum(product * (-slope1 * gamma1 - slope2 * gamma2))),
+        curvature=float(np.sum(product * curvature)),
+    )

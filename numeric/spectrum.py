@@ -11,10 +11,17 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from generated.tied_attention import float64 as generated
+from generated.tied_attention import multiprecision as exact
 from numeric.problem import TargetLaw
 from numeric.solution import Solution
+from numeric.thresholds import context
+from numeric.thresholds import physical_root as exact_root
 
 Array = NDArray[np.float64]
+# At a fraction x of the bulk below its edge J ~ x^(7/2): below x = 0.01 float64 keeps fewer than nine digits of it, while
+# 60 digits keep as many at x = 1e-12.
+_NEAR_EDGE = 0.01
+_EDGE_DIGITS = 60
 _POLISH = 1e-6  # eigenvalues of the companion matrix are closer than this to simple roots, relatively
 _REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
 
@@ -57,7 +64,11 @@ def polynomial_roots(coefficients: Array) -> NDArray[np.complex128]:
 
 
 def support(v: float, law: TargetLaw) -> list[tuple[float, float]]:
-    """Intervals on which mu_v has a density, from the real critical points of z(g)."""
+    """Intervals on which mu_v has a density, from the real critical points of z(g).
+
+    Raises:
+        ArithmeticError: none is found, which needs parameters beyond double precision.
+    """
     critical = polynomial_roots(np.array([[float(value) for value in generated.edge_polynomial(v, *law)]]))[0]
     real = np.unique(critical.real[np.abs(critical.imag) < 1e-7 * np.abs(critical)])  # merging edges: see _REAL
     edges = np.unique(np.real(generated.inverse_stieltjes(real, v, *law)))
@@ -69,6 +80,8 @@ def support(v: float, law: TargetLaw) -> list[tuple[float, float]]:
             intervals[-1] = (intervals[-1][0], float(high))
         elif inside:
             intervals.append((float(low), float(high)))
+    if not intervals:
+        raise ArithmeticError(f"no support found at v = {v:g}, {law}: parameters beyond double precision")
     return intervals
 
 
@@ -84,9 +97,12 @@ class Energy(NamedTuple):
 
 def spectral_energy(v: float, b: float, width: float, law: TargetLaw) -> Energy:
     """J(v, b) with derivatives and the mass above the threshold, limited to rank `width`; zero beyond the upper edge."""
-    top = support(v, law)[-1][1]
+    intervals = support(v, law)
+    top = intervals[-1][1]
     if b >= top:
         return Energy(0.0, 0.0, 0.0, 0.0, None)
+    if top - b < _NEAR_EDGE * (top - intervals[-1][0]):
+        return Energy(*(_exact_energy(v, b, law)), None)
     g = complex(physical_root(v, np.array(b), law))
     mass = float(generated.spectral_mass(g, v, b, *law))
     if mass <= width:
@@ -100,6 +116,16 @@ def spectral_energy(v: float, b: float, width: float, law: TargetLaw) -> Energy:
     above, above_v, above_b, above_bv = (float(form(g, v, Q, *law)) for form in forms)
     J, J_v, J_b = generated.rank_limited(above, above_v, above_b, above_bv, Q, b, width)
     return Energy(float(J), float(J_v), float(J_b), width, Q)
+
+
+def _exact_energy(v: float, b: float, law: TargetLaw) -> tuple[float, float, float, float]:
+    """J, J_v, J_b and mass at a threshold just below the upper edge, where the closed forms cancel."""
+    mp = context(_EDGE_DIGITS)
+    parameters = tuple(mp.mpf(value) for value in (v, b, *law))
+    g = exact_root(mp, *parameters)
+    forms = (exact.spectral_J, exact.spectral_J_v, exact.spectral_J_b, exact.spectral_mass)
+    J, J_v, J_b, mass = (float(form(mp, g, *parameters)) for form in forms)
+    return J, J_v, J_b, mass
 
 
 def quantile(v: float, mass: float, law: TargetLaw, low: float, high: float) -> float:

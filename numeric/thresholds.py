@@ -14,7 +14,7 @@ from mpmath.ctx_mp import MPContext
 from generated.tied_attention import multiprecision as generated
 from numeric.scalar_root import LOW_DIGITS, Context, Real, bracketed, refine
 
-MAX_DIGITS = 20_000  # beyond it a threshold takes minutes
+MAX_DIGITS = 10_000  # seconds; beyond it a threshold takes minutes
 _POLYROOTS_DIGITS = 200  # beyond it Newton steps from there are cheaper
 _GUARD = 20  # digits lost in the closed forms at moderate parameters, with room to spare
 
@@ -88,7 +88,7 @@ def recovery(kappa0: Fraction, tokens: int = 2, digits: int = 50) -> Threshold:
     _require(kappa0 > 0, "kappa0", kappa0, "must be positive")
     _require(tokens >= 2, "tokens", tokens, "must be at least 2")
     if kappa0 >= 1:
-        mp = _context(digits + _GUARD)
+        mp = context(digits + _GUARD)
         value = generated.recovery_ratio_full_rank(mp, mp.mpf(1) * generated.label_numbers(mp, tokens))
         return Threshold("recovery", decimal(mp, value, digits), digits, "0")
 
@@ -183,28 +183,26 @@ def _solve(
 ) -> Threshold:
     """Find the root at two precisions and read the threshold off it."""
     _require(1 <= digits <= MAX_DIGITS, "digits", digits, f"must lie from 1 to {MAX_DIGITS}")
-    mp = _context(LOW_DIGITS + lost)
+    mp = context(LOW_DIGITS + lost)
     low, high = bracket(mp)
     start = bracketed(lambda x: condition(mp, x), low, high, mp.mpf(10) ** (-LOW_DIGITS // 2 - lost // 2))
 
     def at(precision: int) -> tuple[Context, Real, Real]:
-        context = _context(precision)
-        root = refine(context, lambda x: condition(context, x), context.mpf(start), precision - lost, lost)
-        value, slope = condition(context, root)
-        return context, ratio(context, root), abs(value / (slope * root))
+        working = context(precision)
+        root = refine(working, lambda x: condition(working, x), working.mpf(start), precision - lost, lost)
+        value, slope = condition(working, root)
+        return working, ratio(working, root), abs(value / (slope * root))
 
     precision = digits + lost + _GUARD
-    context, value, residual = at(precision)
+    mp, value, residual = at(precision)
     _, check, _ = at(precision + digits // 10 + _GUARD)
-    allowed = context.mpf(10) ** (-digits)
+    allowed = mp.mpf(10) ** (-digits)
     if abs(value - check) > allowed * abs(check) / 10 or residual > allowed:
-        raise DigitsNotConfirmed(
-            f"{kind}: {context.nstr(value, 20)} and {context.nstr(check, 20)} differ within {digits} digits"
-        )
-    return Threshold(kind, decimal(context, check, digits), digits, context.nstr(residual, 3))
+        raise DigitsNotConfirmed(f"{kind}: {mp.nstr(value, 20)} and {mp.nstr(check, 20)} differ within {digits} digits")
+    return Threshold(kind, decimal(mp, check, digits), digits, mp.nstr(residual, 3))
 
 
-def _context(digits: int) -> Context:
+def context(digits: int) -> Context:
     """A fresh context: precision is never global."""
     mp = MPContext()
     mp.dps = digits

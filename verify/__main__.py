@@ -24,10 +24,10 @@ from verify import report
 from verify.compare import Comparison, compare
 from verify.data import DataKind, TargetKind, require_memory
 from verify.execution import WorkerError, execute_all
-from verify.job import PRESETS, Campaign, Panel, carry_out, panel, preset
+from verify.job import PRESETS, Campaign, carry_out, panel, preset
 from verify.minimise import MINIMISERS
 from verify.run import MINIMUM_DIM, Run, RunResult
-from verify.spectra import distance, distance_band, zero_fraction
+from verify.spectra import Panel, distance, distance_band, zero_fraction
 from verify.store import Store
 from verify.theory import replica_predictions
 
@@ -111,6 +111,9 @@ def main_job(arguments: argparse.Namespace) -> int:
     else:
         for kind, comparison in outcome.comparisons.items():
             sys.stdout.write(_verdict_lines(str(kind), comparison))
+        for found in outcome.panels:
+            word = "agrees" if found.agrees else "disagrees"
+            sys.stdout.write(f"spectrum at alpha {found.alpha:g}: {word}; distance {distance(found):.4f}\n")
         sys.stdout.write(f"see {folder / 'index.html'}\n")
     return 0 if outcome.agrees else 1
 
@@ -120,7 +123,7 @@ def curve(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     sizes = _sizes(arguments.dim, arguments.runs)
     base = _base(arguments, sizes[0][0], float(arguments.alpha[0]))
-    campaign = Campaign(base.data, sizes, tuple(float(a) for a in arguments.alpha), (base.width,))
+    campaign = Campaign(base.data, sizes, tuple(dict.fromkeys(float(a) for a in arguments.alpha)), (base.width,))
     results = _train(campaign.runs(base), arguments)
     comparison = compare(results, replica_predictions)
     if arguments.json:
@@ -140,14 +143,14 @@ def spectrum(arguments: argparse.Namespace) -> int:
     found = panel(results)
     gap, band = distance(found), distance_band(found)
     if arguments.json:
-        document = {"parameters": _parameters(arguments), **_panel_document(found), "agrees": gap < band}
+        document = {"parameters": _parameters(arguments), **_panel_document(found), "agrees": found.agrees}
         print_json({**document, "seed": arguments.seed, "seconds": time.perf_counter() - started})
     else:
         sys.stdout.write(
             f"largest distance between the distribution functions {gap:.4f}, allowed {band:.4f}; mass at zero: "
             f"theory {found.theory.zero_mass:.4f}, trained {zero_fraction(found):.4f}\n"
         )
-    return 0 if gap < band else 1
+    return 0 if found.agrees else 1
 
 
 def _panel_document(found: Panel) -> dict[str, object]:
@@ -182,6 +185,8 @@ def _sizes(dims: Sequence[int], runs: Sequence[int]) -> tuple[tuple[int, int], .
     if len(counts) != len(dims):
         shown = ",".join(map(str, runs))
         raise BadInput("--runs", shown, f"must be one number or {len(dims)}, as --dim has", "try --runs 8")
+    if len(set(dims)) < len(dims):
+        raise BadInput("--dim", ",".join(map(str, dims)), "names a size twice", "give each size once")
     return tuple(sorted(zip(dims, counts, strict=True)))
 
 
@@ -204,7 +209,11 @@ def _parameters(arguments: argparse.Namespace) -> dict[str, str]:
 
 
 def _verdict_lines(kind: str, comparison: Comparison) -> str:
-    lines = [f"{kind} {v.quantity}: {v.advice}; worst z {v.worst.z:+.2f}" for v in comparison.verdicts]
+    lines = [
+        f"{kind} {v.quantity}: {v.advice}; worst z {v.worst.z:+.2f}; "
+        f"mean {100 * v.pooled.relative:+.2f} +- {100 * v.pooled.standard_error:.2f} %"
+        for v in comparison.verdicts
+    ]
     lines += [
         f"{kind}: left out dim {r.run.dim} alpha {r.run.alpha:g} index {r.run.index}: {r.status.value}"
         for r in comparison.excluded

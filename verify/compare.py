@@ -100,12 +100,26 @@ class Score:
 
 
 @dataclass(frozen=True)
+class Pooled:
+    """Mean over the points of the extrapolated residual relative to the theory: a bias common to all shows here."""
+
+    relative: float
+    standard_error: float
+
+    @property
+    def z(self) -> float:
+        """The mean in its standard errors."""
+        return _ratio(self.relative, self.standard_error)
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """Whether theory and simulation agree on one quantity at all points, and the point that decides it."""
+    """Whether theory and simulation agree on one quantity, at every point and in the mean over them."""
 
     quantity: str
     agrees: bool
     worst: Score
+    pooled: Pooled
     advice: str
 
 
@@ -249,14 +263,25 @@ def normal_score(ratio: float, freedom: float) -> float:
     return float(math.copysign(ndtri_exp(log_tail), ratio))
 
 
+def pool(scores: Sequence[Score]) -> Pooled:
+    """Average the relative residuals of independent points, each weighted by its inverse squared error."""
+    theory = np.array([score.groups[-1].theory if score.groups else math.nan for score in scores])
+    relative = np.array([score.residual for score in scores]) / theory
+    weights = (theory / [score.standard_error for score in scores]) ** 2
+    return Pooled(float(weights @ relative / weights.sum()), float(weights.sum() ** -0.5))
+
+
 def _verdict(quantity: str, scores: list[Score]) -> Verdict:
     # NaN first: a point without enough converged runs is the worst there is
     worst = max(scores, key=lambda s: math.inf if math.isnan(s.z) else abs(s.z))
-    if all(score.agrees for score in scores):
-        return Verdict(quantity, True, worst, f"agrees at all {len(scores)} points")
+    pooled = pool(scores)
     if math.isnan(worst.z):
-        return Verdict(quantity, False, worst, "undetermined: too few runs converged; raise --runs")
-    return Verdict(quantity, False, worst, f"disagrees: |z| reaches {abs(worst.z):.1f}")
+        return Verdict(quantity, False, worst, pooled, "undetermined: too few runs converged; raise --runs")
+    if not worst.agrees:
+        return Verdict(quantity, False, worst, pooled, f"disagrees: |z| reaches {abs(worst.z):.1f}")
+    if abs(pooled.z) >= BAND:
+        return Verdict(quantity, False, worst, pooled, f"disagrees in the mean over points: z = {pooled.z:+.1f}")
+    return Verdict(quantity, True, worst, pooled, f"agrees at all {len(scores)} points")
 
 
 def _ratio(numerator: float, denominator: float) -> float:

@@ -18,8 +18,8 @@ from numeric.spectrum import edge_grid
 from numeric.target import target_density, target_edges
 from verify.compare import BAND, QUANTITIES, Comparison, Score, Setting
 from verify.data import DataKind
-from verify.job import Outcome, Panel
-from verify.spectra import ZERO
+from verify.job import Outcome
+from verify.spectra import ZERO, Panel
 from verify.theory import problem_of
 
 NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}

@@ -11,13 +11,14 @@ from fractions import Fraction
 import numpy as np
 
 from numeric.solution import Solution
-from numeric.spectrum import LearnedSpectrum, learned_spectrum
+from numeric.spectrum import learned_spectrum
 from numeric.thresholds import Threshold, interpolation, recovery
 from verify.compare import Comparison, compare
 from verify.data import DataKind, TargetKind
 from verify.execution import execute_all
 from verify.minimise import Status
 from verify.run import Run, RunResult
+from verify.spectra import Panel
 from verify.store import Store
 from verify.theory import problem_of, replica_predictions, solve_along
 
@@ -67,16 +68,6 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Panel:
-    """Singular values of S at one alpha: the theory's law, and those of the trained maps, shape (runs, d)."""
-
-    alpha: float
-    dim: int
-    theory: LearnedSpectrum
-    values: np.ndarray
-
-
-@dataclass(frozen=True)
 class Outcome:
     """Everything that a report shows."""
 
@@ -90,8 +81,9 @@ class Outcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether every quantity agrees on every kind of data."""
-        return all(comparison.agrees for comparison in self.comparisons.values())
+        """Whether every quantity agrees on every kind of data, and every spectrum with its law."""
+        quantities = all(comparison.agrees for comparison in self.comparisons.values())
+        return quantities and all(panel.agrees for panel in self.panels)
 
 
 def carry_out(plan: Plan, store: Store, note: Callable[[str], None], workers: int | None = None) -> Outcome:

@@ -20,6 +20,7 @@ from verify.compare import BAND, QUANTITIES, Comparison, Score
 from verify.figures import draw_all
 from verify.job import Outcome
 from verify.run import Run
+from verify.spectra import distance, distance_band
 
 EQUATIONS = Path(generated.__path__[0]) / "tied_attention" / "equations.json"
 STYLESHEET = Path(__file__).with_name("report.css")
@@ -55,6 +56,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
         "thresholds": {kind: {"value": t.value, "digits": t.digits} for kind, t in outcome.thresholds.items()},
         "spectra": [
             {"alpha": p.alpha, "dim": p.dim, "runs": len(p.values), "zero_mass": p.theory.zero_mass,
+             "distance": distance(p), "distance_allowed": distance_band(p), "agrees": p.agrees,
              "second_moment": p.theory.second_moment, "trained_second_moment": float((p.values**2).mean())}
             for p in outcome.panels
         ],
@@ -75,7 +77,9 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "agrees": comparison.agrees,
         "verdicts": [
             {"quantity": v.quantity, "agrees": v.agrees, "advice": v.advice, "worst_z": _finite(v.worst.z),
-             "worst_alpha": v.worst.setting.alpha, "worst_width": v.worst.setting.width}
+             "worst_alpha": v.worst.setting.alpha, "worst_width": v.worst.setting.width,
+             "mean_relative_residual": _finite(v.pooled.relative),
+             "mean_standard_error": _finite(v.pooled.standard_error)}
             for v in comparison.verdicts
         ],
         "points": [_score_document(score) for score in comparison.scores],
@@ -138,9 +142,16 @@ def _verdict(outcome: Outcome) -> str:
     word, tone = ("agree", "good") if outcome.agrees else ("disagree", "bad")
     rows = "".join(
         f'<li class="{"good" if v.agrees else "bad"}"><b>{LABELS[v.quantity]}</b> ({kind}): {html.escape(v.advice)}; '
-        f"worst z = {_number(v.worst.z, '.1f')} at α = {v.worst.setting.alpha:g}, κ = {v.worst.setting.width:g}</li>"
+        f"worst z = {_number(v.worst.z, '.1f')} at α = {v.worst.setting.alpha:g}, κ = {v.worst.setting.width:g}; "
+        f"mean over points {100 * v.pooled.relative:+.2f} ± {100 * v.pooled.standard_error:.2f} %</li>"
         for kind, comparison in outcome.comparisons.items()
         for v in comparison.verdicts
+    )
+    rows += "".join(
+        f'<li class="{"good" if p.agrees else "bad"}"><b>spectrum</b> at α = {p.alpha:g}: '
+        f"{'agrees' if p.agrees else 'disagrees'}; distance of the distribution functions {distance(p):.3f}, "
+        f"allowed {distance_band(p):.3f}</li>"
+        for p in outcome.panels
     )
     excluded = sum(len(comparison.excluded) for comparison in outcome.comparisons.values())
     shuffled = " Labels were shuffled among samples on purpose." if outcome.plan.base.shuffle_labels else ""

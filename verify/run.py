@@ -8,19 +8,22 @@ import json
 import math
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 from numeric.arguments import BadInput
-from verify import data
+from verify import data, erm, minimise
 from verify.data import DataKind, Inputs, TargetKind
 from verify.erm import Risk, attention_map
 from verify.minimise import MINIMISERS, Minimum, Status
 
-#: Raised whenever the same Run would give other numbers, so that stored results are never mistaken for new ones.
-PROTOCOL = 1
+#: Digest of the code that turns a Run into numbers, so that stored results of other code are never mistaken for new ones.
+PROTOCOL = hashlib.sha256(
+    b"".join(Path(str(source)).read_bytes() for source in (data.__file__, erm.__file__, minimise.__file__, __file__))
+).hexdigest()[:16]
 
 #: Fresh samples per test error: this many, or this multiple of the training samples if that is more. One sample
 #: scatters by about its own mean, so that at d = 100 the test error is known to 0.5 percent where runs differ by
@@ -139,12 +142,17 @@ class RunResult:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> RunResult:
-        """Raises KeyError, TypeError or ValueError if the record is not of this protocol."""
+        """Raises KeyError, TypeError or ValueError if the record is not of this protocol or not of numbers."""
         fields = dict(record)
         fields["run"] = Run(**fields["run"])
         fields["status"] = Status[fields["status"]]
         fields["singular_values"] = tuple(fields["singular_values"])
-        return cls(**fields)
+        result = cls(**fields)
+        if result.status is Status.CONVERGED and not math.isfinite(
+            result.m + result.q + result.train_error + result.test_error
+        ):
+            raise ValueError("a converged run without finite values")
+        return result
 
 
 def execute(run: Run) -> RunResult:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from verify.job import Panel
+from numeric.spectrum import LearnedSpectrum
 
 #: Singular values below this share of the largest are zeros that the descent reached to its tolerance.
 ZERO = 1e-3
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Singular values of S at one alpha: the theory's law, and those of the trained maps, shape (runs, d)."""
+
+    alpha: float
+    dim: int
+    theory: LearnedSpectrum
+    values: np.ndarray
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the distribution functions differ by no more than finite size allows."""
+        return distance(self) < distance_band(self)
 
 
 def zero_fraction(panel: Panel) -> float:

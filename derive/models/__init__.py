@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 
-from derive.model import Model
+from derive.model import Model, ModelError
 
 
 def available() -> tuple[str, ...]:
@@ -16,8 +16,11 @@ def load(name: str) -> Model:
 
     Raises:
         KeyError: there is no such model.
+        ModelError: the file names its model otherwise, which would put the generated code elsewhere.
     """
     if name not in available():
         raise KeyError(name)
     model: Model = importlib.import_module(f"{__name__}.{name}").MODEL
+    if model.name != name:
+        raise ModelError(f"name {model.name!r} in {name}.py: must be the name of the file; write name={name!r}")
     return model

@@ -20,7 +20,6 @@ MODEL = Model(
         g=g,
         inverse_stieltjes=1 / g + kappa0 / (r - g),
         definitions=((r, sp.sqrt(kappa0) / scale),),
-        zero_mass=1 - kappa0,
     ),
     penalty=Penalty(eigenvalue=s, cost=lambda_ * sp.sqrt(kappa) * s, rank_ratio=kappa),
     index=Index(diagonal_variance=sp.Integer(2), offdiagonal_variance=sp.Integer(1)),

@@ -69,6 +69,6 @@ def test_a_diverging_zero_temperature_limit_is_refused():
 def test_a_target_that_is_no_probability_law_is_refused():
     g = sp.Symbol("g")
     with pytest.raises(ModelError, match="must be 1"):
-        Target("wrong", g, 2 / g, (), sp.Integer(0))
+        Target("wrong", g, 2 / g, ())
     with pytest.raises(ModelError, match="rational"):
-        Target("wrong", g, 1 / g + sp.sqrt(g), (), sp.Integer(0))
+        Target("wrong", g, 1 / g + sp.sqrt(g), ())

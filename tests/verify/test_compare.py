@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from verify.compare import QUANTITIES, Prediction, Setting, compare, intercept_weights, normal_score
+from verify.compare import BAND, QUANTITIES, Prediction, Setting, compare, intercept_weights, normal_score
 from verify.minimise import Status
 from verify.run import Run, execute
 
@@ -53,6 +53,19 @@ def test_scores_are_standard_normal_when_theory_is_right(template):
     z = [s.z for _ in range(100) for s in compare(synthetic(template, rng, 0.0, 3.0), constant_theory).scores]
     assert np.std(z) == pytest.approx(1.0, abs=0.12)
     assert np.abs(z).max() < 4.5
+
+
+def test_a_bias_too_small_for_any_point_is_found_in_their_mean(template):
+    """A theory off by two per cent once passed at every point of a small job."""
+    results = [
+        dataclasses.replace(result, run=dataclasses.replace(result.run, alpha=alpha))
+        for alpha in range(1, 21)
+        for result in synthetic(template, np.random.default_rng(alpha), 0.02, 0.0)
+    ]
+    verdict = compare(results, constant_theory).verdicts[0]
+    assert abs(verdict.worst.z) < BAND
+    assert not verdict.agrees
+    assert "mean over points" in verdict.advice
 
 
 def test_the_error_of_the_theory_widens_the_band(template):
