@@ -6,6 +6,7 @@ import io
 import sys
 import time
 from fractions import Fraction
+from pathlib import Path
 
 from numeric.arguments import (
     BadInput,
@@ -203,6 +204,36 @@ def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the
     }
 
 
+def write_table(path: Path, points: list[dict[str, object]]) -> None:
+    """Write the points as comma-separated values, whole or not at all."""
+    text = io.StringIO()
+    columns = [name for name in points[0] if name != "errors"]
+    writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(points)
+    write_atomically(path, text.getvalue().encode())
+
+
+def print_points(solutions) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
+    """Print the points as a table for a reader."""
+    sys.stdout.write(
+        f"{'alpha':>10} {'m':>10} {'q':>10} {'train':>10} {'test':>10} {'estimation':>10} {'rel.error':>9}  status\n"
+    )
+    for solution in solutions:
+        values = (
+            solution.problem.alpha,
+            solution.m,
+            solution.q,
+            solution.train_error,
+            solution.test_error,
+            solution.estimation_error,
+        )
+        sys.stdout.write(
+            " ".join(f"{value:10.6f}" for value in values)
+            + f" {solution.error_estimate:9.1e}  {solution.status.name.lower()}\n"
+        )
+
+
 def curve(arguments: argparse.Namespace) -> int:
     """Print a learning curve; exit 1 if a point was not solved."""
     table, figure = writable("--csv", arguments.csv), writable("--plot", arguments.plot, *FIGURES)
@@ -219,13 +250,7 @@ def curve(arguments: argparse.Namespace) -> int:
     )
     points = [point(solution) for solution in solutions]
     if table:
-        text = io.StringIO()
-        writer = csv.DictWriter(
-            text, [name for name in points[0] if name != "errors"], extrasaction="ignore", lineterminator="\n"
-        )
-        writer.writeheader()
-        writer.writerows(points)
-        write_atomically(table, text.getvalue().encode())
+        write_table(table, points)
     if figure:
         from numeric.plots import curve_figure, save
 
@@ -234,22 +259,7 @@ def curve(arguments: argparse.Namespace) -> int:
         given = parameters(arguments, "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
         print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
     else:
-        sys.stdout.write(
-            f"{'alpha':>10} {'m':>10} {'q':>10} {'train':>10} {'test':>10} {'estimation':>10} {'rel.error':>9}  status\n"
-        )
-        for solution in solutions:
-            values = (
-                solution.problem.alpha,
-                solution.m,
-                solution.q,
-                solution.train_error,
-                solution.test_error,
-                solution.estimation_error,
-            )
-            sys.stdout.write(
-                " ".join(f"{value:10.6f}" for value in values)
-                + f" {solution.error_estimate:9.1e}  {solution.status.name.lower()}\n"
-            )
+        print_points(solutions)
     for solution in solutions:
         if not solution.trusted:
             sys.stderr.write(f"alpha = {solution.problem.alpha:g}: {solution.status.value}\n")

@@ -84,7 +84,6 @@ class Resolution:
 
 
 COARSE = Resolution(outer=8, across=16, panels=5, nodes=10, tolerance=1e-2)
-FINE = COARSE.refined()
 
 
 @compiled

@@ -116,7 +116,8 @@ def solve(problem: Problem, start: Solution | None = None, algorithm: Anderson |
         if solution.error_estimate < ACCURACY:
             return solution
     solution = replace(solution, errors={name: SAFETY * error for name, error in solution.errors.items()})
-    return replace(solution, status=Status.INACCURATE) if solution.error_estimate > INACCURATE else solution
+    inaccurate = solution.trusted and solution.error_estimate > INACCURATE  # a step limit keeps its own advice
+    return replace(solution, status=Status.INACCURATE) if inaccurate else solution
 
 
 def nothing_learned(saddle: SaddleMap, at_zero: Vector) -> bool:

@@ -102,7 +102,9 @@ def spectral_energy(v: float, b: float, width: float, law: TargetLaw) -> Energy:
     if b >= top:
         return Energy(0.0, 0.0, 0.0, 0.0, None)
     if top - b < _NEAR_EDGE * (top - intervals[-1][0]):
-        return Energy(*(_exact_energy(v, b, law)), None)
+        exact_energy = _exact_energy(v, b, law)
+        if exact_energy.mass <= width:
+            return exact_energy
     g = complex(physical_root(v, np.array(b), law))
     mass = float(generated.spectral_mass(g, v, b, *law))
     if mass <= width:
@@ -118,14 +120,14 @@ def spectral_energy(v: float, b: float, width: float, law: TargetLaw) -> Energy:
     return Energy(float(J), float(J_v), float(J_b), width, Q)
 
 
-def _exact_energy(v: float, b: float, law: TargetLaw) -> tuple[float, float, float, float]:
-    """J, J_v, J_b and mass at a threshold just below the upper edge, where the closed forms cancel."""
+def _exact_energy(v: float, b: float, law: TargetLaw) -> Energy:
+    """Without a rank limit, at a threshold just below the upper edge, where the float64 closed forms cancel."""
     mp = context(_EDGE_DIGITS)
     parameters = tuple(mp.mpf(value) for value in (v, b, *law))
     g = exact_root(mp, *parameters)
     forms = (exact.spectral_J, exact.spectral_J_v, exact.spectral_J_b, exact.spectral_mass)
     J, J_v, J_b, mass = (float(form(mp, g, *parameters)) for form in forms)
-    return J, J_v, J_b, mass
+    return Energy(J, J_v, J_b, mass, None)
 
 
 def quantile(v: float, mass: float, law: TargetLaw, low: float, high: float) -> float:

@@ -135,6 +135,18 @@ def test_a_rank_limit_lowers_the_energy_and_vanishes_where_it_does_not_act(law, 
         assert energy(v, limited.quantile, law).mass == pytest.approx(width, abs=1e-9)
 
 
+@pytest.mark.parametrize("width", [1e-5, 1e-4, 0.5])
+def test_a_rank_limit_also_acts_just_below_the_edge(width):
+    """There the closed forms are evaluated at many digits, and the limit was once forgotten."""
+    law, v = TargetLaw.of(0.5), 1.0
+    low, high = support(v, law)[-1]
+    b = high - 0.005 * (high - low)
+    limited, free = spectral_energy(v, b, width, law), energy(v, b, law)
+    assert (limited.quantile is None) == (free.mass <= width)
+    assert limited.mass == pytest.approx(min(width, free.mass))
+    assert limited.J <= free.J
+
+
 @given(law=laws, v=variances)
 def test_interpolation_energy_exceeds_the_second_moment_and_grows(law, v):
     """E(v) = J - v J_v at b = 0: E - q0 = delta psi(delta) with psi >= 0 nondecreasing, so its root is unique."""

@@ -11,7 +11,9 @@ from scipy.stats import norm, qmc
 
 from generated.tied_attention import float64 as physics
 from numeric import proximal
-from numeric.channel import COARSE, FINE, ChannelAverages, Resolution, average, unlearned
+from numeric.channel import COARSE, ChannelAverages, Resolution, average, unlearned
+
+FINE = COARSE.refined()
 
 # m, q, V, rho, beta, beta0
 POINTS = {
