@@ -10,7 +10,7 @@ from pathlib import Path
 from derive import oracles
 from derive.model import Model
 from derive.pipeline import derive, functions
-from derive.printers import float64, latex, multiprecision
+from derive.printers import balls, float64, latex, multiprecision
 
 SOURCE = Path(__file__).parent
 GENERATED = SOURCE.parent / "generated"
@@ -47,6 +47,7 @@ def build(model: Model, history: list[str]) -> dict[str, str]:
     bodies = {
         "float64.py": float64.module(model.title, steps),
         "multiprecision.py": multiprecision.module(model.title, steps),
+        "balls.py": balls.module(model.title, steps),
         "equations.tex": latex.document(model, steps),
     }
     names = " ".join(function.name for _, function in functions(steps))

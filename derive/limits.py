@@ -1,16 +1,15 @@
-"""Limits of the saddle-point equations: weak regularisation, interpolation, perfect recovery (theory note, section 5)."""
+"""Weak regularisation: the limit lambda -> 0 below interpolation, and the interpolation threshold (theory note, section 5)."""
 
 import sympy as sp
 
 from derive.channel import difference_map
-from derive.derivation import Display, Function, Step, require_zero, scalar
+from derive.derivation import Display, Function, Output, Step, require_zero, scalar
 from derive.model import Model
 from derive.notation import sym
 from derive.saddle import reduced
-from derive.spectral import integrate_rational, moments, noisy_inverse
 
-alpha, beta, beta0, T, D, rho, m, q, V, q0 = sym("alpha beta beta0 T D rho m q V q0")
-v, b, c, delta, g, theta, kappa0, r = sym("v b c delta g theta kappa0 r")
+alpha, beta, beta0, T, D, rho, m, q, V, q0, t0 = sym("alpha beta beta0 T D rho m q V q0 t0")
+v, b, c, kappa, theta, trace = sym("v b c kappa theta trace")
 J, J_v, J_b, J_vv = sym("J J_v J_b J_vv")
 
 
@@ -66,120 +65,71 @@ def interpolation_slope(model: Model) -> sp.Expr:
     return sp.expand(sp.diff(residual, v) + sp.diff(residual, J) * J_v + sp.diff(residual, J_v) * J_vv)
 
 
-def small_noise_energy(model: Model) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
-    """Coefficients of delta^0, delta^1, delta^2 of J(delta^2, tau delta) for delta -> 0 at fixed tau = b/delta, kappa0 < 1.
+def semicircle_top() -> tuple[sp.Expr, sp.Expr]:
+    """Mass and trace of the unit semicircle law above 2 cos(theta), 0 < theta < pi/2."""
+    phi = sp.Symbol("phi", positive=True)
+    density = 2 * sp.sin(phi) ** 2 / sp.pi  # of the angle, x = 2 cos(phi)
+    mass, trace = (sp.integrate(density * weight, (phi, 0, theta)) for weight in (1, 2 * sp.cos(phi)))
+    return sp.expand(mass), sp.expand(trace)
 
-    The zero eigenvalues of the target spread into a semicircle of mass 1 - kappa0: with g = G/delta the physical root obeys
-    (1 - kappa0)/G + G = tau, that is G = sqrt(1 - kappa0) exp(-i theta), tau = 2 sqrt(1 - kappa0) cos(theta).
+
+def interpolation_bounds(model: Model) -> tuple[sp.Expr, sp.Expr]:
+    """Bounds on v that hold for every root of E(v) = q0 + noise and every rank limit.
+
+    With P the projection on the cone of admissible S, E = tr P(S0 + delta G) S0/d lies between delta tr P(G) S0/d = delta c t0
+    (|P(G + eps S0)|^2 is convex in eps) and |P(S0 + delta G)| |S0| <= (sqrt q0 + delta) sqrt q0 (|P| is 1-Lipschitz).
     """
-    root_mass = sp.sqrt(model.target.zero_mass)
-    phase = sp.Symbol("E")  # exp(-i theta)
-    tau = 2 * root_mass * sp.cos(theta)
-    tau_phase = root_mass * (phase + 1 / phase)
-    scaled = {g: root_mass * phase / delta, v: delta**2, b: tau_phase * delta}
-    integral = integrate_rational((noisy_inverse(model.target) - b) ** 3)
-    total = integral.rational.subs(scaled)
-    angles: sp.Expr = sp.Integer(0)
-    for base, coefficient in integral.logarithms.items():
-        leading = sp.diff(base, g) * g  # log base = log leading + log(base/leading)
-        correction = sp.cancel((base / leading).subs(scaled))
-        total += coefficient.subs(scaled) * sp.log(correction)
-        constant = 0 if sp.diff(base, g) == 1 else sp.pi  # arg(-g) = arg g + pi in the half-planes of the angles
-        angles += coefficient.subs(scaled) * (constant - theta)
-    series = sp.expand(sp.series(total, delta, 0, 3).removeO())
-    angles = sp.expand(angles)
-    return tuple(
-        sp.expand(
-            -(_imaginary_of_phase(series.coeff(delta, k), phase) + _real_of_phase(angles.coeff(delta, k), phase))
-            / (3 * sp.pi)
-        ).subs(sp.cos(theta), tau / (2 * root_mass))
-        for k in range(3)
-    )
+    noise = model.channel.noise
+    return (noise / sp.sqrt(q0)) ** 2, ((q0 + noise) / (trace * t0)) ** 2
 
 
-def _phase_terms(expression: sp.Expr, phase: sp.Symbol) -> list[tuple[sp.Expr, int]]:
-    """(real coefficient, k) for each term coefficient * phase^k."""
-    terms = []
-    for term in sp.Add.make_args(sp.expand(sp.cancel(expression))):
-        coefficient, power = term.as_independent(phase, as_Add=False)
-        terms.append((coefficient, int(power.as_base_exp()[1]) if power != 1 else 0))
-    return terms
+def interpolation_objective(model: Model) -> sp.Expr:
+    """Alpha as a function of v whose greatest value is the threshold: (J - q0 - noise)/(2 D v).
 
-
-def _imaginary_of_phase(expression: sp.Expr, phase: sp.Symbol) -> sp.Expr:
-    return sp.Add(*(-coefficient * sp.sin(k * theta) for coefficient, k in _phase_terms(expression, phase)))
-
-
-def _real_of_phase(expression: sp.Expr, phase: sp.Symbol) -> sp.Expr:
-    return sp.Add(*(coefficient * sp.cos(k * theta) for coefficient, k in _phase_terms(expression, phase)))
-
-
-def recovery_odds(energy: sp.Expr) -> sp.Expr:
-    """kappa0/(1 - kappa0) at which theta makes the delta^2 coefficient of J stationary (hence minimal: alpha is least).
-
-    The stationarity condition is linear in the odds; even powers of the cosine are written in the sine.
+    The training loss can vanish if and only if 2 D alpha v <= J - q0 - noise for some v: the dual of the loss, minimised over S
+    at fixed v, is that difference. Its stationary points are the roots of the residual, where it equals the generated ratio.
     """
-    odds, sine, cosine = sp.symbols("odds S C", positive=True)
-    slope = sp.diff(energy, theta).subs(kappa0, odds / (1 + odds)) * (1 + odds) ** 2
-    slope = sp.expand(sp.cancel(sp.expand_trig(sp.expand(slope)))).subs({sp.sin(theta): sine, sp.cos(theta): cosine})
-    slope = sp.rem(slope, sine**2 + cosine**2 - 1, sine)
-    polynomial = sp.Poly(slope, cosine)
-    even = sum(value * ((1 - sine**2) ** (k // 2) if k % 2 == 0 else cosine**k) for (k,), value in polynomial.terms())
-    (solution,) = sp.solve(sp.expand(even), odds)
-    return sp.expand(sp.cancel(solution)).subs({sine: sp.sin(theta), cosine: sp.cos(theta)})
+    residual, ratio = interpolation(model)
+    objective = (J - q0 - model.channel.noise) / (2 * D * v)
+    stationary = sp.diff(objective, v) + sp.diff(objective, J) * J_v
+    require_zero(stationary * 2 * D * v**2 + residual, "the objective is stationary at the roots of the residual")
+    require_zero((objective - ratio).subs(J, sp.solve(residual, J)[0]), "the objective at a root is the ratio")
+    return objective
 
 
-def full_rank_energy(model: Model) -> sp.Expr:
-    """Least delta^2 coefficient of J when the target has no zero eigenvalue: no eigenvalue is cut, J = E (x - b)^2."""
-    mean, second = moments(model.target)
-    tau = sp.Symbol("tau", real=True)
-    energy = sp.expand((second + v - 2 * b * mean + b**2).subs({v: delta**2, b: tau * delta})).coeff(delta, 2)
-    (best,) = sp.solve(sp.diff(energy, tau), tau)
-    return energy.subs(tau, best)
+def manifold_bound() -> sp.Expr:
+    """Sample ratio above which labels with noise outnumber the parameters of S, d kappa - kappa^2 d^2/2 of them.
 
-
-def check_recovery_balance(model: Model) -> None:
-    """The reduced equations at J = q0 - 2 b t0 + v j2(b/sqrt(v)) and c = 1 ask for 2 alpha D = j2 and dj2/dtau = 0.
-
-    Only j2 and its slope at tau enter, so j2 is replaced by its tangent there.
+    Noise-disturbed labels then lie on the image of the manifold of S with probability zero (Sard), whatever its shape.
     """
-    tau, slope, second, mean = sp.symbols("tau slope q0 t0")
-    expansion = second - 2 * b * mean + v * (2 * alpha * D + slope * (b / sp.sqrt(v) - tau))
-    values = {J: expansion, J_v: sp.diff(expansion, v), J_b: sp.diff(expansion, b), c: sp.Integer(1)}
-
-    def at_tau(expression: sp.Expr) -> sp.Expr:
-        return sp.expand(expression.xreplace(values).subs(b, tau * sp.sqrt(v)))
-
-    order, limit, (stiffness,) = reduced(model), weak_regularisation(), sym("Vh")
-    noise_free = {beta: beta0, rho: second, m: order[m], q: order[q]}
-    require_zero(at_tau(v - limit[v].subs(noise_free)), "2 alpha D = j2 balances noise and error at every tau")
-    require_zero(at_tau(order[V] * stiffness - limit[V]).subs(slope, 0), "dj2/dtau = 0 solves the equation of V")
+    return sp.expand((kappa - kappa**2 / 2) / D)
 
 
-def recovery(model: Model) -> dict[str, sp.Expr]:
-    """Perfect recovery: noise-free labels, beta = beta0, delta -> 0 at fixed tau = b/delta.
-
-    The expansion J = q0 - 2 b t0 + v j2(b/delta) turns the reduced equations into 2 alpha D = j2 and dj2/dtau = 0.
-    """
-    constant, linear, quadratic = small_noise_energy(model)
-    mean, second = moments(model.target)
-    tau = 2 * sp.sqrt(model.target.zero_mass) * sp.cos(theta)
-    require_zero(constant - second, "J at delta = 0 is the second moment")
-    require_zero(linear + 2 * tau * mean, "J at first order is the trace")
-    check_recovery_balance(model)
-    return {"energy": quadratic, "odds": recovery_odds(quadratic), "full_rank": full_rank_energy(model)}
+def interpolating_residual(model: Model) -> sp.Expr:
+    """What vanishes below interpolation at beta = beta0: the balance of v at the sample ratio that V Vh = J_v/2 fixes."""
+    limit, order = weak_regularisation(), reduced(model)
+    _, ratio = interpolation(model)
+    gain_one = {c: limit[c].subs(beta0, beta)}
+    overlap, norm = order[m].subs(gain_one), order[q].subs(gain_one)
+    balance = v - limit[v].subs({m: overlap, q: norm}).subs({beta0: beta, alpha: ratio})
+    return sp.expand(sp.cancel(balance * J_v)).subs(rho, q0 + model.channel.noise)
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """Generated functions of the limits."""
+    """Generated functions of the interpolation threshold."""
     residual, ratio = interpolation(model)
-    given = (J, J_v, v, *sorted(residual.free_symbols - {J, J_v, v}, key=str))
-    found = recovery(model)
-    odds, alpha_rec = r"\frac{\kappa_0}{1-\kappa_0}", r"\alpha_{\rm rec}"
-    slope = sp.diff(found["odds"], theta)
+    noise = tuple(sorted(model.channel.noise.free_symbols, key=str))
+    mass, moment = semicircle_top()
+    least, most = interpolation_bounds(model)
     return (
         scalar("label_numbers", "numbers that one label carries", (T,), "D", label_numbers()),
-        scalar("interpolation_residual", "vanishes at interpolation, J and J_v at b = 0", given, "0", residual),
+        scalar(
+            "interpolation_residual",
+            "vanishes at interpolation, J and J_v at b = 0",
+            (J, J_v, v, *noise, q0),
+            "0",
+            residual,
+        ),
         scalar(
             "interpolation_slope",
             "derivative of the interpolation residual along v",
@@ -195,33 +145,43 @@ def functions(model: Model) -> tuple[Function, ...]:
             ratio,
         ),
         scalar(
-            "target_odds",
-            "odds of an eigenvalue of the target being non-zero",
-            (kappa0,),
-            odds,
-            kappa0 / model.target.zero_mass,
+            "interpolation_objective",
+            "sample ratio at v whose greatest value is the threshold",
+            (J, v, *noise, q0, D),
+            r"\alpha(v)",
+            interpolation_objective(model),
         ),
-        scalar("recovery_odds", "odds kappa0/(1 - kappa0) recovered at the angle theta", (theta,), odds, found["odds"]),
-        scalar("recovery_odds_slope", "derivative of the odds in theta", (theta,), r"\partial_\theta", slope),
-        scalar(
-            "recovery_ratio",
-            "recovery threshold at the stationary angle",
-            (theta, kappa0, D),
-            alpha_rec,
-            found["energy"] / (2 * D),
+        Function(
+            "semicircle_top",
+            "mass and trace of the unit semicircle above 2 cos(theta)",
+            (theta,),
+            (Output("mass", r"\mu", mass), Output("trace", r"c", moment)),
+        ),
+        Function(
+            "interpolation_bounds",
+            "bounds on v at every root of the interpolation residual",
+            (q0, t0, trace, *noise),
+            (Output("least", r"v_{\min}", least), Output("most", r"v_{\max}", most)),
         ),
         scalar(
-            "recovery_ratio_full_rank",
-            "recovery threshold of a full-rank target",
-            (D,),
-            alpha_rec,
-            found["full_rank"] / (2 * D),
+            "manifold_bound",
+            "sample ratio above which noisy labels outnumber the parameters of S",
+            (kappa, D),
+            r"\alpha_{\rm dim}",
+            manifold_bound(),
+        ),
+        scalar(
+            "interpolating_residual",
+            "vanishes below interpolation at lambda -> 0, J, J_v, J_b at (v, b), for beta = beta0",
+            (J, J_v, J_b, v, b, *noise, q0),
+            "0",
+            interpolating_residual(model),
         ),
     )
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """Weak regularisation, interpolation, recovery."""
+    """Weak regularisation, interpolation."""
     limit = weak_regularisation()
     return (
         Step(
@@ -237,12 +197,11 @@ def steps(model: Model) -> tuple[Step, ...]:
             ),
         ),
         Step(
-            "thresholds",
-            "Interpolation and recovery thresholds",
-            r"At interpolation $V$ is finite again, so $b\to0$. At recovery the noise $\delta$ of the denoising problem vanishes at "
-            r"fixed $\tau=b/\delta=2\sqrt{1-\kappa_0}\cos\theta$; $J$ is expanded through the closed form with $g=G/\delta$ and "
-            r"$2D\alpha_{\rm rec}$ is the least coefficient of $\delta^2$, shown here.",
-            (Display(r"j_2", recovery(model)["energy"]),),
+            "interpolation",
+            "Interpolation threshold",
+            r"At interpolation $V$ is finite again, so $b\to0$. The loss can vanish if and only if $2D\alpha v\le J-q_0-\Delta/2$ for "
+            r"some $v$, so that the threshold is the greatest value of $\alpha(v)$; its stationary points are the roots of the residual.",
+            (Display(r"\alpha(v)", interpolation_objective(model)),),
             functions(model),
         ),
     )

@@ -34,6 +34,20 @@ class Target:
             raise ModelError(f"target {self.name}: g z(g) -> {residue} at g = 0, must be 1 (total mass one)")
 
     @property
+    def parameters(self) -> tuple[sp.Symbol, ...]:
+        """Symbols of the law, in alphabetical order."""
+        return tuple(sorted(self.inverse_stieltjes.free_symbols - {self.g}, key=str))
+
+    def in_settings(self) -> dict[sp.Symbol, sp.Expr]:
+        """Each symbol of the law in the settings of the command line."""
+        return {symbol: dict(self.definitions).get(symbol, symbol) for symbol in self.parameters}
+
+    @property
+    def settings(self) -> tuple[sp.Symbol, ...]:
+        """Settings of the command line that fix the law, in alphabetical order."""
+        return tuple(sorted(set().union(*(value.free_symbols for value in self.in_settings().values())), key=str))
+
+    @property
     def zero_mass(self) -> sp.Expr:
         """Mass at 0 (if positive): g ~ zero_mass/z for z -> 0, so it is g z(g) at infinite g."""
         inverse = sp.Symbol("inverse")

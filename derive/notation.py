@@ -47,6 +47,7 @@ TABLE: tuple[Notation, ...] = (
     _real("T", "T", "T", "tokens per sequence", "1", _POSITIVE, "2 3 4"),
     _real("scale", "s", "s", "factor on the target matrix", "1", _POSITIVE, "1 11/10 9/10"),
     # Target law.
+    _real("zero_mass", "μ₀", r"\mu_0", "share of zero eigenvalues of the target", "1", "(0, 1)", "1/2 19/20 1/4"),
     _real("r", "r", "r", "inverse jump of the free Poisson target", "1/eigenvalue", _POSITIVE, "5/7 1/4 7/8"),
     _real("t0", "t₀", "t_0", "mean eigenvalue of the target", "eigenvalue", _POSITIVE, "5/7 1/4 7/8"),
     _real("q0", "q₀", "q_0", "second moment of the target", "eigenvalue²", _POSITIVE, "3/2 21/20 7/4"),
@@ -71,7 +72,15 @@ TABLE: tuple[Notation, ...] = (
     _real("J_v", "J_v", "J_v", "∂J/∂v", "1", _POSITIVE, "1/2 1/3 3/4"),
     _real("J_b", "J_b", "J_b", "∂J/∂b", "eigenvalue", "(-inf, 0)", "-3/2 -4/5 -1"),
     _real("J_vv", "J_vv", "J_{vv}", "∂²J/∂v²", "1/eigenvalue²", _REAL, "-1/5 -1/3 -1/8"),
+    _real("J_bvv", "J_bvv", "J_{bvv}", "∂³J/∂b∂v²", "1/eigenvalue³", _REAL, "1/5 1/7 -1/4"),
+    _real("J_bbv", "J_bbv", "J_{bbv}", "∂³J/∂b²∂v", "1/eigenvalue²", _REAL, "1/6 -1/8 1/3"),
+    _real("J_bbb", "J_bbb", "J_{bbb}", "∂³J/∂b³", "1/eigenvalue", "(-inf, 0)", "-1/2 -1/3 -3/4"),
+    _real("Q_v", "Q_v", "Q_v", "∂Q/∂v at fixed rank", "1/eigenvalue", _REAL, "1/5 1/2 -1/3"),
+    _real("trace", "c_κ", r"c_\kappa", "trace of the unit semicircle above its quantile", "1", _POSITIVE, "2/5 1/3 1/4"),
+    _real("cube", "∫ρ³", r"\int\rho^3", "integral of the cubed density of the noisy law", "1/eigenvalue²", _POSITIVE, "1/9 1/50 1/6"),
     _real("J_bv", "J_bv", "J_{bv}", "∂²J/∂b∂v", "1/eigenvalue", _REAL, "-1/5 -1/7 -1/4"),
+    _real("j2", "j₂", "j_2", "coefficient of δ² in J at recovery", "1", _POSITIVE, "3/4 1/5 19/20"),
+    _real("j2_slope", "∂j₂/∂τ", r"\partial_\tau j_2", "its derivative in τ = b/δ", "1", _REAL, "1/3 -1/5 1/8"),
     # Channel values.
     _real("M", "M", "M", "averaged Moreau envelope of the loss", "loss", _POSITIVE, "1/10 1/5 1/4"),
     _real("M_m", "∂M/∂m", "M_m", "derivative of M", "loss/eigenvalue²", "(-inf, 0)", "-1/5 -1/3 -1/10"),
@@ -99,6 +108,10 @@ TABLE: tuple[Notation, ...] = (
     Notation(
         sp.Symbol("g"), "g", "g", "Stieltjes transform of the noisy law, Im g ≤ 0", "1/eigenvalue",
         "lower half-plane", tuple(sp.Rational(a) - sp.I * sp.Rational(b) for a, b in (("1/3", "3/4"), ("-1/5", "1/2"), ("2", "5/3"))),
+    ),
+    Notation(
+        sp.Symbol("u"), "u", "u", "argument z - v g of the target's Stieltjes transform, Im u ≥ 0", "eigenvalue",
+        "upper half-plane", tuple(sp.Rational(a) + sp.I * sp.Rational(b) for a, b in (("1/2", "1/3"), ("-1/4", "2"), ("3", "1/7"))),
     ),
 )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from derive import channel, limits, replicas, saddle, spectral
+from derive import bayes, channel, finite_spectrum, limits, recovery, replicas, saddle, spectral
 from derive.derivation import Function, Step
 from derive.model import Model
 
@@ -19,7 +19,10 @@ def derive(model: Model) -> tuple[Step, ...]:
         *saddle.steps(model),  # e -> six equations -> reduced variables (v, b, c)
         *spectral.steps(model),  # J and its derivatives from z(g)
         *channel.steps(model),  # M and its derivatives as sample averages
-        *limits.steps(model),  # needs the reduced equations and the closed form of J
+        *finite_spectrum.steps(),  # the same for any list of eigenvalues
+        *limits.steps(model),  # needs the reduced equations
+        *recovery.steps(model),  # needs the closed form of J
+        *bayes.steps(model),
     )
 
 

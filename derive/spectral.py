@@ -15,11 +15,11 @@ import sympy as sp
 
 from derive.derivation import DerivationError, Display, Function, Output, Step, require_zero, scalar
 from derive.model import Model, Target
-from derive.notation import sym
+from derive.notation import LATEX, sym
 
 b, g, v, x = sym("b g v x")
-kappa, Q = sym("kappa Q")
-J, J_v, J_b, J_bv = sym("J J_v J_b J_bv")
+kappa, Q, Q_v = sym("kappa Q Q_v")
+J, J_v, J_b, J_bv, J_vv, J_bvv, J_bbv, J_bbb = sym("J J_v J_b J_bv J_vv J_bvv J_bbv J_bbb")
 
 
 class ImaginaryPart(sp.Function):
@@ -96,22 +96,40 @@ class Spectral(NamedTuple):
     mass: sp.Expr
 
 
+def spectral_integrands(excess: sp.Expr) -> Spectral:
+    """What -(1/pi) Im int^{g_b} dg turns into J, its derivatives and the mass above b = J_bb/2; `excess` is z - b."""
+    third = excess**3 / 3
+    return Spectral(
+        J=third,
+        J_v=sp.diff(third, v),
+        J_b=sp.diff(third, b),
+        J_vv=sp.diff(third, v, 2),
+        J_bv=sp.diff(third, b, v),
+        mass=sp.diff(third, b, 2) / 2,
+    )
+
+
 def closed_forms(target: Target) -> Spectral:
-    """J, its derivatives, and the mass above b = J_bb/2, each an integral of a rational function of g."""
-    excess = noisy_inverse(target) - b
+    """J, its derivatives and the mass, each an integral of a rational function of g."""
 
     def integral(integrand: sp.Expr) -> sp.Expr:
         return -imaginary_part(integrate_rational(integrand)) / sp.pi
 
-    third = excess**3 / 3
-    return Spectral(
-        J=integral(third),
-        J_v=integral(sp.diff(third, v)),
-        J_b=integral(sp.diff(third, b)),
-        J_vv=integral(sp.diff(third, v, 2)),
-        J_bv=integral(sp.diff(third, b, v)),
-        mass=integral(sp.diff(third, b, 2) / 2),
-    )
+    return Spectral(*(integral(integrand) for integrand in spectral_integrands(noisy_inverse(target) - b)))
+
+
+def third_derivatives() -> dict[sp.Symbol, sp.Expr]:
+    """Third derivatives of J, for any law: J_bb/2 = mass(x > b) = -(1/pi) Im int (z - b) dg has slope -Im g/pi in -b, and so on.
+
+    Two derivatives under the integral leave an integrand linear in z - b; the third leaves a power of g, whatever z(g).
+    """
+    law = sp.Function("z0")(g) + v * g
+    third = (law - b) ** 3 / 3
+
+    def integral(*variables: sp.Symbol) -> sp.Expr:
+        return -ImaginaryPart(sp.integrate(sp.expand(sp.diff(third, *variables)), g)) / sp.pi
+
+    return {J_bvv: integral(b, v, v), J_bbv: integral(b, b, v), J_bbb: integral(b, b, b)}
 
 
 def moments(target: Target) -> tuple[sp.Expr, sp.Expr]:
@@ -131,8 +149,18 @@ def edge_polynomial(target: Target) -> sp.Poly:
     return sp.Poly(sp.numer(sp.together(sp.diff(noisy_inverse(target), g))), g)
 
 
-def rank_limited() -> tuple[sp.Expr, sp.Expr, sp.Expr]:
-    """J, J_v, J_b of the largest eigenvalues only, those above the quantile Q > b with mass(Q) = kappa.
+class RankLimited(NamedTuple):
+    """Spectral function of the largest eigenvalues only, in the values at their quantile Q."""
+
+    J: sp.Expr
+    J_v: sp.Expr
+    J_b: sp.Expr
+    J_vv: sp.Expr
+    Q_v: sp.Expr
+
+
+def rank_limited() -> RankLimited:
+    """J, J_v, J_b, J_vv of the largest eigenvalues only, those above the quantile Q > b with mass(Q) = kappa.
 
     (x - b)^2 = (x - Q + Q - b)^2 above Q. The result is stationary in Q where mass = J_bb/2 = kappa, so the moving
     quantile adds nothing to the derivatives.
@@ -142,24 +170,30 @@ def rank_limited() -> tuple[sp.Expr, sp.Expr, sp.Expr]:
     energy = at_quantile - (Q - b) * sp.diff(at_quantile, Q) + (Q - b) ** 2 * kappa
     curvature = sp.diff(at_quantile, Q, 2)
     require_zero(sp.diff(energy, Q).xreplace({curvature: 2 * kappa}), "rank-limited J is stationary in the quantile")
-    names = {sp.diff(at_quantile, Q, v): J_bv, sp.diff(at_quantile, v): J_v, sp.diff(at_quantile, Q): J_b}
+    drift = -sp.diff(curvature, v) / sp.diff(curvature, Q)  # the quantile moves so that the mass above it stays kappa
+    slope = sp.diff(energy, v)
+    second = sp.diff(slope, v) + sp.diff(slope, Q) * Q_v
+    names = {
+        sp.diff(at_quantile, Q, v, v): J_bvv,
+        sp.diff(at_quantile, Q, Q, v): J_bbv,
+        sp.diff(at_quantile, Q, Q, Q): J_bbb,
+        sp.diff(at_quantile, Q, v): J_bv,
+        sp.diff(at_quantile, v, v): J_vv,
+        sp.diff(at_quantile, v): J_v,
+        sp.diff(at_quantile, Q): J_b,
+    }
 
     def named(expression: sp.Expr) -> sp.Expr:
         for derivative, name in names.items():
             expression = expression.xreplace({derivative: name})
         return expression.xreplace({at_quantile: J})
 
-    return named(energy), named(sp.diff(energy, v)), named(sp.diff(energy, b))
-
-
-def parameters(target: Target) -> tuple[sp.Symbol, ...]:
-    """Symbols of the target law, in alphabetical order."""
-    return tuple(sorted(target.inverse_stieltjes.free_symbols - {g}, key=str))
+    return RankLimited(*(named(form) for form in (energy, slope, sp.diff(energy, b), second, drift)))
 
 
 def law_functions(target: Target) -> tuple[Function, ...]:
     """The target law, and the noisy law through its inverse Stieltjes transform."""
-    law, z = parameters(target), noisy_inverse(target)
+    law, z = target.parameters, noisy_inverse(target)
     mean, second = moments(target)
 
     def coefficients(polynomial: sp.Poly, letter: str) -> tuple[Output, ...]:
@@ -168,15 +202,18 @@ def law_functions(target: Target) -> tuple[Function, ...]:
         return tuple(Output(f"{letter}{k}", f"{letter}_{k}", sp.expand(value)) for k, value in values)
 
     return (
-        *(
-            scalar(
-                "inverse_jump",
-                "parameter of the target law",
-                tuple(sorted(value.free_symbols, key=str)),
-                str(name),
-                value,
-            )
-            for name, value in target.definitions
+        Function(
+            "law_parameters",
+            "parameters of the target law from the settings of the problem",
+            target.settings,
+            tuple(Output(str(name), LATEX[name], value) for name, value in target.in_settings().items()),
+        ),
+        scalar(
+            "zero_mass",
+            "mass of the target law at 0, if positive",
+            target.settings,
+            r"\mu_0",
+            target.zero_mass.subs(target.in_settings()),
         ),
         Function(
             "target_moments",
@@ -205,13 +242,14 @@ def law_functions(target: Target) -> tuple[Function, ...]:
 def energy_functions(target: Target) -> tuple[Function, ...]:
     """The spectral function and its derivatives."""
     lefts = {"J": "J", "J_v": "J_v", "J_b": "J_b", "J_vv": "J_{vv}", "J_bv": "J_{bv}", "mass": r"\mu_v(x>b)"}
-    limited = zip(("J", "J_v", "J_b"), (r"J_\kappa", r"J_{\kappa,v}", r"J_{\kappa,b}"), rank_limited(), strict=True)
+    limited = rank_limited()
+    limited_outputs = (("J", r"J_\kappa"), ("J_v", r"J_{\kappa,v}"), ("J_b", r"J_{\kappa,b}"))
     return (
         *(
             scalar(
                 f"spectral_{name}",
                 f"{name} of the noisy law at the physical root g of z(g) = b",
-                (g, v, b, *parameters(target)),
+                (g, v, b, *target.parameters),
                 lefts[name],
                 form,
             )
@@ -221,7 +259,21 @@ def energy_functions(target: Target) -> tuple[Function, ...]:
             "rank_limited",
             "J, J_v, J_b of the eigenvalues above the quantile Q, from the values at Q",
             (J, J_v, J_b, J_bv, Q, b, kappa),
-            tuple(Output(name, left, form) for name, left, form in limited),
+            tuple(Output(name, left, getattr(limited, name)) for name, left in limited_outputs),
+        ),
+        Function(
+            "third_derivatives",
+            "third derivatives of J at the physical root g, for any target law",
+            (g,),
+            tuple(Output(str(name), LATEX[name], form) for name, form in third_derivatives().items()),
+        ),
+        scalar("quantile_drift", "dQ/dv at fixed mass above Q", (J_bbv, J_bbb), "Q_v", limited.Q_v),
+        scalar(
+            "rank_limited_curvature",
+            "second derivative in v of the rank-limited J, from the values at Q",
+            (J_vv, J_bvv, J_bbv, Q_v, Q, b),
+            r"J_{\kappa,vv}",
+            limited.J_vv,
         ),
     )
 

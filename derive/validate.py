@@ -31,6 +31,12 @@ def symbolic_module(path: Path) -> tuple[ModuleType, tuple[object, ...]]:
     if hasattr(module, "np"):
         module.np, module.angle_below, module.angle_above = _NUMPY, AngleBelow, AngleAbove  # type: ignore[attr-defined]
         return module, ()
+    if hasattr(module, "arb"):
+        module.arb, module.imaginary_part = SimpleNamespace(pi=lambda: sp.pi), ImaginaryPart  # type: ignore[attr-defined]
+        for name in ("sqrt", "tanh", "sin", "cos"):
+            setattr(module, name, _ELEMENTARY[name])
+        module.angle_below, module.angle_above = AngleBelow, AngleAbove  # type: ignore[attr-defined]
+        return module, ()
     module.angle_below = lambda _, w: AngleBelow(w)  # type: ignore[attr-defined]
     module.angle_above = lambda _, w: AngleAbove(w)  # type: ignore[attr-defined]
     return module, (_MPMATH,)

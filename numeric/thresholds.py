@@ -1,218 +1,223 @@
-"""Interpolation and recovery thresholds at any number of digits (theory note, section 5; generated step `thresholds`).
-
-The digits are checked, not proven in ball arithmetic: the root is found at two working precisions that must agree, and
-the residual over the slope at the root must be below the last digit.
-"""
+"""Interpolation, recovery and Bayes-optimal recovery thresholds with proven digits (theory note, section 5)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from math import log2
 
-from mpmath.ctx_mp import MPContext
+from flint import arb
 
-from generated.tied_attention import multiprecision as generated
-from numeric.scalar_root import LOW_DIGITS, Context, Real, bracketed, refine
+from generated.tied_attention import balls as generated
+from numeric.enclosure import BITS_PER_DIGIT, Ball, Unresolved, ball, decimal, working
+from numeric.interpolation import full_rank_energy, rank_limited_energy
+from numeric.laws import START_BITS, FiniteLaw, Law
+from numeric.roots import Function, Isolation, isolate, locate, refine
 
-MAX_DIGITS = 10_000  # seconds; beyond it a threshold takes minutes
-_POLYROOTS_DIGITS = 200  # beyond it Newton steps from there are cheaper
-_GUARD = 20  # digits lost in the closed forms at moderate parameters, with room to spare
+MAX_DIGITS = 10_000  # a second for a law in closed form
+MAX_WORK = 500_000  # digits times eigenvalues of a finite list: some minutes
+_GUARD = 24  # bits beyond the digits asked for
+_ATTEMPTS = 12  # doublings of the guard: enough for 10^5 lost bits
 
-
-class DigitsNotConfirmed(ArithmeticError):
-    """The two working precisions disagree within the digits asked for."""
+CHOICE_FULL = "the only root: E(v) - q0 = delta psi(delta) with psi >= 0 not decreasing for width >= 1"
+CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
+CHOICE_LIMITED_RECOVERY = (
+    "the only root: the rank limit cuts the noise above the free minimum (replica symmetric; recovery is certain above it)"
+)
+CHOICE_LIMITED = (
+    "the largest: the training loss can vanish if and only if 2 D alpha v <= J(v) - q0 - Delta/2 for some v; the roots are "
+    "the stationary points of that bound on alpha, and its greatest value is the threshold (replica symmetric)"
+)
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """A critical sample ratio alpha = n/d^2 (dimensionless) as a decimal string of `digits` correct significant digits."""
+    """A critical sample ratio alpha = n/d^2 (dimensionless).
+
+    `value`: decimal string, each of its `digits` significant digits proven in ball arithmetic. `roots`: the values at all
+    roots of its condition, likewise; `complete`: proven that there is no other; `choice`: why `value` is the one.
+    `upper_bound`: a sample ratio beyond which the training loss is positive whatever the replica-symmetric value, by counting
+    parameters (None where it does not bind).
+    """
 
     kind: str
     value: str
     digits: int
-    residual: str
+    roots: tuple[str, ...]
+    complete: bool
+    choice: str
+    upper_bound: str | None = None
 
     def __float__(self) -> float:
         return float(self.value)
 
 
-def interpolation(kappa0: Fraction, noise: Fraction, tokens: int = 2, digits: int = 50) -> Threshold:
-    """Sample ratio below which the training loss can be zero, for width kappa >= 1 and label noise Delta > 0.
+def interpolation(law: Law, noise: Fraction, tokens: int = 2, digits: int = 50, width: Fraction = Fraction(1)) -> Threshold:
+    """Sample ratio below which the training loss can be zero, for label noise Delta > 0.
 
     Args:
-        kappa0: rank ratio of the target, > 0.
+        law: eigenvalue law of the target, not all of it at 0.
         noise: Delta > 0, variance of the label noise inside the softmax.
         tokens: T >= 2.
-        digits: significant digits asked for, 1 to MAX_DIGITS.
+        digits: significant digits asked for, 1 to MAX_DIGITS (digits times eigenvalues up to MAX_WORK for finite lists).
+        width: kappa > 0, rank limit of the student; for kappa < 1 the value is replica symmetric.
 
     Raises:
         ValueError: an argument outside its domain.
-        DigitsNotConfirmed: two precisions disagree; ask for fewer digits.
+        Unresolved: the digits could not be proven.
 
     Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2.
     """
-    _require(
-        noise > 0, "noise", noise, "must be positive for the interpolation threshold; use recovery() at zero noise"
-    )
-    _require(kappa0 > 0, "kappa0", kappa0, "must be positive")
-    _require(tokens >= 2, "tokens", tokens, "must be at least 2")
+    _require(noise > 0, "noise", noise, "must be positive for the interpolation threshold; use recovery() at zero noise")
+    _require(width > 0, "width", width, "must be positive")
+    _require_common(law, tokens, digits)
+    energy = rank_limited_energy(law, width) if width < 1 else full_rank_energy(law)
 
-    # J - v J_v - q0 = Delta/2: a small Delta cancels, and for kappa0 > 1 the root lies as close to where it starts to grow.
-    lost = 2 * len(str(noise.denominator // noise.numerator + 1))
+    def condition(v: Ball) -> tuple[Ball, Ball]:
+        values = energy(v)
+        _, q0 = law.moments()
+        residual = generated.interpolation_residual(values.J, values.J_v, v, ball(noise), q0)
+        return residual, generated.interpolation_slope(values.J_vv, v)
 
-    def condition(mp: Context, v: Real) -> tuple[Real, Real]:
-        values = _Spectrum(mp, v, kappa0)
-        residual = generated.interpolation_residual(mp, values.J, values.J_v, v, _real(mp, noise), values.q0)
-        return residual, generated.interpolation_slope(mp, values.J_vv, v)
+    def ratio(v: Ball) -> Ball:
+        return generated.interpolation_ratio(energy(v).J_v, generated.label_numbers(ball(tokens)))
 
-    def ratio(mp: Context, v: Real) -> Real:
-        return generated.interpolation_ratio(mp, _Spectrum(mp, v, kappa0).J_v, generated.label_numbers(mp, tokens))
+    def isolated() -> Isolation:
+        low, high = _bounds(law, noise, width)
+        return isolate(condition, low, high) if width < 1 else Isolation([locate(condition, low, high)], True)
 
-    def bracket(mp: Context) -> tuple[Real, Real]:
-        low = high = mp.mpf(1)
-        while condition(mp, high)[0] <= 0:
-            high *= 4
-        while condition(mp, low)[0] >= 0:
-            low /= 4
-        return low, high
+    # E - q0 is compared with Delta/2 and falls with it.
+    lost = max(0, round(-2 * log2(noise)))
+    roots, complete = _proven("interpolation", isolated, condition, ratio, digits, lost)
+    value = max(roots, key=Fraction)
+    if width >= 1:
+        return Threshold("interpolation", value, digits, roots, complete, CHOICE_FULL)
+    bound = generated.manifold_bound(width, generated.label_numbers(Fraction(tokens)))
+    text = decimal(bound, digits) if bound < Fraction(value) else None
+    return Threshold("interpolation", value, digits, roots, complete, CHOICE_LIMITED, text)
 
-    return _solve("interpolation", condition, ratio, bracket, digits, lost)
+
+def _bounds(law: Law, noise: Fraction, width: Fraction) -> tuple[Ball, Ball]:
+    """Interval of v that holds every root of the interpolation condition."""
+    t0, q0 = law.moments()
+    theta = arb.pi() / 2
+    # Any angle with less mass above it than the width gives a valid, lower trace.
+    while not generated.semicircle_top(theta)[0] <= ball(width):
+        theta = theta * 15 / 16
+    least, most = generated.interpolation_bounds(q0, t0, generated.semicircle_top(theta)[1], ball(noise))
+    return least.mid() / 2, most.mid() * 2
 
 
-def recovery(kappa0: Fraction, tokens: int = 2, digits: int = 50) -> Threshold:
-    """Sample ratio above which noise-free labels determine the target, for beta = beta0 and width kappa >= kappa0.
+def recovery(law: Law, tokens: int = 2, digits: int = 50, width: Fraction = Fraction(1)) -> Threshold:
+    """Sample ratio above which noise-free labels determine the target, for beta = beta0 and width at least the target's rank.
 
-    Args and raises as `interpolation`. Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2; it equals the
-    minimax risk of positive semidefinite denoising (Donoho, Gavish, Montanari 2013).
+    It depends on the target through its share of zero eigenvalues only. Args and raises as `interpolation`.
+    Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2; for width >= 1 it equals the minimax risk of positive
+    semidefinite denoising (Donoho, Gavish, Montanari 2013, doi 10.1073/pnas.1306110110).
     """
-    _require(kappa0 > 0, "kappa0", kappa0, "must be positive")
-    _require(tokens >= 2, "tokens", tokens, "must be at least 2")
-    if kappa0 >= 1:
-        mp = context(digits + _GUARD)
-        value = generated.recovery_ratio_full_rank(mp, mp.mpf(1) * generated.label_numbers(mp, tokens))
-        return Threshold("recovery", decimal(mp, value, digits), digits, "0")
+    rank = 1 - law.zero_mass
+    _require(width >= rank, "width", width, f"must be at least the rank ratio {rank} of the target")
+    _require_common(law, tokens, digits)
+    numbers = generated.label_numbers(Fraction(tokens))
+    if rank == 1:
+        return _exact("recovery", generated.recovery_ratio(Fraction(generated.full_rank_energy()), numbers), digits)
+    if width == rank:
+        # No noise eigenvalue fits the rank: the cut is at the upper edge of their semicircle.
+        return _exact("recovery", generated.bayes_recovery_ratio(law.zero_mass, numbers), digits)
 
-    lost = len(str(kappa0.denominator // kappa0.numerator + 1))  # odds ~ theta^5 cancel at small theta
+    zero_mass = law.zero_mass
 
-    def condition(mp: Context, theta: Real) -> tuple[Real, Real]:
-        excess = generated.recovery_odds(mp, theta) - generated.target_odds(mp, _real(mp, kappa0))
-        return excess, generated.recovery_odds_slope(mp, theta)
+    def stationary(theta: Ball) -> tuple[Ball, Ball]:
+        excess = generated.recovery_odds(theta) - ball(generated.target_odds(zero_mass))
+        return excess, generated.recovery_odds_slope(theta)
 
-    def ratio(mp: Context, theta: Real) -> Real:
-        return generated.recovery_ratio(mp, theta, _real(mp, kappa0), generated.label_numbers(mp, tokens))
+    def rank_reached(theta: Ball) -> tuple[Ball, Ball]:
+        excess = generated.recovery_mass(theta, ball(zero_mass)) - ball(width)
+        return excess, generated.recovery_mass_slope(theta, ball(zero_mass))
 
-    def bracket(mp: Context) -> tuple[Real, Real]:
-        low, gap = mp.mpf(1), mp.mpf(1)
-        while condition(mp, low)[0] >= 0:
-            low /= 2
-        while condition(mp, mp.pi / 2 - gap)[0] <= 0:
-            gap /= 2
-        return low, mp.pi / 2 - gap
+    def free_ratio(theta: Ball) -> Ball:
+        return generated.recovery_ratio(generated.recovery_energy(theta, ball(zero_mass)), ball(numbers))
 
-    return _solve("recovery", condition, ratio, bracket, digits, lost)
+    def limited_ratio(theta: Ball) -> Ball:
+        energy = generated.recovery_energy(theta, ball(zero_mass))
+        slope = generated.recovery_slope(theta, ball(zero_mass))
+        return generated.recovery_ratio(generated.rank_limited_energy(energy, slope, ball(width)), ball(numbers))
 
+    def root(condition: Function) -> Callable[[], Isolation]:
+        return lambda: Isolation([locate(condition, *_angles(condition))], True)
 
-class _Spectrum:
-    """Values of the spectral function at b = 0, computed when asked for."""
-
-    def __init__(self, mp: Context, v: Real, kappa0: Fraction) -> None:
-        self._mp, self._v, self._kappa0 = mp, v, _real(mp, kappa0)
-        self._r = generated.inverse_jump(mp, self._kappa0, mp.mpf(1))
-        self._g = physical_root(mp, v, mp.mpf(0), self._kappa0, self._r)
-
-    def _value(self, name: str) -> Real:
-        return getattr(generated, f"spectral_{name}")(self._mp, self._g, self._v, 0, self._kappa0, self._r)
-
-    @property
-    def J(self) -> Real:
-        return self._value("J")
-
-    @property
-    def J_v(self) -> Real:
-        return self._value("J_v")
-
-    @property
-    def J_vv(self) -> Real:
-        return self._value("J_vv")
-
-    @property
-    def q0(self) -> Real:
-        return generated.target_moments(self._mp, self._kappa0, self._r)[1]
+    # The odds are ~ theta^5 for a target of low rank, and diverge towards pi/2 for one of nearly full rank.
+    lost = round(2 * abs(log2(rank) - log2(zero_mass))) + 16
+    with working(START_BITS + lost):
+        limited = width < 1 and rank_reached(root(stationary)().roots[0])[0] > 0
+    condition, ratio = (rank_reached, limited_ratio) if limited else (stationary, free_ratio)
+    roots, complete = _proven("recovery", root(condition), condition, ratio, digits, lost)
+    return Threshold("recovery", roots[0], digits, roots, complete, CHOICE_LIMITED_RECOVERY if limited else CHOICE_RECOVERY)
 
 
-def physical_root(mp: Context, v: Real, b: Real, kappa0: Real, r: Real) -> Any:
-    """Stieltjes transform g of the noisy law at b, with the proof of its branch: Im g < 0, or z'(g) < 0 and g real.
+def _angles(condition: Function) -> tuple[Ball, Ball]:
+    """Angles in (0, pi/2) where an increasing condition is negative and positive."""
+    low = gap = arb(1) / 2
+    while not condition(low)[0] < 0:
+        low = low / 2
+    while not condition(arb.pi() / 2 - gap)[0] > 0:
+        gap = gap / 2
+    return low, (arb.pi() / 2 - gap).mid()
+
+
+def bayes(law: Law, tokens: int = 2, digits: int = 50) -> Threshold:
+    """Sample ratio above which the Bayes-optimal estimator recovers the target from noise-free labels.
+
+    Args and raises as `recovery`. Source: theory note, section 5; arXiv 2509.24914.
+    """
+    _require_common(law, tokens, digits)
+    value = generated.bayes_recovery_ratio(law.zero_mass, generated.label_numbers(Fraction(tokens)))
+    return _exact("bayes", value, digits)
+
+
+def _exact(kind: str, value: Fraction, digits: int) -> Threshold:
+    """A threshold that is a rational number."""
+    text = decimal(value, digits)
+    assert text is not None  # a fraction always has its digits
+    return Threshold(kind, text, digits, (text,), True, f"exact: {value}")
+
+
+def _proven(
+    kind: str, isolated: Callable[[], Isolation], condition: Function, ratio: Callable[[Ball], Ball], digits: int, lost: int
+) -> tuple[tuple[str, ...], bool]:
+    """Decimal values of `ratio` at every root of `condition`, and whether there is proven to be no other root.
+
+    The precision is raised until the balls prove the digits.
 
     Raises:
-        ArithmeticError: no root of the resolvent polynomial carries the proof.
+        Unresolved: it was raised in vain.
     """
-    coefficients = generated.resolvent_polynomial(mp, v, b, kappa0, r)
-    coarse = min(mp.dps, _POLYROOTS_DIGITS)
-    with mp.workdps(coarse):
-        roots = mp.polyroots([+value for value in coefficients], maxsteps=200, extraprec=2 * mp.prec)
-        g = _proven_branch(mp, roots, v, kappa0, r)
-    for _ in range((mp.dps // coarse).bit_length() + 1):  # each Newton step doubles the digits
-        value, slope = mp.polyval(coefficients, g, derivative=True)
-        g = g - value / slope
-    return g
-
-
-def _proven_branch(mp: Context, roots: list[Any], v: Real, kappa0: Real, r: Real) -> Any:
-    for g in roots:
-        if mp.im(g) < -(mp.mpf(10) ** (-mp.dps // 2)) * abs(g):  # a double root is known to half the digits
-            return g
-    real = [mp.re(g) for g in roots]
-    falling = [g for g in real if generated.resolvent_slope(mp, g, v, kappa0, r) < 0]
-    if len(falling) != 1:
-        raise ArithmeticError(f"{len(falling)} real roots with z'(g) < 0 at v = {mp.nstr(v, 10)}: expected one")
-    return mp.mpc(falling[0])
-
-
-def decimal(mp: Context, value: Real, digits: int) -> str:
-    """The value rounded to `digits` significant digits, in positional notation, trailing zeros kept."""
-    return str(mp.nstr(value, digits, strip_zeros=False, min_fixed=-mp.inf, max_fixed=mp.inf))
-
-
-def _solve(
-    kind: str,
-    condition: Callable[[Context, Real], tuple[Real, Real]],
-    ratio: Callable[[Context, Real], Real],
-    bracket: Callable[[Context], tuple[Real, Real]],
-    digits: int,
-    lost: int,
-) -> Threshold:
-    """Find the root at two precisions and read the threshold off it."""
-    _require(1 <= digits <= MAX_DIGITS, "digits", digits, f"must lie from 1 to {MAX_DIGITS}")
-    mp = context(LOW_DIGITS + lost)
-    low, high = bracket(mp)
-    start = bracketed(lambda x: condition(mp, x), low, high, mp.mpf(10) ** (-LOW_DIGITS // 2 - lost // 2))
-
-    def at(precision: int) -> tuple[Context, Real, Real]:
-        working = context(precision)
-        root = refine(working, lambda x: condition(working, x), working.mpf(start), precision - lost, lost)
-        value, slope = condition(working, root)
-        return working, ratio(working, root), abs(value / (slope * root))
-
-    precision = digits + lost + _GUARD
-    mp, value, residual = at(precision)
-    _, check, _ = at(precision + digits // 10 + _GUARD)
-    allowed = mp.mpf(10) ** (-digits)
-    if abs(value - check) > allowed * abs(check) / 10 or residual > allowed:
-        raise DigitsNotConfirmed(f"{kind}: {mp.nstr(value, 20)} and {mp.nstr(check, 20)} differ within {digits} digits")
-    return Threshold(kind, decimal(mp, check, digits), digits, mp.nstr(residual, 3))
-
-
-def context(digits: int) -> Context:
-    """A fresh context: precision is never global."""
-    mp = MPContext()
-    mp.dps = digits
-    return mp
-
-
-def _real(mp: Context, value: Fraction) -> Real:
-    return mp.mpf(value.numerator) / value.denominator
+    reason: Unresolved | None = None
+    for attempt in range(_ATTEMPTS):
+        guard = lost + _GUARD * 2**attempt
+        try:
+            with working(START_BITS + guard):
+                found = isolated()
+            bits = round(digits * BITS_PER_DIGIT)
+            balls = [refine(condition, root, bits + _GUARD, guard) for root in found.roots]
+            with working(bits + _GUARD + guard):
+                values = [decimal(ratio(root), digits) for root in balls]
+        except Unresolved as error:
+            reason = error
+            continue
+        if values and None not in values:
+            return tuple(value for value in values if value), found.complete
+    raise Unresolved(f"{kind}: {digits} digits could not be proven ({reason or 'the ball stays too wide'})")
 
 
 def _require(holds: bool, name: str, value: object, rule: str) -> None:
     if not holds:
         raise ValueError(f"{name} = {value}: {rule}")
+
+
+def _require_common(law: Law, tokens: int, digits: int) -> None:
+    _require(tokens >= 2, "tokens", tokens, "must be at least 2")
+    _require(1 <= digits <= MAX_DIGITS, "digits", digits, f"must lie from 1 to {MAX_DIGITS}")
+    if isinstance(law, FiniteLaw):
+        work = digits * len(law)
+        _require(work <= MAX_WORK, "digits", digits, f"times {len(law)} eigenvalues must not exceed {MAX_WORK}")
+    _require(law.zero_mass < 1, "law", "all eigenvalues 0", "the target must not be zero")

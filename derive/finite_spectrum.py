@@ -1,0 +1,63 @@
+"""The spectral function of a target with a finite list of eigenvalues, or of any law known by its Stieltjes transform.
+
+With u = z - v g the subordination reads g = G(u), G the Stieltjes transform of the target, and by parts, for F a
+polynomial in z and K = int_0^g F dg at fixed u,
+
+    int^{g_b} F dg = K(u_b, g_b) - int^{u_b} (dK/du) du,
+
+the last along a path in the upper half-plane that starts on the real axis beyond the largest eigenvalue, where everything
+is real. What is left to sum is a polynomial in u and G(u): no pole, no logarithm, no difference of close eigenvalues.
+"""
+
+import sympy as sp
+
+from derive.derivation import Display, Function, Output, Step, scalar
+from derive.notation import sym
+from derive.spectral import ImaginaryPart, Spectral, spectral_integrands
+
+b, g, u, v = sym("b g u v")
+
+
+def primitives() -> Spectral:
+    """K for J, its derivatives and the mass."""
+    return Spectral(*(_over_gap(sp.integrate(sp.expand(F), (g, 0, g))) for F in spectral_integrands(u + v * g - b)))
+
+
+def path_integrands() -> Spectral:
+    """dK/du for J, its derivatives and the mass."""
+    return Spectral(*(_over_gap(sp.diff(K, u)) for K in primitives()))
+
+
+def _over_gap(expression: sp.Expr) -> sp.Expr:
+    """A polynomial in g and u - b, the small difference kept whole."""
+    gap = sp.Symbol("gap")
+    return sp.collect(sp.expand(expression.subs(u, gap + b)), g).subs(gap, u - b)
+
+
+def functions() -> tuple[Function, ...]:
+    """Primitive, integrand along the path, and the real value."""
+
+    def outputs(forms: Spectral, left: str) -> tuple[Output, ...]:
+        return tuple(Output(name, f"{left}_{{{name}}}", form) for name, form in forms._asdict().items())
+
+    return (
+        Function("finite_primitives", "K at the physical point u, g = G(u)", (u, g, v, b), outputs(primitives(), "K")),
+        Function("finite_integrands", "dK/du on the path", (u, g, v, b), outputs(path_integrands(), r"\partial_uK")),
+        scalar("finite_value", "value of K minus its path integral", (g,), "J", -ImaginaryPart(g) / sp.pi),
+        scalar("finite_position", "z of the noisy law", (u, g, v), "z", u + v * g),
+    )
+
+
+def steps() -> tuple[Step, ...]:
+    """The spectral function of a finite list of eigenvalues."""
+    return (
+        Step(
+            "finite_spectrum",
+            "Spectral function of a finite list of eigenvalues",
+            r"With $u=z-vg$ and $g=G(u)$, the Stieltjes transform of the target: $\int^{g_b}F\,dg=K(u_b,g_b)-\int^{u_b}\partial_uK\,du$ "
+            r"along a path in the upper half-plane from beyond the largest eigenvalue; $J=-\tfrac1\pi\operatorname{Im}$ of it with "
+            r"$F=(z-b)^3/3$.",
+            (Display("K_J", primitives().J), Display(r"\partial_uK_J", path_integrands().J)),
+            functions(),
+        ),
+    )

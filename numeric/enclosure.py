@@ -1,0 +1,116 @@
+"""Ball arithmetic (python-flint): exact inputs, proven roots, and decimal strings whose every digit is proven.
+
+Every function works at the precision of `flint.ctx`, which `working` sets for a block.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+
+import flint
+from flint import acb, arb, fmpq, fmpz
+
+Ball = Any  # flint.arb: python-flint ships no types
+ComplexBall = Any  # flint.acb
+
+BITS_PER_DIGIT = math.log2(10)
+_INFLATIONS = 6  # widenings of a trial ball before an interval Newton step gives up
+
+
+class Unresolved(ArithmeticError):
+    """The working precision, or the width of the inputs, does not decide a sign or enclose a root."""
+
+
+@contextmanager
+def working(bits: int) -> Iterator[None]:
+    """Work at `bits` bits; the former precision comes back, whatever happens."""
+    with flint.ctx.workprec(bits):
+        yield
+
+
+def precision() -> int:
+    """Current precision in bits."""
+    return int(flint.ctx.prec)
+
+
+def ball(value: Fraction | int) -> Ball:
+    """Enclosure of an exact number."""
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def around(centre: Ball, radius: Ball) -> Ball:
+    """The real ball of this centre and (upper bound of the) radius."""
+    return arb(centre.mid(), radius.abs_upper())
+
+
+def around_complex(centre: ComplexBall, radius: Ball) -> ComplexBall:
+    """A complex rectangle that holds the disc of this centre and radius."""
+    return acb(around(centre.real, radius), around(centre.imag, radius))
+
+
+def sign(value: Ball) -> int:
+    """Proven sign of a ball.
+
+    Raises:
+        Unresolved: it contains zero.
+    """
+    if value > 0:
+        return 1
+    if value < 0:
+        return -1
+    raise Unresolved(f"sign of {value.str(5)}")
+
+
+def contract(
+    value: Any, slope: Callable[[Any], Any], centre: Any, encloses: Callable[[Any, Ball], Any], step: Any
+) -> Any:
+    """Interval Newton: a ball around `centre` proven to hold exactly one root, for every selection of the inputs.
+
+    `value` encloses the function at `centre`, `slope` the derivative over a ball that `encloses(centre, radius)` makes, and
+    `step` a guess of the distance to the root.
+
+    Raises:
+        Unresolved: no trial ball is mapped into itself.
+    """
+    radius = step.abs_upper() * 2 + centre.abs_upper() * arb(2) ** (8 - precision())
+    for _ in range(_INFLATIONS):
+        trial = encloses(centre, radius)
+        image = centre - value / slope(trial)
+        if image.is_finite() and trial.contains_interior(image):
+            return image
+        radius = radius * 4
+    raise Unresolved("no ball is mapped into itself by the interval Newton step")
+
+
+def decimal(value: Ball | Fraction, digits: int) -> str | None:
+    """The positive value rounded to `digits` significant digits, trailing zeros kept; None if the ball does not prove them."""
+    exponent = math.floor(math.log10(float(value)))
+    for shift in (exponent, exponent + 1, exponent - 1):  # the estimate may be off by one next to a power of ten
+        power = digits - 1 - shift
+        integer = _rounded(value, power)
+        if integer is None:
+            return None
+        text = str(integer)
+        if len(text) == digits:
+            return _positional(text, power)
+    return None
+
+
+def _rounded(value: Ball | Fraction, power: int) -> Any:
+    """The integer nearest to value * 10^power, halves up; None if it is not unique."""
+    scale = fmpz(10) ** abs(power)
+    if isinstance(value, Fraction):
+        exact = fmpq(value.numerator, value.denominator)
+        scaled = exact * scale if power >= 0 else exact / scale
+        return (scaled + fmpq(1, 2)).floor()
+    return ((value * scale if power >= 0 else value / scale) + arb(1) / 2).floor().unique_fmpz()
+
+
+def _positional(digits: str, power: int) -> str:
+    """An integer of these digits times 10^-power."""
+    if power <= 0:
+        return digits + "0" * -power
+    padded = digits.rjust(power + 1, "0")
+    return f"{padded[:-power]}.{padded[-power:]}"

@@ -1,0 +1,266 @@
+"""Target laws in ball arithmetic: physical root of the noisy law mu_v with its proof, spectral function, moments.
+
+A law is exact; its balls are made at the working precision. `at(v, x)` holds for every point of the balls v and x.
+Source: theory note, section 4; every formula is generated (steps `spectral` and `finite_spectrum`).
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Protocol
+
+from flint import acb, acb_poly, arb
+
+from numeric.enclosure import Ball, ComplexBall, Unresolved, around, around_complex, ball, contract, precision, working
+from numeric.path import path_integral
+
+START_BITS = 64
+_START_STEPS = 200  # near an edge of the support the damped iteration converges slowly
+
+
+class Point(Protocol):
+    """The noisy law at one position x: its Stieltjes transform `g`, and J with its derivatives at b = x by name."""
+
+    g: ComplexBall
+
+    def value(self, name: str) -> Ball:
+        """J, J_v, J_b, J_vv, J_bv or mass."""
+
+
+class Law(Protocol):
+    """Eigenvalue law of the target; `zero_mass` is its exact share of zero eigenvalues, `generated` its functions."""
+
+    zero_mass: Fraction
+    generated: Any
+
+    def moments(self) -> tuple[Ball, Ball]:
+        """Mean t0 and second moment q0."""
+
+    def at(self, v: Ball, x: Ball) -> Point:
+        """The law plus a semicircle of variance v, at x."""
+
+
+class RationalLaw:
+    """Law whose inverse Stieltjes transform z(g) is rational.
+
+    Args:
+        model: name of a folder under generated/.
+        settings: the settings of the model's target in alphabetical order, positive.
+    """
+
+    def __init__(self, model: str, *settings: Fraction) -> None:
+        self.generated = import_module(f"generated.{model}.balls")
+        self._settings = settings
+        self.zero_mass = max(Fraction(0), self.generated.zero_mass(*settings))
+        self._parameters = lru_cache(maxsize=16)(self._enclose_parameters)
+
+    def _enclose_parameters(self, bits: int) -> tuple[Ball, ...]:
+        with working(bits):
+            return self.generated.law_parameters(*(ball(value) for value in self._settings))
+
+    def moments(self) -> tuple[Ball, Ball]:
+        """Mean and second moment."""
+        return self.generated.target_moments(*self._parameters(precision()))
+
+    def at(self, v: Ball, x: Ball) -> "RationalPoint":
+        """The noisy law at x.
+
+        The physical root is proven: z(g) = x has at most one root below the axis, and if it has none the physical one is the
+        only real root on which z falls (it is the Denjoy-Wolff point of g -> 1/(x - v g - R(g)) on the lower half-plane).
+
+        Raises:
+            Unresolved: the root is too close to an edge of the support for the precision or the width of the balls.
+        """
+        parameters = self._parameters(precision())
+        coefficients = acb_poly(list(reversed(self.generated.resolvent_polynomial(v, x, *parameters))))
+        slope = coefficients.derivative()
+        for start in _isolated_roots(coefficients):
+            g = _newton(coefficients, slope, start)
+            g = contract(coefficients(g), slope, g, around_complex, coefficients(g) / slope(g))
+            if g.imag < 0:
+                return RationalPoint(self.generated, g, v, x, parameters)
+            if start.imag.is_zero() and self.generated.resolvent_slope(g.real, v, *parameters) < 0:
+                # The trial ball is symmetric: a root off the axis would come with its conjugate.
+                return RationalPoint(self.generated, acb(g.real), v, x, parameters)
+        raise Unresolved("no root of the resolvent polynomial carries the proof of its branch")
+
+
+class RationalPoint:
+    """The noisy law at one position, in closed form."""
+
+    def __init__(self, generated: Any, g: ComplexBall, v: Ball, x: Ball, parameters: tuple[Ball, ...]) -> None:
+        self.g, self._generated, self._arguments = g, generated, (g, v, x, *parameters)
+
+    def value(self, name: str) -> Ball:
+        """J, J_v, J_b, J_vv, J_bv or mass at b = x."""
+        return getattr(self._generated, f"spectral_{name}")(*self._arguments)
+
+
+def _isolated_roots(polynomial: Any) -> list[ComplexBall]:
+    """Approximate roots of the polynomial at the middle of its coefficients: those below the axis, then the real ones.
+
+    Raises:
+        Unresolved: two roots cannot be told apart at the working precision.
+    """
+    middle = acb_poly([coefficient.mid() for coefficient in polynomial.coeffs()])
+    bits = min(START_BITS, precision())
+    while True:
+        try:
+            with working(bits):
+                roots = middle.roots()
+            break
+        except ValueError:
+            if bits == precision():
+                raise Unresolved("two roots of the resolvent polynomial are too close to be told apart") from None
+            bits = min(2 * bits, precision())
+    below = [root.mid() for root in roots if root.imag < 0]
+    real = [acb(root.real.mid()) for root in roots if root.imag.contains(0)]
+    return below + real
+
+
+def _newton(polynomial: Any, slope: Any, start: ComplexBall) -> ComplexBall:
+    """An approximate root at full precision: Newton steps at doubling precision, without proof."""
+    root, bits, full = start, START_BITS, precision()
+    while bits < 2 * full:
+        with working(min(bits, full)):
+            root = (root - polynomial(root).mid() / slope(root).mid()).mid()
+        bits *= 2
+    return root
+
+
+class FiniteLaw:
+    """Law of finitely many eigenvalues with weights.
+
+    Args:
+        eigenvalues: the distinct eigenvalues at the working precision, a function without arguments.
+        weights: their exact weights, positive, of sum one.
+        zero_mass: weight of the eigenvalue 0.
+    """
+
+    def __init__(self, eigenvalues: Callable[[], Sequence[Ball]], weights: Sequence[Fraction], zero_mass: Fraction) -> None:
+        self.generated = import_module("generated.tied_attention.balls")
+        self.zero_mass = zero_mass
+        self._enclose, self._weights = eigenvalues, tuple(weights)
+        self._at_precision = lru_cache(maxsize=16)(self._enclose_atoms)
+
+    def __len__(self) -> int:
+        """Number of distinct eigenvalues."""
+        return len(self._weights)
+
+    def _enclose_atoms(self, bits: int) -> tuple[tuple[Ball, Ball], ...]:
+        with working(bits):
+            return tuple(zip(self._enclose(), (ball(weight) for weight in self._weights), strict=True))
+
+    def atoms(self) -> tuple[tuple[Ball, Ball], ...]:
+        """Pairs (eigenvalue, weight) at the working precision."""
+        return self._at_precision(precision())
+
+    def moments(self) -> tuple[Ball, Ball]:
+        """Mean and second moment."""
+        atoms = self.atoms()
+        return sum((w * s for s, w in atoms), arb(0)), sum((w * s * s for s, w in atoms), arb(0))
+
+    def stieltjes(self, u: ComplexBall) -> ComplexBall:
+        """G(u) of the target."""
+        return sum((w / (u - s) for s, w in self.atoms()), acb(0))
+
+    def _stieltjes_slope(self, u: ComplexBall) -> ComplexBall:
+        return -sum((w / (u - s) ** 2 for s, w in self.atoms()), acb(0))
+
+    def at(self, v: Ball, x: Ball) -> "FinitePoint":
+        """The noisy law at x, through u = x - v G(u).
+
+        The physical u is proven: it is the only root above the axis, or, if there is none, the only real root with
+        v sum w/(u - s)^2 < 1 (Denjoy-Wolff).
+
+        Raises:
+            Unresolved: as `RationalLaw.at`.
+        """
+        start = self._start(v.mid(), x.mid())
+        u = self._polish(start, v.mid(), x.mid())
+        residual = u + v * self.stieltjes(u) - x
+        guess = residual / (1 + v * self._stieltjes_slope(u))
+        u = contract(residual, lambda trial: 1 + v * self._stieltjes_slope(trial), u, around_complex, guess)
+        if start.imag.is_zero():
+            u = acb(u.real)
+            if not (1 + v * self._stieltjes_slope(u)).real > 0:
+                raise Unresolved("the real root of u + v G(u) = x is not proven to be the physical one")
+        elif not u.imag > 0:
+            raise Unresolved("the root of u + v G(u) = x is not proven to lie above the axis")
+        return FinitePoint(self, u, v, x)
+
+    def _start(self, v: Ball, x: Ball) -> ComplexBall:
+        """The physical u to about half of START_BITS: Newton steps while they stay above the axis, else u <- x - v G(u)."""
+        with working(START_BITS):
+            u = acb(x, v.sqrt()).mid()
+            for _ in range(_START_STEPS):
+                transform = self.stieltjes(u)
+                newton = u - (u + v * transform - x) / (1 + v * self._stieltjes_slope(u))
+                onward = newton if newton.is_finite() and newton.imag > 0 else x - v * transform
+                moved, u = (onward - u).abs_upper(), onward.mid()
+                if moved < u.imag * 2.0 ** (-START_BITS // 4):
+                    return u
+                if u.imag < 2.0 ** (-START_BITS // 4) * self._gap(u.real):
+                    return acb(u.real.mid())
+        raise Unresolved("the subordination iteration did not settle: too close to an edge of the support")
+
+    def _gap(self, position: Ball) -> Ball:
+        """Distance to the nearest eigenvalue."""
+        gaps = ((position - s).abs_lower() for s, _ in self.atoms())
+        return min(gaps, key=float)
+
+    def _polish(self, start: ComplexBall, v: Ball, x: Ball) -> ComplexBall:
+        """An approximate root at full precision: Newton steps at doubling precision, without proof."""
+        u, bits, full = start, START_BITS // 2, precision()
+        while bits < 2 * full:
+            bits *= 2
+            with working(min(bits, full)):
+                step = (u + v * self.stieltjes(u) - x) / (1 + v * self._stieltjes_slope(u))
+                u = (u - step).mid()
+        return u
+
+
+class FinitePoint:
+    """The noisy law at one position, by a path integral over u with a proven error."""
+
+    def __init__(self, law: FiniteLaw, u: ComplexBall, v: Ball, x: Ball) -> None:
+        self.g = law.stieltjes(u)
+        self._law, self._u, self._v, self._x = law, u, v, x
+        self._values: dict[str, Ball] = {}
+
+    def value(self, name: str) -> Ball:
+        """J, J_v, J_b, J_vv, J_bv or mass at b = x."""
+        if not self._values:
+            generated = self._law.generated
+            ends = generated.finite_primitives(self._u, self.g, self._v, self._x)
+            paths = path_integral(self._law, self._u, self._v, self._x)
+            names = ("J", "J_v", "J_b", "J_vv", "J_bv", "mass")
+            for key, end, path in zip(names, ends, paths, strict=True):
+                self._values[key] = generated.finite_value(end - path)
+        return self._values[name]
+
+
+def finite_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> FiniteLaw:
+    """Law of exact eigenvalues, equal ones merged; weights of sum one."""
+    merged: dict[Fraction, Fraction] = {}
+    for eigenvalue, weight in zip(eigenvalues, weights, strict=True):
+        merged[eigenvalue] = merged.get(eigenvalue, Fraction(0)) + weight
+    distinct = sorted(merged, reverse=True)
+    return FiniteLaw(
+        lambda: [ball(value) for value in distinct],
+        [merged[value] for value in distinct],
+        merged.get(Fraction(0), Fraction(0)),
+    )
+
+
+def power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> FiniteLaw:
+    """`dim` eigenvalues proportional to k^-gamma, scaled to the given second moment (theory note, section 1)."""
+
+    def eigenvalues() -> list[Ball]:
+        powers = [arb(k) ** -ball(gamma) for k in range(1, dim + 1)]
+        energy = sum((value * value for value in powers), arb(0)) / dim
+        scale = (ball(second_moment) / energy).sqrt()
+        return [scale * value for value in powers]
+
+    return FiniteLaw(eigenvalues, [Fraction(1, dim)] * dim, Fraction(0))
