@@ -131,6 +131,13 @@ def functions(model: Model) -> tuple[Function, ...]:
             residual,
         ),
         scalar(
+            "interpolation_level",
+            "value of J - v J_v at interpolation",
+            (q0, *noise),
+            r"q_0+\Delta/2",
+            sp.expand(J - J_v * v - residual),
+        ),
+        scalar(
             "interpolation_slope",
             "derivative of the interpolation residual along v",
             (J_vv, v),

@@ -72,6 +72,7 @@ TABLE: tuple[Notation, ...] = (
     _real("J_v", "J_v", "J_v", "∂J/∂v", "1", _POSITIVE, "1/2 1/3 3/4"),
     _real("J_b", "J_b", "J_b", "∂J/∂b", "eigenvalue", "(-inf, 0)", "-3/2 -4/5 -1"),
     _real("J_vv", "J_vv", "J_{vv}", "∂²J/∂v²", "1/eigenvalue²", _REAL, "-1/5 -1/3 -1/8"),
+    _real("J_vvv", "J_vvv", "J_{vvv}", "∂³J/∂v³", "1/eigenvalue⁴", _REAL, "1/3 1/6 -1/2"),
     _real("J_bvv", "J_bvv", "J_{bvv}", "∂³J/∂b∂v²", "1/eigenvalue³", _REAL, "1/5 1/7 -1/4"),
     _real("J_bbv", "J_bbv", "J_{bbv}", "∂³J/∂b²∂v", "1/eigenvalue²", _REAL, "1/6 -1/8 1/3"),
     _real("J_bbb", "J_bbb", "J_{bbb}", "∂³J/∂b³", "1/eigenvalue", "(-inf, 0)", "-1/2 -1/3 -3/4"),

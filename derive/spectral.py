@@ -19,7 +19,8 @@ from derive.notation import LATEX, sym
 
 b, g, v, x = sym("b g v x")
 kappa, Q, Q_v = sym("kappa Q Q_v")
-J, J_v, J_b, J_bv, J_vv, J_bvv, J_bbv, J_bbb = sym("J J_v J_b J_bv J_vv J_bvv J_bbv J_bbb")
+J, J_v, J_b, J_bv, J_vv = sym("J J_v J_b J_bv J_vv")
+J_vvv, J_bvv, J_bbv, J_bbb = sym("J_vvv J_bvv J_bbv J_bbb")
 
 
 class ImaginaryPart(sp.Function):
@@ -129,7 +130,7 @@ def third_derivatives() -> dict[sp.Symbol, sp.Expr]:
     def integral(*variables: sp.Symbol) -> sp.Expr:
         return -ImaginaryPart(sp.integrate(sp.expand(sp.diff(third, *variables)), g)) / sp.pi
 
-    return {J_bvv: integral(b, v, v), J_bbv: integral(b, b, v), J_bbb: integral(b, b, b)}
+    return {J_vvv: integral(v, v, v), J_bvv: integral(b, v, v), J_bbv: integral(b, b, v), J_bbb: integral(b, b, b)}
 
 
 def moments(target: Target) -> tuple[sp.Expr, sp.Expr]:

@@ -16,6 +16,7 @@ Ball = Any  # flint.arb: python-flint ships no types
 ComplexBall = Any  # flint.acb
 
 BITS_PER_DIGIT = math.log2(10)
+_NEWTON_STEPS = 100  # doublings of the digits of a bad start, up to 10^5 bits, with room to spare
 _INFLATIONS = 6  # widenings of a trial ball before an interval Newton step gives up
 
 
@@ -82,6 +83,33 @@ def contract(
             return image
         radius = radius * 4
     raise Unresolved("no ball is mapped into itself by the interval Newton step")
+
+
+def polish(step: Callable[[Any], Any], start: Any, bits: int) -> Any:
+    """An approximate root by Newton steps at a precision that follows their accuracy, without proof.
+
+    `step(x)` is the Newton step at x; the first is taken at `bits` bits, enough to tell `start` from other roots. Close roots make
+    the first steps gain less than twice the digits.
+    """
+    root, full, accuracy, spare = start, precision(), 0, bits
+    for _ in range(_NEWTON_STEPS):
+        with working(min(full, bits)):
+            change = step(root).mid()
+            root = (root - change).mid()
+            gained, accuracy = accuracy, _bits_between(root, change)
+        bits = max(2 * accuracy + spare, bits) if accuracy > gained else 2 * bits
+        if accuracy > full // 2:
+            return root
+    raise Unresolved("Newton's method does not settle")
+
+
+def _bits_between(value: Any, change: Any) -> int:
+    """How many bits of `value` a change leaves alone."""
+    ratio = change.abs_upper() / value.abs_upper()
+    if ratio.is_zero():
+        return 2 * precision()
+    mantissa, exponent = ratio.mid().man_exp()
+    return max(0, -int(exponent) - int(mantissa.bit_length())) if ratio.is_finite() else 0
 
 
 def decimal(value: Ball | Fraction, digits: int) -> str | None:

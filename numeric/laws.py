@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from flint import acb, acb_poly, arb
 
-from numeric.enclosure import Ball, ComplexBall, Unresolved, around, around_complex, ball, contract, precision, working
+from numeric.enclosure import Ball, ComplexBall, Unresolved, around, around_complex, ball, contract, polish, precision, working
 from numeric.path import path_integral
 
 START_BITS = 64
@@ -46,25 +46,26 @@ class RationalLaw:
 
     Args:
         model: name of a folder under generated/.
-        settings: the settings of the model's target in alphabetical order, positive.
+        parameters: the parameters of z(g) at the working precision, a function without arguments.
+        zero_mass: exact share of zero eigenvalues.
     """
 
-    def __init__(self, model: str, *settings: Fraction) -> None:
+    def __init__(self, model: str, parameters: Callable[[], Sequence[Ball]], zero_mass: Fraction) -> None:
         self.generated = import_module(f"generated.{model}.balls")
-        self._settings = settings
-        self.zero_mass = max(Fraction(0), self.generated.zero_mass(*settings))
+        self.zero_mass = zero_mass
+        self._enclose = parameters
         self._parameters = lru_cache(maxsize=16)(self._enclose_parameters)
 
     def _enclose_parameters(self, bits: int) -> tuple[Ball, ...]:
         with working(bits):
-            return self.generated.law_parameters(*(ball(value) for value in self._settings))
+            return tuple(self._enclose())
 
     def moments(self) -> tuple[Ball, Ball]:
         """Mean and second moment."""
         return self.generated.target_moments(*self._parameters(precision()))
 
     def at(self, v: Ball, x: Ball) -> "RationalPoint":
-        """The noisy law at x.
+        """The noisy law at x; balls of noticeable width should go through `over`.
 
         The physical root is proven: z(g) = x has at most one root below the axis, and if it has none the physical one is the
         only real root on which z falls (it is the Denjoy-Wolff point of g -> 1/(x - v g - R(g)) on the lower half-plane).
@@ -75,14 +76,20 @@ class RationalLaw:
         parameters = self._parameters(precision())
         coefficients = acb_poly(list(reversed(self.generated.resolvent_polynomial(v, x, *parameters))))
         slope = coefficients.derivative()
-        for start in _isolated_roots(coefficients):
-            g = _newton(coefficients, slope, start)
-            g = contract(coefficients(g), slope, g, around_complex, coefficients(g) / slope(g))
-            if g.imag < 0:
+        starts, bits = _isolated_roots(coefficients)
+        for start in starts:
+            g = polish(lambda root: coefficients(root) / slope(root), start, bits)
+            # z itself, not the polynomial: balls of v and x pass through it without growing.
+            excess = self.generated.inverse_stieltjes(g, v, *parameters) - x
+
+            def z_slope(trial: ComplexBall) -> ComplexBall:
+                return self.generated.resolvent_slope(trial, v, *parameters)
+
+            g = contract(excess, z_slope, g, around_complex, excess / z_slope(g))
+            if start.imag.is_zero():  # the trial ball is symmetric: a root off the axis would come with its conjugate
+                g = acb(g.real)
+            if g.imag < 0 or (start.imag.is_zero() and z_slope(g).real < 0):
                 return RationalPoint(self.generated, g, v, x, parameters)
-            if start.imag.is_zero() and self.generated.resolvent_slope(g.real, v, *parameters) < 0:
-                # The trial ball is symmetric: a root off the axis would come with its conjugate.
-                return RationalPoint(self.generated, acb(g.real), v, x, parameters)
         raise Unresolved("no root of the resolvent polynomial carries the proof of its branch")
 
 
@@ -97,36 +104,35 @@ class RationalPoint:
         return getattr(self._generated, f"spectral_{name}")(*self._arguments)
 
 
-def _isolated_roots(polynomial: Any) -> list[ComplexBall]:
-    """Approximate roots of the polynomial at the middle of its coefficients: those below the axis, then the real ones.
+def _isolated_roots(polynomial: Any) -> tuple[list[ComplexBall], int]:
+    """Approximate roots of the polynomial at the middle of its coefficients, those below the axis, then the real ones; and the bits
+    at which Newton steps from them stay apart.
 
     Raises:
         Unresolved: two roots cannot be told apart at the working precision.
     """
     middle = acb_poly([coefficient.mid() for coefficient in polynomial.coeffs()])
-    bits = min(START_BITS, precision())
-    while True:
-        try:
-            with working(bits):
-                roots = middle.roots()
-            break
-        except ValueError:
-            if bits == precision():
-                raise Unresolved("two roots of the resolvent polynomial are too close to be told apart") from None
-            bits = min(2 * bits, precision())
-    below = [root.mid() for root in roots if root.imag < 0]
-    real = [acb(root.real.mid()) for root in roots if root.imag.contains(0)]
-    return below + real
-
-
-def _newton(polynomial: Any, slope: Any, start: ComplexBall) -> ComplexBall:
-    """An approximate root at full precision: Newton steps at doubling precision, without proof."""
-    root, bits, full = start, START_BITS, precision()
-    while bits < 2 * full:
-        with working(min(bits, full)):
-            root = (root - polynomial(root).mid() / slope(root).mid()).mid()
+    bits = START_BITS
+    while bits <= max(precision(), START_BITS):
+        roots = _told_apart(middle, bits)
+        if roots is not None:
+            below = [root.mid() for root in roots if root.imag < 0]
+            return below + [acb(root.real.mid()) for root in roots if root.imag.contains(0)], 2 * bits
         bits *= 2
-    return root
+    raise Unresolved("two roots of the resolvent polynomial are too close to be told apart")
+
+
+def _told_apart(polynomial: Any, bits: int) -> list[ComplexBall] | None:
+    """Disjoint balls of all roots of a real polynomial, those that meet the axis disjoint from the mirrored others too."""
+    try:
+        roots = polynomial.roots(tol=arb(2) ** (-bits // 2), maxprec=4 * bits)
+    except ValueError:  # the balls overlap
+        return None
+    for k, root in enumerate(roots):
+        mirrored = root.conjugate()
+        if root.imag.contains(0) and any(mirrored.overlaps(other) for other in roots[:k] + roots[k + 1 :]):
+            return None
+    return list(roots)
 
 
 class FiniteLaw:
@@ -178,7 +184,11 @@ class FiniteLaw:
             Unresolved: as `RationalLaw.at`.
         """
         start = self._start(v.mid(), x.mid())
-        u = self._polish(start, v.mid(), x.mid())
+
+        def step(u: ComplexBall) -> ComplexBall:
+            return (u + v.mid() * self.stieltjes(u) - x.mid()) / (1 + v.mid() * self._stieltjes_slope(u))
+
+        u = polish(step, start, START_BITS)
         residual = u + v * self.stieltjes(u) - x
         guess = residual / (1 + v * self._stieltjes_slope(u))
         u = contract(residual, lambda trial: 1 + v * self._stieltjes_slope(trial), u, around_complex, guess)
@@ -210,15 +220,43 @@ class FiniteLaw:
         gaps = ((position - s).abs_lower() for s, _ in self.atoms())
         return min(gaps, key=float)
 
-    def _polish(self, start: ComplexBall, v: Ball, x: Ball) -> ComplexBall:
-        """An approximate root at full precision: Newton steps at doubling precision, without proof."""
-        u, bits, full = start, START_BITS // 2, precision()
-        while bits < 2 * full:
-            bits *= 2
-            with working(min(bits, full)):
-                step = (u + v * self.stieltjes(u) - x) / (1 + v * self._stieltjes_slope(u))
-                u = (u - step).mid()
-        return u
+
+class BoxPoint:
+    """The noisy law over wide balls: values at their middles, and the change across them through the next derivatives.
+
+    The third derivatives of J are powers of g alone, which a ball passes without growing much; closed forms would not survive.
+    """
+
+    def __init__(self, law: Law, v: Ball, x: Ball) -> None:
+        self._centre, self.g = law.at(v.mid(), x.mid()), law.at(v, x).g
+        self._dv, self._dx = v - v.mid(), x - x.mid()
+        self._third = dict(zip(("J_vvv", "J_bvv", "J_bbv", "J_bbb"), law.generated.third_derivatives(self.g), strict=True))
+
+    def value(self, name: str) -> Ball:
+        """J, J_v, J_b, J_vv, J_bv or mass over the balls."""
+        if name in self._third:
+            return self._third[name]
+        if name == "J_bb":
+            return 2 * self.value("mass")
+        along_v, along_x = _DERIVATIVES[name]
+        factor = 2 if name == "mass" else 1
+        return self._centre.value(name) + (self.value(along_v) * self._dv + self.value(along_x) * self._dx) / factor
+
+
+_DERIVATIVES = {
+    "J": ("J_v", "J_b"),
+    "J_v": ("J_vv", "J_bv"),
+    "J_b": ("J_bv", "J_bb"),
+    "J_vv": ("J_vvv", "J_bvv"),
+    "J_bv": ("J_bvv", "J_bbv"),
+    "mass": ("J_bbv", "J_bbb"),  # half of J_bb
+}
+
+
+def over(law: Law, v: Ball, x: Ball) -> Point:
+    """The noisy law over balls of any width."""
+    narrow = all(value.is_exact() or value.rel_accuracy_bits() > precision() // 2 for value in (v, x))
+    return law.at(v, x) if narrow else BoxPoint(law, v, x)
 
 
 class FinitePoint:
@@ -239,6 +277,19 @@ class FinitePoint:
             for key, end, path in zip(names, ends, paths, strict=True):
                 self._values[key] = generated.finite_value(end - path)
         return self._values[name]
+
+
+def setting_names(model: str) -> tuple[str, ...]:
+    """Settings of the target of a generated model, in the order of `rational_law`."""
+    parameters = import_module(f"generated.{model}.balls").law_parameters.__code__
+    return parameters.co_varnames[: parameters.co_argcount]
+
+
+def rational_law(model: str, *settings: Fraction) -> RationalLaw:
+    """Law of a generated model at exact positive settings, in the order of `setting_names`."""
+    generated = import_module(f"generated.{model}.balls")
+    zero_mass = max(Fraction(0), generated.zero_mass(*settings))
+    return RationalLaw(model, lambda: generated.law_parameters(*(ball(value) for value in settings)), zero_mass)
 
 
 def finite_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> FiniteLaw:

@@ -53,11 +53,13 @@ def _panels(law: "FiniteLaw", end: ComplexBall, v: Ball, x: Ball) -> list[Panel]
         nearest = min(((centre - s).abs_lower() for s, _ in law.atoms()), key=float)
         panels.append(_foot(centre, nearest, bounds))
         height = nearest
-    radius = max(_FAR * farthest, height, key=float)
-    span = (radius / height).log()
-    count = int(float(span.abs_upper()) / _PANEL) + 1
-    for k in range(count):
-        panels.append(_vertical(centre, height, span * k / count, span * (k + 1) / count, bounds))
+    radius = height
+    if height < _FAR * farthest:
+        radius = _FAR * farthest
+        span = (radius / height).log()
+        count = int(float(span.abs_upper()) / _PANEL) + 1
+        pieces = [(span * k / count, span * (k + 1) / count) for k in range(count)]
+        panels += [_vertical(centre, height, low, high, bounds) for low, high in pieces]
     panels.append(_quarter(centre, radius, farthest, bounds))
     return panels
 

@@ -15,7 +15,7 @@ class TargetLaw(NamedTuple):
     @classmethod
     def of(cls, kappa0: float, scale: float = 1.0) -> "TargetLaw":
         """Law of `scale` times the model's target of rank ratio kappa0."""
-        return cls(kappa0, float(generated.inverse_jump(kappa0, scale)))
+        return cls(*(float(value) for value in generated.law_parameters(kappa0, scale)))
 
     @property
     def q0(self) -> float:

@@ -1,19 +1,32 @@
 """Roots of a scalar function of a positive variable, proven by interval Newton: one between two signs, or all of an interval.
 
-A function takes a ball and returns enclosures of its value and of its slope over the ball; where the ball is too wide or the
+A function takes a ball and returns a `Sample`, enclosures of its value and slope over the ball; where the ball is too wide or the
 precision too low it raises `Unresolved`.
 """
 
+from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from numeric.enclosure import Ball, Unresolved, around, contract, polish, sign
 
-from numeric.enclosure import Ball, Unresolved, around, contract, sign, working
-
-Function = Callable[[Ball], tuple[Ball, Ball]]
+_START_BITS = 64
 _SEARCH_STEPS = 2000  # bisections of a bracket over 600 decades take 11 per factor of 2^1000
-_MAX_BOXES = 4000  # seconds; more of them mean that the function is flat to the working precision
-_LEAST_WIDTH = 2.0**-40  # relative width below which a box is not split
+
+
+class Sample(Protocol):
+    """What a function returns: at least these two."""
+
+    @property
+    def value(self) -> Ball:
+        """Value."""
+
+    @property
+    def slope(self) -> Ball:
+        """Derivative."""
+
+
+Function = Callable[[Ball], Any]  # returns a Sample
 
 
 class Isolation(NamedTuple):
@@ -29,8 +42,8 @@ def proven_near(function: Function, x: Ball) -> Ball:
     Raises:
         Unresolved: x is too far from a root, or the precision too low.
     """
-    value, slope = function(x.mid())
-    return contract(value, lambda trial: function(trial)[1], x.mid(), around, value / slope)
+    here = function(x.mid())
+    return contract(here.value, lambda trial: function(trial).slope, x.mid(), around, here.value / here.slope)
 
 
 def locate(function: Function, low: Ball, high: Ball) -> Ball:
@@ -41,14 +54,14 @@ def locate(function: Function, low: Ball, high: Ball) -> Ball:
     Raises:
         Unresolved: the signs agree, or the precision does not separate the root.
     """
-    rising = sign(function(high)[0])
-    if sign(function(low)[0]) == rising:
+    rising = sign(function(high).value)
+    if sign(function(low).value) == rising:
         raise Unresolved("no sign change between the ends")
     low, high = low.log().mid(), high.log().mid()
     s, stale, width = (low + high) / 2, 0, high - low
     for _ in range(_SEARCH_STEPS):
         x = s.exp().mid()
-        value, slope = function(x)
+        value, slope = (here := function(x)).value, here.slope
         step = (value / (slope * x)).mid()  # no number where the function is flat
         small = step.is_finite() and abs(step) < 2.0**-8
         if small or value.contains(0):
@@ -65,60 +78,60 @@ def locate(function: Function, low: Ball, high: Ball) -> Ball:
     raise Unresolved("the bracket does not shrink to a root")
 
 
-def refine(function: Function, root: Ball, bits: int, lost: int) -> Ball:
-    """The same root proven at `bits` bits, by Newton steps at doubling precision; `lost` bits cancel in the function.
+def refine(function: Function, root: Ball, lost: int) -> Ball:
+    """The same root proven at the working precision; `lost` bits cancel in the function.
 
     Raises:
         Unresolved: more bits cancel.
     """
-    accuracy = max(root.rel_accuracy_bits(), 8)
-    while accuracy < bits:
-        accuracy *= 2
-        with working(min(accuracy, bits) + lost):
-            value, slope = function(root.mid())
-            root = (root.mid() - value / slope).mid()
-    with working(bits + lost):
-        return proven_near(function, root)
+
+    def step(x: Ball) -> Ball:
+        here = function(x)
+        return here.value / here.slope
+
+    return proven_near(function, polish(step, root.mid(), _START_BITS + lost))
 
 
-def isolate(function: Function, low: Ball, high: Ball) -> Isolation:
-    """All roots in [low, high], 0 < low < high, by bisection in the logarithm.
+def isolate(
+    function: Function, low: Ball, high: Ball, excluded: Callable[[Any, Any], bool], most_boxes: int
+) -> Isolation:
+    """All roots in [low, high], 0 < low < high, by bisection in the logarithm, widest boxes first.
 
-    A box is settled if the slope over it has one sign (one root or none, by the signs at its ends) or if the mean value form
-    excludes zero. What cannot be settled makes the result incomplete.
+    `excluded(left, right)` proves from the samples at the ends that no root lies between. Where the signs at the ends differ, the
+    root between them is enclosed and the box falls apart into what is left and right of its ball of uniqueness.
     """
-    found, complete = [], True
-    boxes = [(low.log().mid(), high.log().mid())]
-    for _ in range(_MAX_BOXES):
+    found: list[Ball] = []
+    boxes = deque([((low, function(low)), (high, function(high)))])
+    for _ in range(most_boxes):
         if not boxes:
-            break
-        left, right = boxes.pop()
-        verdict = _settle(function, left.exp().mid(), right.exp().mid())
-        if verdict is not None:
-            found += verdict
-        elif right - left > _LEAST_WIDTH:
-            middle = ((left + right) / 2).mid()
-            boxes += [(middle, right), (left, middle)]
-        else:
-            complete = False
-    return Isolation(found, complete and not boxes)
+            return Isolation(found, True)
+        left, right = boxes.popleft()
+        try:
+            if sign(left[1].value) != sign(right[1].value):
+                unique = _widest(function, locate(function, left[0], right[0]))
+                found.append(unique)
+                below, above = unique.lower().mid(), unique.upper().mid()
+                # The ball may reach beyond the box, but the root it holds is in the box.
+                if left[0] < below:
+                    boxes.append((left, (below, function(below))))
+                if above < right[0]:
+                    boxes.append(((above, function(above)), right))
+            elif not excluded(left[1], right[1]):
+                x = (left[0] * right[0]).sqrt().mid()
+                middle = (x, function(x))
+                boxes += [(left, middle), (middle, right)]
+        except Unresolved:
+            return Isolation(found, False)
+    return Isolation(found, False)
 
 
-def _settle(function: Function, left: Ball, right: Ball) -> list[Ball] | None:
-    """The roots in one box, each with its proof; None if the box must be split."""
-    middle = ((left + right) / 2).mid()
-    box = left.union(right)
-    try:
-        slope = function(box)[1]
-        value = function(middle)[0]
-        if not (value + slope * (box - middle)).contains(0):
-            return []
-        if slope.contains(0):
-            return None
-        if sign(function(left)[0]) == sign(function(right)[0]):
-            return []
-        return [locate(function, left, right)]
-    except Unresolved:
-        return None
-
-
+def _widest(function: Function, root: Ball) -> Ball:
+    """A ball, as wide as a few trials find, on which the slope has one sign: the root in it is the only one."""
+    for power in range(3, 24):
+        trial = around(root, root.abs_upper() * 2.0**-power)
+        try:
+            if not function(trial).slope.contains(0):
+                return trial
+        except Unresolved:
+            continue
+    return root

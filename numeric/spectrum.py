@@ -4,24 +4,25 @@ Theory note, section 4; every formula is generated (step `spectral`).
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from generated.tied_attention import float64 as generated
-from generated.tied_attention import multiprecision as exact
+from numeric.enclosure import working
+from numeric.laws import RationalLaw
 from numeric.problem import TargetLaw
 from numeric.solution import Solution
-from numeric.thresholds import context
-from numeric.thresholds import physical_root as exact_root
 
 Array = NDArray[np.float64]
 # At a fraction x of the bulk below its edge J ~ x^(7/2): below x = 0.01 float64 keeps fewer than nine digits of it, while
-# 60 digits keep as many at x = 1e-12.
+# 200 bits keep as many at x = 1e-12.
 _NEAR_EDGE = 0.01
-_EDGE_DIGITS = 60
+_EDGE_BITS = 200
 _POLISH = 1e-6  # eigenvalues of the companion matrix are closer than this to simple roots, relatively
 _REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
 
@@ -122,12 +123,10 @@ def spectral_energy(v: float, b: float, width: float, law: TargetLaw) -> Energy:
 
 def _exact_energy(v: float, b: float, law: TargetLaw) -> Energy:
     """Without a rank limit, at a threshold just below the upper edge, where the float64 closed forms cancel."""
-    mp = context(_EDGE_DIGITS)
-    parameters = tuple(mp.mpf(value) for value in (v, b, *law))
-    g = exact_root(mp, *parameters)
-    forms = (exact.spectral_J, exact.spectral_J_v, exact.spectral_J_b, exact.spectral_mass)
-    J, J_v, J_b, mass = (float(form(mp, g, *parameters)) for form in forms)
-    return Energy(J, J_v, J_b, mass, None)
+    with working(_EDGE_BITS):
+        exact = RationalLaw("tied_attention", lambda: [arb(value) for value in law], Fraction(0))
+        point = exact.at(arb(v), arb(b))
+        return Energy(*(float(point.value(name)) for name in ("J", "J_v", "J_b", "mass")), None)
 
 
 def quantile(v: float, mass: float, law: TargetLaw, low: float, high: float) -> float:

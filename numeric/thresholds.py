@@ -9,12 +9,13 @@ from flint import arb
 
 from generated.tied_attention import balls as generated
 from numeric.enclosure import BITS_PER_DIGIT, Ball, Unresolved, ball, decimal, working
-from numeric.interpolation import full_rank_energy, rank_limited_energy
+from numeric.interpolation import Condition, Excess, full_rank_energy, rank_limited_energy
 from numeric.laws import START_BITS, FiniteLaw, Law
 from numeric.roots import Function, Isolation, isolate, locate, refine
 
 MAX_DIGITS = 10_000  # a second for a law in closed form
 MAX_WORK = 500_000  # digits times eigenvalues of a finite list: some minutes
+MOST_BOXES = 60_000  # of the search for all roots at width < 1 (15 s); a finite list shares them out among its eigenvalues
 _GUARD = 24  # bits beyond the digits asked for
 _ATTEMPTS = 12  # doublings of the guard: enough for 10^5 lost bits
 
@@ -70,41 +71,26 @@ def interpolation(law: Law, noise: Fraction, tokens: int = 2, digits: int = 50, 
     _require(noise > 0, "noise", noise, "must be positive for the interpolation threshold; use recovery() at zero noise")
     _require(width > 0, "width", width, "must be positive")
     _require_common(law, tokens, digits)
-    energy = rank_limited_energy(law, width) if width < 1 else full_rank_energy(law)
-
-    def condition(v: Ball) -> tuple[Ball, Ball]:
-        values = energy(v)
-        _, q0 = law.moments()
-        residual = generated.interpolation_residual(values.J, values.J_v, v, ball(noise), q0)
-        return residual, generated.interpolation_slope(values.J_vv, v)
+    condition = Condition(law, noise, rank_limited_energy(law, width) if width < 1 else full_rank_energy(law))
 
     def ratio(v: Ball) -> Ball:
-        return generated.interpolation_ratio(energy(v).J_v, generated.label_numbers(ball(tokens)))
+        return generated.interpolation_ratio(condition.energy(v).J_v, generated.label_numbers(ball(tokens)))
 
     def isolated() -> Isolation:
-        low, high = _bounds(law, noise, width)
-        return isolate(condition, low, high) if width < 1 else Isolation([locate(condition, low, high)], True)
+        low, high = condition.bounds(width)
+        if width >= 1:
+            return Isolation([locate(condition, low, high)], True)
+        most = MOST_BOXES // len(law) if isinstance(law, FiniteLaw) else MOST_BOXES
+        return isolate(condition, low, high, condition.excludes, most)
 
     # E - q0 is compared with Delta/2 and falls with it.
     lost = max(0, round(-2 * log2(noise)))
     roots, complete = _proven("interpolation", isolated, condition, ratio, digits, lost)
-    value = max(roots, key=Fraction)
     if width >= 1:
-        return Threshold("interpolation", value, digits, roots, complete, CHOICE_FULL)
+        return Threshold("interpolation", roots[0], digits, roots, complete, CHOICE_FULL)
     bound = generated.manifold_bound(width, generated.label_numbers(Fraction(tokens)))
-    text = decimal(bound, digits) if bound < Fraction(value) else None
-    return Threshold("interpolation", value, digits, roots, complete, CHOICE_LIMITED, text)
-
-
-def _bounds(law: Law, noise: Fraction, width: Fraction) -> tuple[Ball, Ball]:
-    """Interval of v that holds every root of the interpolation condition."""
-    t0, q0 = law.moments()
-    theta = arb.pi() / 2
-    # Any angle with less mass above it than the width gives a valid, lower trace.
-    while not generated.semicircle_top(theta)[0] <= ball(width):
-        theta = theta * 15 / 16
-    least, most = generated.interpolation_bounds(q0, t0, generated.semicircle_top(theta)[1], ball(noise))
-    return least.mid() / 2, most.mid() * 2
+    text = decimal(bound, digits) if bound < float(roots[0]) else None
+    return Threshold("interpolation", roots[0], digits, roots, complete, CHOICE_LIMITED, text)
 
 
 def recovery(law: Law, tokens: int = 2, digits: int = 50, width: Fraction = Fraction(1)) -> Threshold:
@@ -126,13 +112,13 @@ def recovery(law: Law, tokens: int = 2, digits: int = 50, width: Fraction = Frac
 
     zero_mass = law.zero_mass
 
-    def stationary(theta: Ball) -> tuple[Ball, Ball]:
+    def stationary(theta: Ball) -> Excess:
         excess = generated.recovery_odds(theta) - ball(generated.target_odds(zero_mass))
-        return excess, generated.recovery_odds_slope(theta)
+        return Excess(excess, generated.recovery_odds_slope(theta))
 
-    def rank_reached(theta: Ball) -> tuple[Ball, Ball]:
+    def rank_reached(theta: Ball) -> Excess:
         excess = generated.recovery_mass(theta, ball(zero_mass)) - ball(width)
-        return excess, generated.recovery_mass_slope(theta, ball(zero_mass))
+        return Excess(excess, generated.recovery_mass_slope(theta, ball(zero_mass)))
 
     def free_ratio(theta: Ball) -> Ball:
         return generated.recovery_ratio(generated.recovery_energy(theta, ball(zero_mass)), ball(numbers))
@@ -148,7 +134,7 @@ def recovery(law: Law, tokens: int = 2, digits: int = 50, width: Fraction = Frac
     # The odds are ~ theta^5 for a target of low rank, and diverge towards pi/2 for one of nearly full rank.
     lost = round(2 * abs(log2(rank) - log2(zero_mass))) + 16
     with working(START_BITS + lost):
-        limited = width < 1 and rank_reached(root(stationary)().roots[0])[0] > 0
+        limited = width < 1 and rank_reached(root(stationary)().roots[0]).value > 0
     condition, ratio = (rank_reached, limited_ratio) if limited else (stationary, free_ratio)
     roots, complete = _proven("recovery", root(condition), condition, ratio, digits, lost)
     return Threshold("recovery", roots[0], digits, roots, complete, CHOICE_LIMITED_RECOVERY if limited else CHOICE_RECOVERY)
@@ -157,9 +143,9 @@ def recovery(law: Law, tokens: int = 2, digits: int = 50, width: Fraction = Frac
 def _angles(condition: Function) -> tuple[Ball, Ball]:
     """Angles in (0, pi/2) where an increasing condition is negative and positive."""
     low = gap = arb(1) / 2
-    while not condition(low)[0] < 0:
+    while not condition(low).value < 0:
         low = low / 2
-    while not condition(arb.pi() / 2 - gap)[0] > 0:
+    while not condition(arb.pi() / 2 - gap).value > 0:
         gap = gap / 2
     return low, (arb.pi() / 2 - gap).mid()
 
@@ -184,7 +170,7 @@ def _exact(kind: str, value: Fraction, digits: int) -> Threshold:
 def _proven(
     kind: str, isolated: Callable[[], Isolation], condition: Function, ratio: Callable[[Ball], Ball], digits: int, lost: int
 ) -> tuple[tuple[str, ...], bool]:
-    """Decimal values of `ratio` at every root of `condition`, and whether there is proven to be no other root.
+    """Decimal values of `ratio` at every root of `condition`, the largest first, and whether there is proven to be no other root.
 
     The precision is raised until the balls prove the digits.
 
@@ -197,10 +183,10 @@ def _proven(
         try:
             with working(START_BITS + guard):
                 found = isolated()
-            bits = round(digits * BITS_PER_DIGIT)
-            balls = [refine(condition, root, bits + _GUARD, guard) for root in found.roots]
-            with working(bits + _GUARD + guard):
-                values = [decimal(ratio(root), digits) for root in balls]
+            with working(round(digits * BITS_PER_DIGIT) + guard):
+                ratios = [ratio(refine(condition, root, guard)) for root in found.roots]
+                ratios.sort(key=float, reverse=True)
+                values = [decimal(value, digits) for value in ratios]
         except Unresolved as error:
             reason = error
             continue
