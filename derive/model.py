@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 import sympy as sp
 
+from derive.notation import BY_NAME
+
 
 class ModelError(ValueError):
     """A model file that states something impossible; the text gives value, rule and way out."""
@@ -32,6 +34,22 @@ class Target:
         residue = sp.cancel(g * z).subs(g, 0)
         if residue != 1:
             raise ModelError(f"target {self.name}: g z(g) -> {residue} at g = 0, must be 1 (total mass one)")
+        for values in self._reference_values():
+            if failed := _failed_property(self.r_transform.subs(values), g):
+                at = ", ".join(f"{symbol} = {value}" for symbol, value in values.items())
+                raise ModelError(
+                    f"target {self.name}: z(g) = {z} is no inverse Stieltjes transform of non-negative eigenvalues: {failed}"
+                    + (f" at {at}" if at else "")
+                    + "; give 1/g plus a sum of rate/(inverse jump - g), both positive"
+                )
+
+    def _reference_values(self) -> list[dict[sp.Symbol, sp.Expr]]:
+        """The law's parameters at each reference point of the notation table."""
+        samples = {symbol: BY_NAME[str(symbol)].samples for symbol in self.parameters if str(symbol) in BY_NAME}
+        if unknown := [str(symbol) for symbol in self.parameters if symbol not in samples]:
+            raise ModelError(f"target {self.name}: {', '.join(unknown)} not in the notation table; add them to derive/notation.py")
+        points = len(next(iter(samples.values()), (None,)))
+        return [{symbol: values[k] for symbol, values in samples.items()} for k in range(points)]
 
     @property
     def parameters(self) -> tuple[sp.Symbol, ...]:
@@ -57,6 +75,33 @@ class Target:
     def r_transform(self) -> sp.Expr:
         """R(g) = z(g) - 1/g; its Taylor coefficients are the free cumulants."""
         return self.inverse_stieltjes - 1 / self.g
+
+
+def _failed_property(r_transform: sp.Expr, g: sp.Symbol) -> str | None:
+    """Which property of a sum of free Poisson laws the R-transform lacks, None if it has them all.
+
+    A rational R belongs to a freely infinitely divisible law if and only if it maps the lower half-plane into itself: real simple
+    poles of the right sign, and at most linear growth (Bercovici and Voiculescu 1993).
+    """
+    numerator, denominator = sp.fraction(sp.together(r_transform))
+    polynomial, rest = sp.div(sp.Poly(numerator, g), sp.Poly(denominator, g))
+    if any(coefficient.is_real is not True for coefficient in polynomial.all_coeffs()):
+        return "it is not real on the real axis"
+    if polynomial.degree() >= 1:
+        return f"it grows like g^{polynomial.degree()} at infinity, so that eigenvalues reach below zero"
+    if polynomial.as_expr() < 0:
+        return f"all eigenvalues are shifted by {polynomial.as_expr()}, below zero"
+    for pole, order in sp.roots(sp.Poly(denominator, g)).items():
+        if not pole.is_real:
+            return f"its pole {pole} is not real"
+        if order > 1:
+            return f"its pole {pole} is not simple"
+        residue = -(rest.as_expr() / sp.diff(denominator, g)).subs(g, pole)
+        if pole < 0:
+            return f"its pole {pole} is negative: negative eigenvalues"
+        if not residue > 0:
+            return f"the rate at its pole {pole} is {sp.cancel(residue)}, not positive: no positive measure"
+    return None
 
 
 @dataclass(frozen=True)

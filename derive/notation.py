@@ -49,6 +49,12 @@ TABLE: tuple[Notation, ...] = (
     # Target law.
     _real("zero_mass", "μ₀", r"\mu_0", "share of zero eigenvalues of the target", "1", "(0, 1)", "1/2 19/20 1/4"),
     _real("r", "r", "r", "inverse jump of the free Poisson target", "1/eigenvalue", _POSITIVE, "5/7 1/4 7/8"),
+    _real("kappa1", "κ₁", r"\kappa_1", "rank ratio of the first part of the target", "1", _POSITIVE, "1/3 1/30 1/2"),
+    _real("kappa2", "κ₂", r"\kappa_2", "rank ratio of the second part of the target", "1", _POSITIVE, "1/6 1/60 1/4"),
+    _real("scale1", "s₁", "s_1", "factor on the first part of the target", "1", _POSITIVE, "1 1/2 2"),
+    _real("scale2", "s₂", "s_2", "factor on the second part of the target", "1", _POSITIVE, "1/3 3 1/2"),
+    _real("r1", "r₁", "r_1", "inverse jump of the first part", "1/eigenvalue", _POSITIVE, "4/7 3/8 1/3"),
+    _real("r2", "r₂", "r_2", "inverse jump of the second part", "1/eigenvalue", _POSITIVE, "6/5 1/24 1"),
     _real("t0", "t₀", "t_0", "mean eigenvalue of the target", "eigenvalue", _POSITIVE, "5/7 1/4 7/8"),
     _real("q0", "q₀", "q_0", "second moment of the target", "eigenvalue²", _POSITIVE, "3/2 21/20 7/4"),
     _real("rho", "ρ", r"\rho", "variance per unit of the noisy target index", "index²", _POSITIVE, "7/4 31/20 37/20"),

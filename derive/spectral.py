@@ -49,24 +49,68 @@ class Antiderivative(NamedTuple):
 
 
 def integrate_rational(integrand: sp.Expr) -> Antiderivative:
-    """Integrate by partial fractions; every pole must be linear in g.
+    """Integrate a polynomial in g and inverses of linear functions of g by partial fractions, monomial by monomial.
 
     Raises:
-        DerivationError: a denominator that partial fractions leave of higher degree.
+        DerivationError: a pole that is not linear in g.
     """
-    rational: sp.Expr = sp.Integer(0)
+    polynomial: dict[sp.Expr, sp.Expr] = {}
+    rational: dict[sp.Expr, sp.Expr] = {}
     logarithms: dict[sp.Expr, sp.Expr] = {}
-    for term in sp.Add.make_args(sp.apart(sp.together(integrand), g)):
-        coefficient, power = term.as_independent(g, as_Add=False)
-        base, exponent = power.as_base_exp() if power != 1 else (g, sp.Integer(0))
-        slope = sp.diff(base, g)
-        if slope.has(g) or not exponent.is_Integer:
-            raise DerivationError(f"cannot integrate {term}: its pole is not linear in g")
-        if exponent == -1:
-            logarithms[base] = logarithms.get(base, 0) + coefficient / slope
+    for monomial in _monomials(integrand):
+        for base, exponent, coefficient in _partial_fractions(monomial):
+            slope = sp.diff(base, g)
+            if exponent == -1:
+                logarithms[base] = logarithms.get(base, 0) + coefficient / slope
+            else:
+                parts = polynomial if exponent >= 0 else rational
+                power = base ** (exponent + 1)
+                parts[power] = parts.get(power, 0) + coefficient / (slope * (exponent + 1))
+
+    def tidy(coefficient: sp.Expr) -> sp.Expr:
+        return sp.factor_terms(sp.cancel(sp.together(sp.expand(coefficient))))
+
+    total = sp.Add(*(tidy(coefficient) * power for power, coefficient in {**polynomial, **rational}.items()))
+    return Antiderivative(total, {base: tidy(coefficient) for base, coefficient in logarithms.items()})
+
+
+def _monomials(integrand: sp.Expr) -> list[sp.Expr]:
+    """Terms of the expanded integrand, its denominators powers of linear functions that are positive for small g > 0."""
+    bases = sorted({power.base for power in integrand.atoms(sp.Pow) if power.exp.is_negative and power.has(g)}, key=str)
+    inverses = {base: sp.Symbol(f"inverse{k}") for k, base in enumerate(bases)}
+    signs = {base: -1 if base.subs(g, 0).could_extract_minus_sign() else 1 for base in bases}
+    polynomial = sp.expand(integrand.subs({1 / base: signs[base] * inverse for base, inverse in inverses.items()}))
+    linear = {inverse: signs[base] * base for base, inverse in inverses.items()}
+
+    def with_denominators(term: sp.Expr) -> sp.Expr:
+        powers = [factor.as_base_exp() for factor in term.as_ordered_factors()]
+        return sp.Mul(*(linear[base] ** -power if base in linear else base**power for base, power in powers))
+
+    return [with_denominators(term) for term in sp.Add.make_args(polynomial)]
+
+
+def _partial_fractions(monomial: sp.Expr) -> list[tuple[sp.Expr, int, sp.Expr]]:
+    """Terms coefficient * base^exponent of a monomial in g and inverses of linear functions of g."""
+    constant, factor = monomial.as_independent(g, as_Add=False)
+    numerator: sp.Expr = sp.Integer(1)
+    poles: dict[sp.Expr, int] = {}
+    for base, exponent in factor.as_powers_dict().items():
+        if not exponent.is_Integer or sp.diff(base, g).has(g):
+            raise DerivationError(f"cannot integrate {monomial}: its pole is not linear in g")
+        if exponent > 0:
+            numerator *= base**exponent
         else:
-            rational += coefficient * base ** (exponent + 1) / (slope * (exponent + 1))
-    return Antiderivative(rational, logarithms)
+            poles[base] = -int(exponent)
+    denominator = sp.Mul(*(base**order for base, order in poles.items()))
+    quotient, _ = sp.div(sp.Poly(numerator, g), sp.Poly(denominator, g))
+    terms = [(g, k, constant * coefficient) for (k,), coefficient in quotient.terms() if coefficient != 0]
+    for base, order in poles.items():
+        slope = sp.diff(base, g)
+        rest = numerator / sp.Mul(*(other**power for other, power in poles.items() if other != base))
+        for k in range(order):  # Taylor coefficients of the rest at the pole, in powers of the base
+            taylor = (sp.diff(rest, g, k) / (sp.factorial(k) * slope**k)).subs(g, sp.solve(base, g)[0])
+            terms.append((base, k - order, constant * taylor))
+    return terms
 
 
 def angle(base: sp.Expr) -> sp.Expr:
