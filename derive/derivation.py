@@ -28,12 +28,16 @@ class Output:
 
 @dataclass(frozen=True)
 class Function:
-    """A function to generate; `inputs` in the order of its signature."""
+    """A function to generate; `inputs` in the order of its signature.
+
+    `cancels` if its value can be much smaller than its terms: its float64 code then comes with a bound on the rounding error.
+    """
 
     name: str
     meaning: str
     inputs: tuple[sp.Symbol, ...]
     outputs: tuple[Output, ...]
+    cancels: bool = False
 
     def __post_init__(self) -> None:
         for output in self.outputs:

@@ -7,7 +7,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from derive import oracles
+from derive import accuracy, oracles
 from derive.model import Model
 from derive.pipeline import derive, functions
 from derive.printers import balls, float64, latex, multiprecision
@@ -57,10 +57,12 @@ def build(model: Model, history: list[str]) -> dict[str, str]:
         "generator": generator_digest(),
         "versions": ", ".join(f"{package} {version(package)}" for package in ("sympy", "mpmath")),
     }
+    rounding = accuracy.statements(model.target, steps, bodies["float64.py"], bodies["balls.py"])
     files = {}
     for name, body in bodies.items():
         comment = "%" if name.endswith(".tex") else "#"
-        files[name] = _header(comment, {**facts, "equations": names, "body": digest(body)}) + body
+        stated = rounding if name == "float64.py" else {}
+        files[name] = _header(comment, {**facts, "equations": names, **stated, "body": digest(body)}) + body
     files["equations.json"] = json.dumps(latex.equation_records(steps), indent=1, ensure_ascii=False) + "\n"
     files["oracles.json"] = json.dumps({"reasons": history, "values": oracles.table(steps)}, indent=1) + "\n"
     files[MANIFEST] = (

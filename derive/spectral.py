@@ -291,12 +291,12 @@ def energy_functions(target: Target) -> tuple[Function, ...]:
     limited_outputs = (("J", r"J_\kappa"), ("J_v", r"J_{\kappa,v}"), ("J_b", r"J_{\kappa,b}"))
     return (
         *(
-            scalar(
+            Function(
                 f"spectral_{name}",
                 f"{name} of the noisy law at the physical root g of z(g) = b",
                 (g, v, b, *target.parameters),
-                lefts[name],
-                form,
+                (Output(f"spectral_{name}", lefts[name], form),),
+                cancels=True,
             )
             for name, form in closed_forms(target)._asdict().items()
         ),

@@ -19,30 +19,30 @@ from numeric.problem import TargetLaw
 from numeric.solution import Solution
 
 Array = NDArray[np.float64]
-# At a fraction x of the bulk below its edge J ~ x^(7/2): below x = 0.01 float64 keeps fewer than nine digits of it, while
-# 200 bits keep as many at x = 1e-12.
-_NEAR_EDGE = 0.01
-_EDGE_BITS = 200
+# Where the proven bound on the rounding error of a closed form exceeds this share of its value, ball arithmetic takes over: the
+# channel average beside it is not better than 1e-8.
+_TRUSTED = 1e-9
+_EXACT_BITS = 200  # J ~ x^(7/2) at a fraction x of the bulk below its edge: nine digits are left at x = 1e-12
 _POLISH = 1e-6  # eigenvalues of the companion matrix are closer than this to simple roots, relatively
 _REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
 
 
-def physical_root(v: float, b: Array, law: TargetLaw) -> NDArray[np.complex128]:
+def physical_root(v: Array | float, b: Array, law: TargetLaw) -> NDArray[np.complex128]:
     """Stieltjes transform g of mu_v at each b (eigenvalue), approached from above: Im g < 0, or z'(g) < 0 if g is real.
 
-    Shape: that of `b`.
+    Shape: that of `v` and `b` together.
     """
-    positions = np.atleast_1d(np.asarray(b, dtype=float))
-    coefficients = np.stack(np.broadcast_arrays(*generated.resolvent_polynomial(v, positions, *law)), axis=-1)
+    variances, positions = np.broadcast_arrays(np.asarray(v, dtype=float), np.asarray(b, dtype=float))
+    coefficients = np.stack(np.broadcast_arrays(*generated.resolvent_polynomial(variances, positions, *law)), axis=-1)
     roots = polynomial_roots(coefficients)
     with np.errstate(divide="ignore", invalid="ignore"):  # a root may fall on a pole of z: its slope is never the least
-        slopes = np.real(generated.resolvent_slope(np.real(roots).astype(complex), v, *law))
+        slopes = np.real(generated.resolvent_slope(np.real(roots).astype(complex), variances[..., None], *law))
     is_complex = roots.imag < -_REAL * np.abs(roots)
     # One rule per position: the root below the axis if there is one, else the real root on which z falls.
     chosen = np.where(is_complex.any(axis=-1), np.argmin(roots.imag, axis=-1), np.argmin(slopes, axis=-1))
     g = np.take_along_axis(roots, chosen[..., None], axis=-1)[..., 0]
     real = ~is_complex.any(axis=-1)
-    return np.where(real, g.real + 0j, g).reshape(np.shape(b))
+    return np.where(real, g.real + 0j, g)
 
 
 def polynomial_roots(coefficients: Array) -> NDArray[np.complex128]:
@@ -96,37 +96,50 @@ class Energy(NamedTuple):
     quantile: float | None
 
 
+class Values(NamedTuple):
+    """Spectral function and derivatives at one position, and the mass above it."""
+
+    J: float
+    J_v: float
+    J_b: float
+    J_bv: float
+    mass: float
+
+
 def spectral_energy(v: float, b: float, width: float, law: TargetLaw) -> Energy:
     """J(v, b) with derivatives and the mass above the threshold, limited to rank `width`; zero beyond the upper edge."""
-    intervals = support(v, law)
-    top = intervals[-1][1]
+    top = support(v, law)[-1][1]
     if b >= top:
         return Energy(0.0, 0.0, 0.0, 0.0, None)
-    if top - b < _NEAR_EDGE * (top - intervals[-1][0]):
-        exact_energy = _exact_energy(v, b, law)
-        if exact_energy.mass <= width:
-            return exact_energy
-    g = complex(physical_root(v, np.array(b), law))
-    mass = float(generated.spectral_mass(g, v, b, *law))
-    if mass <= width:
-        J, J_v, J_b = (
-            float(f(g, v, b, *law)) for f in (generated.spectral_J, generated.spectral_J_v, generated.spectral_J_b)
-        )
-        return Energy(J, J_v, J_b, mass, None)
+    here = spectral_values(v, b, law)
+    if here.mass <= width:
+        return Energy(here.J, here.J_v, here.J_b, here.mass, None)
     Q = quantile(v, width, law, b, top)
-    g = complex(physical_root(v, np.array(Q), law))
-    forms = (generated.spectral_J, generated.spectral_J_v, generated.spectral_J_b, generated.spectral_J_bv)
-    above, above_v, above_b, above_bv = (float(form(g, v, Q, *law)) for form in forms)
-    J, J_v, J_b = generated.rank_limited(above, above_v, above_b, above_bv, Q, b, width)
+    above = spectral_values(v, Q, law)
+    J, J_v, J_b = generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, Q, b, width)
     return Energy(float(J), float(J_v), float(J_b), width, Q)
 
 
-def _exact_energy(v: float, b: float, law: TargetLaw) -> Energy:
-    """Without a rank limit, at a threshold just below the upper edge, where the float64 closed forms cancel."""
-    with working(_EDGE_BITS):
+def spectral_values(v: float, x: float, law: TargetLaw) -> Values:
+    """The closed forms at x in float64, or in ball arithmetic where they cancel."""
+    g = complex(physical_root(v, np.array(x), law))
+    values = Values(*(float(getattr(generated, f"spectral_{name}")(g, v, x, *law)) for name in Values._fields))
+    errors = (float(getattr(generated, f"spectral_{name}_error")(g, v, x, *law)) for name in Values._fields)
+    if all(error <= _TRUSTED * abs(value) for error, value in zip(errors, values, strict=True)):
+        return values
+    return exact_values(v, x, law)
+
+
+def exact_values(v: float, x: float, law: TargetLaw) -> Values:
+    """The same in ball arithmetic.
+
+    Raises:
+        Unresolved: x is too close to an edge of the support for it.
+    """
+    with working(_EXACT_BITS):
         exact = RationalLaw("tied_attention", lambda: [arb(value) for value in law], Fraction(0))
-        point = exact.at(arb(v), arb(b))
-        return Energy(*(float(point.value(name)) for name in ("J", "J_v", "J_b", "mass")), None)
+        point = exact.at(arb(v), arb(x))
+        return Values(*(float(point.value(name)) for name in Values._fields))
 
 
 def quantile(v: float, mass: float, law: TargetLaw, low: float, high: float) -> float:

@@ -1,8 +1,10 @@
-"""Command line: `python -m verify [--preset P]` is the main job; `curve` and `spectrum` are pieces of it."""
+"""Command line: `python -m verify [--preset P]` is the main job; `curve`, `spectrum` and `thresholds` are pieces of it."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -19,19 +21,24 @@ from numeric.arguments import (
     positive,
     print_json,
     run,
+    write_atomically,
 )
 from verify import report
 from verify.compare import Comparison, compare
 from verify.data import DataKind, TargetKind, require_memory
 from verify.execution import WorkerError, execute_all
+from verify.figures import draw_thresholds
 from verify.job import PRESETS, Campaign, carry_out, panel, preset
 from verify.minimise import MINIMISERS
+from verify.parametrisation import compare_parametrisations
 from verify.run import MINIMUM_DIM, Run, RunResult
 from verify.spectra import Panel, distance, distance_band, zero_fraction
 from verify.store import Store
 from verify.theory import replica_predictions
+from verify.thresholds import DECAY, Sighting, observe
 
 PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+COMPARISON_DECAY = 0.01  #: at which descents over W and over S are compared
 PAPER = {"kappa0": "0.5", "width": "1", "lambda_": "0.01", "noise": "0.5"}  #: Figure 1
 
 
@@ -44,7 +51,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--preset", choices=tuple(PRESETS), default="main", help="size of the main job (default main)")
     _add_execution(parser)
-    commands = parser.add_subparsers(dest="command", metavar="{curve,spectrum}")
+    commands = parser.add_subparsers(dest="command", metavar="{curve,spectrum,thresholds}")
     curve = commands.add_parser(
         "curve",
         help="runs along alpha against the theory, with a verdict",
@@ -67,6 +74,19 @@ def build_parser() -> Parser:
                           help="size d (default 100)")  # fmt: skip
     spectrum.add_argument("--runs", type=integer("--runs", 1, 10_000, "try 1"), default="1", metavar="N",
                           help="runs to pool (default 1)")  # fmt: skip
+    thresholds = commands.add_parser(
+        "thresholds",
+        help="where training loss and estimation error vanish, against the proven thresholds",
+        epilog="example: python -m verify thresholds --dim 24,36,48 --runs 24,16,10 --out report --json",
+    )
+    thresholds.add_argument("--dim", type=_integers("--dim", MINIMUM_DIM), default="24,36,48", metavar="N,N",
+                            help="sizes d, at least two to extrapolate from (default 24,36,48)")  # fmt: skip
+    thresholds.add_argument("--runs", type=_integers("--runs", 2), default="24,16,10", metavar="N",
+                            help="runs per point, one number or one for each size (default 24,16,10)")  # fmt: skip
+    add_problem_arguments(
+        thresholds, "kappa0", "width", "noise", "tokens", "beta", "beta0", defaults={"kappa0": "0.5", "noise": "0.25"}
+    )
+    _add_execution(thresholds)
     for command in (curve, spectrum):
         add_problem_arguments(command, *PROBLEM, defaults=PAPER)
         command.add_argument("--data", choices=[str(k) for k in DataKind], default="sequences",
@@ -153,6 +173,66 @@ def spectrum(arguments: argparse.Namespace) -> int:
     return 0 if found.agrees else 1
 
 
+def thresholds(arguments: argparse.Namespace) -> int:
+    """Locate both thresholds in training, compare with the proven values, write figure and JSON."""
+    started = time.perf_counter()
+    sizes = _sizes(arguments.dim, arguments.runs)
+    if len(sizes) < 2:
+        raise BadInput("--dim", sizes[0][0], "one size cannot be extrapolated", "give at least two, e.g. --dim 24,36,48")
+    if arguments.noise == 0:
+        raise BadInput("--noise", 0, "the interpolation threshold needs label noise > 0", "use --noise 0.25")
+    if arguments.width < 1:
+        raise BadInput("--width", arguments.width, "below 1 the threshold is replica symmetric only", "use --width 1 or more")
+    if arguments.beta != arguments.beta0:
+        raise BadInput("--beta", arguments.beta, f"recovery needs beta = beta0 (here {arguments.beta0})", "give both the same")
+    arguments.data, arguments.lambda_ = DataKind.SEQUENCES, DECAY
+    folder = Path(arguments.out)
+    _store(folder)  # refuses a folder that cannot be written, before any work
+    base = _base(arguments, sizes[0][0], 1.0)
+    sightings = observe(base, sizes, folder, _note, arguments.workers)
+    _note("descents over W and over S")
+    same = [
+        compare_parametrisations(dataclasses.replace(base, alpha=multiple * float(sighting.proven), lambda_=COMPARISON_DECAY))
+        for sighting in sightings[:1]
+        for multiple in (0.8, 2.0)
+    ]
+    agrees = all(item.agrees for item in (*sightings, *same))
+    document = {
+        "parameters": {name: str(getattr(arguments, name)) for name in ("kappa0", "width", "noise", "tokens", "beta", "beta0")},
+        "decay": DECAY,
+        "thresholds": [sighting.document() for sighting in sightings],
+        "parametrisations": [item.document() for item in same],
+        "agrees": agrees,
+        "seed": arguments.seed,
+        "seconds": time.perf_counter() - started,
+    }
+    write_atomically(folder / "thresholds.png", draw_thresholds(sightings))
+    write_atomically(folder / "thresholds.json", (json.dumps(document, indent=1) + "\n").encode())
+    if arguments.json:
+        print_json(document)
+    else:
+        for sighting in sightings:
+            sys.stdout.write(_sighting_line(sighting))
+        for item in same:
+            word = "the same minimum" if item.agrees else "different minima"
+            sys.stdout.write(
+                f"weight decay on W and trace penalty on S at alpha {item.alpha:.4f}: {word}; "
+                f"loss {item.factorised:.9g} and {item.convex:.9g}, distance of the maps {item.distance:.1e}\n"
+            )
+        sys.stdout.write(f"see {folder / 'thresholds.png'} and {folder / 'thresholds.json'}\n")
+    return 0 if agrees else 1
+
+
+def _sighting_line(sighting: Sighting) -> str:
+    found = sighting.crossing.infinite
+    word = "agrees" if sighting.agrees else "disagrees"
+    left_out = f"; {sighting.excluded} runs left out, not converged" if sighting.excluded else ""
+    return (
+        f"{sighting.kind.name}: {word}; trained {found.value:.4f}, 95 % interval [{found.low:.4f}, {found.high:.4f}], "
+        f"proven {sighting.proven.value[:12]}{left_out}\n"
+    )
+
+
 def _panel_document(found: Panel) -> dict[str, object]:
     return {
         "alpha": found.alpha,
@@ -196,9 +276,9 @@ def _train(runs: list[Run], arguments: argparse.Namespace) -> list[RunResult]:
     return execute_all(runs, _store(Path(arguments.out)), workers=arguments.workers)
 
 
-def _store(folder: Path) -> Store:
+def _store(folder: Path) -> Store[RunResult]:
     try:
-        return Store(folder)
+        return Store(folder, RunResult)
     except OSError as error:
         rule = f"cannot be written ({error.strerror})"
         raise BadInput("--out", folder, rule, "name a folder you may write to") from None
@@ -231,7 +311,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.device == "cuda" and not torch.cuda.is_available():
         raise BadInput("--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu")
     try:
-        return {None: main_job, "curve": curve, "spectrum": spectrum}[arguments.command](arguments)
+        return {None: main_job, "curve": curve, "spectrum": spectrum, "thresholds": thresholds}[arguments.command](arguments)
     except (WorkerError, ArithmeticError) as error:
         _note(f"failed: {error}")
         return 1

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
+from typing import Any
 
 import torch
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from verify.run import Run, RunResult, execute
-from verify.store import Store
+from verify.run import execute
+from verify.store import R, Store
 
 
 class WorkerError(RuntimeError):
@@ -24,13 +25,13 @@ class WorkerError(RuntimeError):
 
 
 def execute_all(
-    runs: Sequence[Run],
-    store: Store,
+    runs: Sequence[Any],
+    store: Store[R],
     *,
     workers: int | None = None,
     progress: bool = True,
-    task: Callable[[Run], RunResult] = execute,
-) -> list[RunResult]:
+    task: Callable[[Any], Any] = execute,
+) -> list[R]:
     """Return the results of `runs`, in their order, executing those that `store` does not hold.
 
     `workers` is the number of processes, by default one per core, each with one thread; runs on a GPU share one
@@ -58,20 +59,20 @@ def execute_all(
 _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} left"
 
 
-def _stream(runs: Sequence[Run], workers: int, task: Callable[[Run], RunResult]) -> Iterator[RunResult]:
+def _stream(runs: Sequence[Any], workers: int, task: Callable[[Any], Any]) -> Iterator[Any]:
     """Yield results as they finish, the longest runs started first so that none is left alone at the end."""
     # spawn, not fork: a forked child of a process that has used torch's threads can deadlock
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker)
     try:
-        futures: dict[Future[RunResult], Run] = {pool.submit(task, run): run for run in runs}
+        futures: dict[Future[Any], Any] = {pool.submit(task, run): run for run in runs}
         for future in as_completed(futures):
             yield _unwrap(future, futures[future])
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _unwrap(future: Future[RunResult], run: Run) -> RunResult:
+def _unwrap(future: Future[Any], run: Any) -> Any:
     try:
         return future.result()
     except BrokenProcessPool as error:

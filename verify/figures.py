@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib
@@ -21,6 +22,7 @@ from verify.data import DataKind
 from verify.job import Outcome
 from verify.spectra import ZERO, Panel
 from verify.theory import problem_of
+from verify.thresholds import Sighting
 
 NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
 COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f")  #: of the widths, and of the quantities
@@ -40,6 +42,33 @@ def draw_all(outcome: Outcome) -> dict[str, bytes]:
         if outcome.panels:
             figures["spectra.png"] = spectrum_figure(outcome)
         return {name: _png(figure) for name, figure in figures.items()}
+
+
+def draw_thresholds(sightings: Sequence[Sighting]) -> bytes:
+    """Return as a PNG file the vanishing roots against the sample ratio, with crossings and proven thresholds."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(9.6, 4.2), layout="constrained")
+        for axes, sighting in zip(figure.subplots(1, len(sightings), squeeze=False)[0], sightings, strict=True):
+            _threshold_panel(axes, sighting)
+        return _png(figure)
+
+
+def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
+    for colour, item in zip(COLOURS, sighting.points, strict=False):
+        axes.errorbar(
+            item.alphas, item.means(), item.errors(), fmt="o", ms=4, capsize=2, color=colour, label=f"trained, $d={item.dim}$"
+        )
+    for colour, item in zip(COLOURS, sighting.beyond, strict=False):
+        axes.errorbar(item.alphas, item.means(), item.errors(), fmt="o", ms=4, capsize=2, mfc="white", color=colour)
+    axes.plot(*sighting.theory, "k-", lw=1, label=r"theory, $d\to\infty$")
+    proven, infinite = float(sighting.proven), sighting.crossing.infinite
+    axes.axvline(proven, color="k", ls=":", lw=1, label=f"proven {sighting.proven.value[:8]}")
+    axes.axvspan(infinite.low, infinite.high, color=COLOURS[3], alpha=0.2, lw=0, label="crossing, 95 %")
+    axes.axhline(0, color="0.6", lw=0.6)
+    axes.set_xlabel(r"sample ratio $\alpha = n/d^2$")
+    axes.set_ylabel(f"square root of the {sighting.kind.label}")
+    axes.set_title(sighting.kind.name)
+    axes.legend(fontsize=9, loc="upper left" if sighting.kind.beyond < 1 else "upper right")
 
 
 def curve_figure(outcome: Outcome) -> Figure:

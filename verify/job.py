@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from numeric.laws import rational_law
 from numeric.solution import Solution
 from numeric.spectrum import learned_spectrum
 from numeric.thresholds import Threshold, interpolation, recovery
@@ -86,7 +87,7 @@ class Outcome:
         return quantities and all(panel.agrees for panel in self.panels)
 
 
-def carry_out(plan: Plan, store: Store, note: Callable[[str], None], workers: int | None = None) -> Outcome:
+def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None) -> Outcome:
     """Do the job: train what `store` lacks, solve the theory, compare.
 
     `note` is told what begins. Raises WorkerError if a run fails, ArithmeticError if the theory has no answer.
@@ -131,10 +132,10 @@ def _curve(plan: Plan, width: float) -> list[Solution]:
 
 def _thresholds(base: Run) -> dict[str, Threshold]:
     """Interpolation at the noise of `base`, and recovery without noise, both for width at least 1."""
-    kappa0, noise = Fraction(str(base.kappa0)), Fraction(str(base.noise))
-    found = {"recovery": recovery(kappa0, base.tokens, THRESHOLD_DIGITS)}
-    if noise > 0:
-        found["interpolation"] = interpolation(kappa0, noise, base.tokens, THRESHOLD_DIGITS)
+    law = rational_law("tied_attention", Fraction(str(base.kappa0)), Fraction(1))
+    found = {"recovery": recovery(law, base.tokens, THRESHOLD_DIGITS)}
+    if base.noise > 0:
+        found["interpolation"] = interpolation(law, Fraction(str(base.noise)), base.tokens, THRESHOLD_DIGITS)
     return found
 
 

@@ -108,7 +108,27 @@ class Adam:
             return watch.minimum(finished.status)
 
 
-MINIMISERS: dict[str, Callable[[], Minimiser]] = {"lbfgs": Lbfgs, "adam": Adam}
+@dataclass(frozen=True)
+class Proximal:
+    """Proximal gradient on S alone: the trace penalty and the cone of admissible S in place of weight decay on W.
+
+    Pro: never sees the factors. Contra: slow where the data leave directions of S flat.
+    """
+
+    tolerance: float = 1e-5
+    max_steps: int = 20_000
+
+    def minimise(self, risk: Risk, start: torch.Tensor) -> Minimum:
+        """Descend from `start`."""
+        watch = _Watch(risk, self.tolerance, self.max_steps)
+        try:
+            _proximal_descent(watch, start, self.max_steps)
+        except _Finished as finished:
+            return watch.minimum(finished.status)
+        return watch.minimum(Status.MAX_STEPS)
+
+
+MINIMISERS: dict[str, Callable[[], Minimiser]] = {"lbfgs": Lbfgs, "adam": Adam, "proximal": Proximal}
 
 
 @dataclass(frozen=True)

@@ -164,15 +164,16 @@ def execute(run: Run) -> RunResult:
     rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
     inputs = data.draw_inputs(run.data, run.samples, run.tokens, run.dim, rng["inputs"], run.device)
     s0 = torch.as_tensor(data.draw_target(run.target, run.dim, run.kappa0, rng["target"]), device=run.device)
-    labels = _training_labels(run, inputs, s0, rng)
+    labels = training_labels(run, inputs, s0, rng)
     risk = Risk(inputs, labels, run.lambda_, run.beta)
-    minimum = MINIMISERS[run.minimiser]().minimise(risk, _start(run, rng["start"]))
+    minimum = MINIMISERS[run.minimiser]().minimise(risk, draw_start(run, rng["start"]))
     s = attention_map(torch.as_tensor(minimum.weights, device=run.device))
     errors = {"train_error": risk.train_error(s), "test_error": _test_error(run, s, s0, rng["test"])}
     return _measure(run, s, s0, minimum, errors, time.perf_counter() - started)
 
 
-def _training_labels(run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, np.random.Generator]) -> torch.Tensor:
+def training_labels(run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, np.random.Generator]) -> torch.Tensor:
+    """Labels (n, T, T) of the target S0 with noise, shuffled if the run asks for it."""
     teacher = torch.cat([block.indices(s0) for _, block in inputs.blocks()])
     labels = data.draw_labels(teacher, run.noise, run.beta0, rng["labels"])
     if run.shuffle_labels:
@@ -180,7 +181,7 @@ def _training_labels(run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, 
     return labels
 
 
-def _start(run: Run, rng: np.random.Generator) -> torch.Tensor:
+def draw_start(run: Run, rng: np.random.Generator) -> torch.Tensor:
     """Standard normal weights, (d, m); each restart takes the next ones of the same stream."""
     values = rng.standard_normal((run.restart + 1, run.dim, run.columns))[-1]
     return torch.as_tensor(values, device=run.device)

@@ -22,8 +22,8 @@ I = acb(0, 1)
 
 
 def sqrt(x):
-    """Return the square root of a ball."""
-    return x.sqrt()
+    """Return the square root of a ball or an integer."""
+    return arb(x).sqrt()
 
 
 def tanh(x):

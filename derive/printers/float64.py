@@ -1,7 +1,9 @@
 """NumPy float64 module: functions of scalars or arrays, also compilable with numba."""
 
-from derive.derivation import Step
-from derive.printers.python import function_text
+from derive.derivation import Function, Step
+from derive.printers.python import definition, function_text
+from derive.rounding import error_bound
+from derive.tree import Name, Quotient, lower
 
 NAMES = {
     "pi": "np.pi",
@@ -12,11 +14,15 @@ NAMES = {
     "imaginary_part": "np.imag(",
     "angle_below": "angle_below(",
     "angle_above": "angle_above(",
+    "absolute": "np.abs(",
 }
 
 PRELUDE = '''"""{title}: generated functions of float64 scalars or arrays."""
 
 import numpy as np
+
+# Rounding of one complex operation: eight units, more than that of a division by Smith's method.
+ROUNDING = 2.0**-50
 
 
 def angle_below(w):
@@ -30,8 +36,21 @@ def angle_above(w):
 '''
 
 
+def error_text(function: Function) -> str:
+    """Source of the bound on the rounding error of a function of one value."""
+    (output,) = function.outputs
+    bound = Quotient((Name("ROUNDING"), error_bound(lower(output.expression))), ())
+    arguments = tuple(str(symbol) for symbol in function.inputs)
+    returns = f"Returns {function.name}_error; first order in the unit roundoff, arguments taken as exact."
+    return definition(f"{function.name}_error", arguments, f"bound on the rounding error of {function.name}", returns, (bound,), NAMES)
+
+
 def module(title: str, steps: tuple[Step, ...]) -> str:
     """Source of the float64 module."""
     parts = [PRELUDE.format(title=title)]
-    parts += [function_text(function, step.name, NAMES, ()) for step in steps for function in step.functions]
+    for step in steps:
+        for function in step.functions:
+            parts.append(function_text(function, step.name, NAMES, ()))
+            if function.cancels:
+                parts.append(error_text(function))
     return "\n\n".join(parts)

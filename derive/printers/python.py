@@ -44,13 +44,18 @@ def _bracket(node: Node, names: Mapping[str, str], at_least: int) -> str:
 
 def function_text(function: Function, step: str, names: Mapping[str, str], leading: tuple[str, ...]) -> str:
     """Source of one generated function; `leading` arguments come before the inputs."""
-    temporaries, outputs = share_subexpressions(tuple(lower(output.expression) for output in function.outputs))
-    arguments = ", ".join((*leading, *(str(symbol) for symbol in function.inputs)))
-    lines = [f"def {function.name}({arguments}):", f'    """{function.meaning}.', ""]
-    lines += [
-        f"    Returns {', '.join(output.name for output in function.outputs)}; derivation step: {step}.",
-        '    """',
-    ]
-    lines += [f"    {name} = {render(node, names)}" for name, node in temporaries]
+    trees = tuple(lower(output.expression) for output in function.outputs)
+    returned = ", ".join(output.name for output in function.outputs)
+    arguments = (*leading, *(str(symbol) for symbol in function.inputs))
+    return definition(function.name, arguments, function.meaning, f"Returns {returned}; derivation step: {step}.", trees, names)
+
+
+def definition(
+    name: str, arguments: tuple[str, ...], meaning: str, returns: str, trees: tuple[Node, ...], names: Mapping[str, str]
+) -> str:
+    """Source of a function that returns the values of `trees`, common subexpressions computed once."""
+    temporaries, outputs = share_subexpressions(trees)
+    lines = [f"def {name}({', '.join(arguments)}):", f'    """{meaning}.', "", f"    {returns}", '    """']
+    lines += [f"    {temporary} = {render(node, names)}" for temporary, node in temporaries]
     lines.append("    return " + ", ".join(render(node, names) for node in outputs))
     return "\n".join(lines) + "\n"

@@ -83,12 +83,12 @@ def test_a_run_cannot_be_invalid(changes, message):
 def test_stored_results_come_back_whole(tmp_path):
     run = dataclasses.replace(TINY, target=TargetKind.GAUSSIAN, data=DataKind.GAUSSIAN_EQUIVALENT)
     result = execute(run)
-    Store(tmp_path).append(result)
-    assert Store(tmp_path).load() == {run: result}
+    Store(tmp_path, RunResult).append(result)
+    assert Store(tmp_path, RunResult).load() == {run: result}
 
 
 def test_a_line_cut_short_is_passed_over_and_does_not_take_the_next_with_it(tmp_path):
-    store = Store(tmp_path)
+    store = Store(tmp_path, RunResult)
     runs = [dataclasses.replace(TINY, index=i) for i in range(3)]
     for run in runs[:2]:
         store.append(canned(run))
@@ -99,7 +99,7 @@ def test_a_line_cut_short_is_passed_over_and_does_not_take_the_next_with_it(tmp_
 
 
 def test_records_of_another_protocol_or_key_are_not_used(tmp_path):
-    store = Store(tmp_path)
+    store = Store(tmp_path, RunResult)
     store.append(canned(TINY))
     record = json.loads(store.path.read_text())
     for change in ({"protocol": 0}, {"key": "0"}):
@@ -108,7 +108,7 @@ def test_records_of_another_protocol_or_key_are_not_used(tmp_path):
 
 
 def test_resuming_does_only_what_is_missing(tmp_path):
-    store = Store(tmp_path)
+    store = Store(tmp_path, RunResult)
     runs = [dataclasses.replace(TINY, index=i) for i in range(4)]
     store.append(canned(runs[2]))
     results = execute_all(runs, store, workers=2, progress=False)
@@ -123,4 +123,4 @@ def test_resuming_does_only_what_is_missing(tmp_path):
 @pytest.mark.parametrize(("task", "message"), [(fail, "the disk is on fire"), (die, "a worker process died")])
 def test_a_failure_in_a_worker_is_raised(tmp_path, task, message):
     with pytest.raises(WorkerError, match=message):
-        execute_all([TINY], Store(tmp_path), workers=1, progress=False, task=task)
+        execute_all([TINY], Store(tmp_path, RunResult), workers=1, progress=False, task=task)
