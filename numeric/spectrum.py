@@ -36,7 +36,8 @@ def physical_root(v: Array | float, b: Array, law: TargetLaw) -> NDArray[np.comp
     coefficients = np.stack(np.broadcast_arrays(*generated.resolvent_polynomial(variances, positions, *law)), axis=-1)
     roots = polynomial_roots(coefficients)
     with np.errstate(divide="ignore", invalid="ignore"):  # a root may fall on a pole of z: its slope is never the least
-        slopes = np.real(generated.resolvent_slope(np.real(roots).astype(complex), variances[..., None], *law))
+        columns = (np.asarray(value)[..., None] for value in (variances, *law))
+        slopes = np.real(generated.resolvent_slope(np.real(roots).astype(complex), *columns))
     is_complex = roots.imag < -_REAL * np.abs(roots)
     # One rule per position: the root below the axis if there is one, else the real root on which z falls.
     chosen = np.where(is_complex.any(axis=-1), np.argmin(roots.imag, axis=-1), np.argmin(slopes, axis=-1))

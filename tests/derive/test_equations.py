@@ -7,7 +7,7 @@ import sympy as sp
 from derive import limits, spectral
 from derive.models import load
 from generated.tied_attention import multiprecision as generated
-from numeric.thresholds import physical_root
+from numeric.quadrature import physical_root
 
 MODEL = load("tied_attention")
 
@@ -22,7 +22,7 @@ def mp():
 def test_six_equations_are_differences_of_the_free_entropy(mp):
     """At a point that is not stationary: each derivative of e equals its equation's mismatch (M a test function)."""
     kappa0, kappa, alpha, lambda_ = mp.mpf(1) / 2, mp.mpf(3) / 4, mp.mpf("0.7"), mp.mpf("0.05")
-    r = generated.inverse_jump(mp, kappa0, mp.mpf(1))
+    r = generated.law_parameters(mp, kappa0, mp.mpf(1))[1]
     point = {
         name: mp.mpf(value)
         for name, value in zip(
@@ -35,7 +35,7 @@ def test_six_equations_are_differences_of_the_free_entropy(mp):
 
     def spectral_values(mh, qh, Vh):
         v, b, c = generated.reduced_variables(mp, mh, qh, Vh, lambda_, kappa)
-        g = physical_root(mp, v, b, kappa0, r)
+        g = physical_root(mp, v, b, (kappa0, r))
         forms = (generated.spectral_J, generated.spectral_J_v, generated.spectral_J_b)
         return [form(mp, g, v, b, kappa0, r) for form in forms], v, b, c
 
@@ -107,7 +107,7 @@ def test_spectral_forms_differentiate_to_each_other(mp):
     r = mp.sqrt(kappa0)
 
     def value(name, v, b):
-        return getattr(generated, f"spectral_{name}")(mp, physical_root(mp, v, b, kappa0, r), v, b, kappa0, r)
+        return getattr(generated, f"spectral_{name}")(mp, physical_root(mp, v, b, (kappa0, r)), v, b, kappa0, r)
 
     v, b = mp.mpf("0.7"), mp.mpf("0.2")
     checks = {"J_v": ("J", (1, 0)), "J_b": ("J", (0, 1)), "J_vv": ("J_v", (1, 0)), "J_bv": ("J_b", (1, 0))}
