@@ -19,7 +19,10 @@ from derive.notation import BY_NAME
 from derive.pipeline import functions
 
 SAMPLES = 1000
-_DECADES = {"v": (-6, 3), "parameter": (-1, 1)}  # of the settings of the target and of v over the squared mean eigenvalue
+_DECADES = {
+    "v": (-6, 3),
+    "parameter": (-1, 1),
+}  # of the settings of the target and of v over the squared mean eigenvalue
 
 
 def statements(target: Target, steps: tuple[Step, ...], float64: str, balls: str) -> dict[str, str]:
@@ -35,7 +38,9 @@ def statements(target: Target, steps: tuple[Step, ...], float64: str, balls: str
     for arguments in _spectral_points(target, fast):
         for function in cancelling:
             error = _difference(fast, exact, function, arguments)
-            shares[function.name] = max(shares[function.name], error / getattr(fast, f"{function.name}_error")(*arguments))
+            shares[function.name] = max(
+                shares[function.name], error / getattr(fast, f"{function.name}_error")(*arguments)
+            )
     for name, share in shares.items():
         if not share <= 1:
             raise DerivationError(f"float64 {name} errs by {share:.3g} times its bound")
@@ -62,7 +67,9 @@ def _spectral_points(target: Target, fast: ModuleType) -> Iterator[tuple[Any, ..
         return float(10 ** rng.uniform(*_DECADES[kind]))
 
     for _ in range(SAMPLES):
-        parameters = [float(value) for value in fast.law_parameters(*(log_uniform("parameter") for _ in target.settings))]
+        parameters = [
+            float(value) for value in fast.law_parameters(*(log_uniform("parameter") for _ in target.settings))
+        ]
         mean, second = fast.target_moments(*parameters)
         v = log_uniform("v") * mean**2
         b = rng.uniform(-1, 3) * math.sqrt(second + v)
@@ -84,13 +91,17 @@ def _points(function: Function) -> Iterator[tuple[Any, ...]]:
     for _ in range(SAMPLES // 10):
         weights = [rng.random() for _ in range(3)]
         yield tuple(
-            sum(w * complex(value) for w, value in zip(weights, BY_NAME[str(symbol)].samples, strict=True)) / sum(weights)
+            sum(w * complex(value) for w, value in zip(weights, BY_NAME[str(symbol)].samples, strict=True))
+            / sum(weights)
             for symbol in function.inputs
         )
 
 
 def _relative(fast: ModuleType, exact: ModuleType, function: Function, point: tuple[Any, ...]) -> float:
-    arguments = [value if BY_NAME[str(s)].symbol.is_real is not True else value.real for s, value in zip(function.inputs, point, strict=True)]
+    arguments = [
+        value if BY_NAME[str(s)].symbol.is_real is not True else value.real
+        for s, value in zip(function.inputs, point, strict=True)
+    ]
     return _difference(fast, exact, function, tuple(arguments), relative=True)
 
 
@@ -99,8 +110,12 @@ def _difference(
 ) -> float:
     """Largest error over the outputs of a function, relative to the largest output if asked for."""
     balls = [acb(value) if isinstance(value, complex) else arb(value) for value in arguments]
-    computed, true = (_outputs(getattr(module, function.name)(*given)) for module, given in ((fast, arguments), (exact, balls)))
-    errors = [float((acb(complex(mine)) - acb(theirs)).abs_upper()) for mine, theirs in zip(computed, true, strict=True)]
+    computed, true = (
+        _outputs(getattr(module, function.name)(*given)) for module, given in ((fast, arguments), (exact, balls))
+    )
+    errors = [
+        float((acb(complex(mine)) - acb(theirs)).abs_upper()) for mine, theirs in zip(computed, true, strict=True)
+    ]
     if not relative:
         return max(errors)
     return max(errors) / max((float(acb(theirs).abs_upper()) for theirs in true), default=1.0)

@@ -32,7 +32,9 @@ def sample_ratio(model: Model) -> sp.Expr:
     The balance of v is that of weak regularisation, with the estimation error q0 - 2 m + q the least one.
     """
     error = sp.Symbol("error")
-    balance = weak_regularisation()[v].subs(beta0, beta).subs(m, (q0 + q - error) / 2).subs(rho, q0 + model.channel.noise)
+    balance = (
+        weak_regularisation()[v].subs(beta0, beta).subs(m, (q0 + q - error) / 2).subs(rho, q0 + model.channel.noise)
+    )
     (solution,) = sp.solve(sp.cancel(balance) - v, alpha)
     return sp.expand(sp.cancel(solution.subs(error, posterior_error())))
 
@@ -46,7 +48,7 @@ def recovery_ratio(model: Model) -> sp.Expr:
     density = zero_mass * sp.sin(phi) / (sp.pi * sp.sqrt(zero_mass * v))  # at x = 2 sqrt(z0 v) cos(phi)
     stretch = 2 * sp.sqrt(zero_mass * v) * sp.sin(phi)
     spread = sp.integrate(sp.expand(density**3 * stretch), (phi, 0, sp.pi))
-    noise_free = {symbol: 0 for symbol in model.channel.noise.free_symbols}
+    noise_free = dict.fromkeys(model.channel.noise.free_symbols, 0)
     return sp.expand(sp.cancel(sample_ratio(model).subs(noise_free).subs(cube, spread)))
 
 
@@ -55,7 +57,13 @@ def functions(model: Model) -> tuple[Function, ...]:
     noise = tuple(sorted(model.channel.noise.free_symbols, key=str))
     return (
         scalar("bayes_error", "least estimation error at noise v", (v, cube), "E", posterior_error()),
-        scalar("bayes_sample_ratio", "sample ratio that leaves the noise v", (v, cube, *noise, D), r"\alpha", sample_ratio(model)),
+        scalar(
+            "bayes_sample_ratio",
+            "sample ratio that leaves the noise v",
+            (v, cube, *noise, D),
+            r"\alpha",
+            sample_ratio(model),
+        ),
         scalar(
             "bayes_recovery_ratio",
             "sample ratio of Bayes-optimal recovery",

@@ -55,7 +55,7 @@ def build(model: Model, history: list[str]) -> dict[str, str]:
         "model": model.name,
         "specification": digest(model.specification()),
         "generator": generator_digest(),
-        "versions": ", ".join(f"{package} {version(package)}" for package in ("sympy", "mpmath")),
+        "versions": ", ".join(f"{package} {version(package)}" for package in ("sympy", "mpmath", "python-flint")),
     }
     rounding = accuracy.statements(model.target, steps, bodies["float64.py"], bodies["balls.py"])
     files = {}

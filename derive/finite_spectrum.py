@@ -54,7 +54,8 @@ def steps() -> tuple[Step, ...]:
         Step(
             "finite_spectrum",
             "Spectral function of a finite list of eigenvalues",
-            r"With $u=z-vg$ and $g=G(u)$, the Stieltjes transform of the target: $\int^{g_b}F\,dg=K(u_b,g_b)-\int^{u_b}\partial_uK\,du$ "
+            r"With $u=z-vg$ and $g=G(u)$, the Stieltjes transform of the target: "
+            r"$\int^{g_b}F\,dg=K(u_b,g_b)-\int^{u_b}\partial_uK\,du$ "
             r"along a path in the upper half-plane from beyond the largest eigenvalue; $J=-\tfrac1\pi\operatorname{Im}$ of it with "
             r"$F=(z-b)^3/3$.",
             (Display("K_J", primitives().J), Display(r"\partial_uK_J", path_integrands().J)),

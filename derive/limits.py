@@ -207,7 +207,8 @@ def steps(model: Model) -> tuple[Step, ...]:
             "interpolation",
             "Interpolation threshold",
             r"At interpolation $V$ is finite again, so $b\to0$. The loss can vanish if and only if $2D\alpha v\le J-q_0-\Delta/2$ for "
-            r"some $v$, so that the threshold is the greatest value of $\alpha(v)$; its stationary points are the roots of the residual.",
+            r"some $v$, so that the threshold is the greatest value of $\alpha(v)$; its stationary points are the roots of the "
+            r"residual.",
             (Display(r"\alpha(v)", interpolation_objective(model)),),
             functions(model),
         ),

@@ -47,7 +47,9 @@ class Target:
         """The law's parameters at each reference point of the notation table."""
         samples = {symbol: BY_NAME[str(symbol)].samples for symbol in self.parameters if str(symbol) in BY_NAME}
         if unknown := [str(symbol) for symbol in self.parameters if symbol not in samples]:
-            raise ModelError(f"target {self.name}: {', '.join(unknown)} not in the notation table; add them to derive/notation.py")
+            raise ModelError(
+                f"target {self.name}: {', '.join(unknown)} not in the notation table; add them to derive/notation.py"
+            )
         points = len(next(iter(samples.values()), (None,)))
         return [{symbol: values[k] for symbol, values in samples.items()} for k in range(points)]
 

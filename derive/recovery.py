@@ -192,11 +192,23 @@ def functions(model: Model) -> tuple[Function, ...]:
             sp.expand((1 - zero_mass) / zero_mass),
         ),
         scalar("recovery_odds", "odds recovered at the angle theta", (theta,), odds, found.odds),
-        scalar("recovery_odds_slope", "derivative of the odds in theta", (theta,), r"\partial_\theta", sp.diff(found.odds, theta)),
+        scalar(
+            "recovery_odds_slope",
+            "derivative of the odds in theta",
+            (theta,),
+            r"\partial_\theta",
+            sp.diff(found.odds, theta),
+        ),
         scalar("recovery_energy", "j2 at the angle theta", (theta, zero_mass), "j_2", found.energy),
         scalar("recovery_slope", "dj2/dtau at the angle theta", (theta, zero_mass), r"\partial_\tau j_2", found.slope),
         scalar("recovery_mass", "eigenvalues of the learned S above zero", (theta, zero_mass), r"\mu(x>b)", found.mass),
-        scalar("recovery_mass_slope", "derivative of that mass in theta", (theta, zero_mass), r"\partial_\theta\mu", sp.diff(found.mass, theta)),
+        scalar(
+            "recovery_mass_slope",
+            "derivative of that mass in theta",
+            (theta, zero_mass),
+            r"\partial_\theta\mu",
+            sp.diff(found.mass, theta),
+        ),
         scalar("recovery_ratio", "recovery threshold from the least j2", (j2, D), alpha_rec, j2 / (2 * D)),
         scalar(
             "rank_limited_energy",
@@ -215,7 +227,8 @@ def steps(model: Model) -> tuple[Step, ...]:
         Step(
             "recovery",
             "Recovery threshold",
-            r"At recovery the noise $\delta$ of the denoising problem vanishes at fixed $\tau=b/\delta=2\sqrt{\mu_0}\cos\theta$, $\mu_0$ "
+            r"At recovery the noise $\delta$ of the denoising problem vanishes at fixed "
+            r"$\tau=b/\delta=2\sqrt{\mu_0}\cos\theta$, $\mu_0$ "
             r"the share of zero eigenvalues; $J$ is expanded through the closed form with $g=G/\delta$ and $2D\alpha_{\rm rec}$ is "
             r"the least coefficient of $\delta^2$, shown here.",
             (Display(r"j_2", recovery(model).energy),),

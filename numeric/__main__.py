@@ -1,4 +1,4 @@
-"""Command line of the numerical layer: `python -m numeric threshold | curve | spectrum`."""
+"""Command line of the numerical layer: `python -m numeric threshold | curve | spectrum | cost | recovery`."""
 
 import argparse
 import csv
@@ -12,8 +12,8 @@ from numeric.arguments import (
     BadInput,
     Parser,
     add_problem_arguments,
+    grid,
     integer,
-    parse_grid,
     positive,
     print_json,
     run,
@@ -28,7 +28,7 @@ FIGURES = (".png", ".pdf", ".svg")
 def build_parser() -> Parser:
     """All commands and their arguments."""
     parser = Parser(prog="python -m numeric", description="Solve the generated equations of tied attention.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{threshold,curve,spectrum}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="{threshold,curve,spectrum,cost,recovery}")
 
     threshold = commands.add_parser(
         "threshold",
@@ -52,7 +52,7 @@ def build_parser() -> Parser:
         epilog="example: python -m numeric curve --alpha 0.05:4:30 --kappa0 .5 --lambda .01 --noise .5 --plot curve.png",
     )
     curve.add_argument(
-        "--alpha", type=parse_grid, required=True, metavar="GRID", help="0.2,0.5,1 or first:last:count (geometric)"
+        "--alpha", type=grid("--alpha"), required=True, metavar="GRID", help="0.2,0.5,1 or first:last:count (geometric)"
     )
     curve.add_argument("--csv", metavar="F", help="write the points as a table")
 
@@ -68,10 +68,43 @@ def build_parser() -> Parser:
         metavar="X",
         help="sample ratio n/d^2",
     )
-    for command in (curve, spectrum):
+    cost = commands.add_parser(
+        "cost",
+        help="estimation error along alpha against the Bayes optimum",
+        epilog="example: python -m numeric cost --alpha 0.1:4:20 --kappa0 .5 --lambda .01 --noise .5 --plot cost.png",
+    )
+    cost.add_argument(
+        "--alpha", type=grid("--alpha"), required=True, metavar="GRID", help="0.2,0.5,1 or first:last:count (geometric)"
+    )
+    cost.add_argument("--csv", metavar="F", help="write the points as a table")
+
+    recovery = commands.add_parser(
+        "recovery",
+        help="recovery thresholds along kappa0, learned and Bayes-optimal",
+        epilog="example: python -m numeric recovery --kappa0 0.02:1:30 --width 1,3/4 --tokens 2,3,4 --plot recovery.png",
+    )
+    recovery.add_argument(
+        "--kappa0",
+        type=grid("--kappa0"),
+        required=True,
+        metavar="GRID",
+        help="rank ratios of the target, a list or grid",
+    )
+    recovery.add_argument("--width", type=grid("--width"), default="1", metavar="GRID", help="width ratios (default 1)")
+    recovery.add_argument(
+        "--tokens",
+        type=lambda text: tuple(integer("--tokens", 2, 10**6, "e.g. 2,3,4")(part) for part in text.split(",")),
+        default="2",
+        metavar="LIST",
+        help="numbers of tokens (default 2)",
+    )
+    recovery.add_argument("--csv", metavar="F", help="write the rows as a table")
+    recovery.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
+
+    for command in (curve, spectrum, cost):
         add_problem_arguments(command, "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
         command.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
-    for command in (threshold, curve, spectrum):
+    for command in (threshold, curve, spectrum, cost, recovery):
         command.add_argument("--json", action="store_true", help="print one JSON document on stdout")
     return parser
 
@@ -261,9 +294,7 @@ def print_points(solutions) -> None:  # type: ignore[no-untyped-def]  # the impo
 
 def curve(arguments: argparse.Namespace) -> int:
     """Print a learning curve; exit 1 if a point was not solved."""
-    table, figure = writable("--csv", arguments.csv), writable("--plot", arguments.plot, *FIGURES)
-    if table and table == figure:
-        raise BadInput("--plot", figure, "is the file of --csv", "name two files")
+    table, figure = outputs(arguments)
     started = time.perf_counter()
     asked = problem(arguments, arguments.alpha[0])
     from tqdm import tqdm
@@ -331,10 +362,100 @@ def spectrum(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def cost(arguments: argparse.Namespace) -> int:
+    """Print learned and optimal estimation errors; exit 1 if a point was not solved."""
+    table, figure = outputs(arguments)
+    started = time.perf_counter()
+    asked = problem(arguments, arguments.alpha[0])
+    from tqdm import tqdm
+
+    from numeric.cost import cost_curve
+
+    alphas = [float(alpha) for alpha in arguments.alpha]
+    found = cost_curve(asked, alphas, lambda values: tqdm(values, desc="alpha", disable=None))
+    points: list[dict[str, object]] = [
+        {
+            "alpha": item.solution.problem.alpha,
+            "estimation_error": item.solution.estimation_error if item.solution.trusted else None,
+            "bayes_error": item.bayes_error,
+            "ratio": item.ratio if item.solution.trusted and item.bayes_error else None,
+            "status": item.solution.status.name.lower(),
+        }
+        for item in found
+    ]
+    if table:
+        write_table(table, points)
+    if figure:
+        from numeric.plots import cost_figure, save
+
+        save(cost_figure(found), figure)
+    if arguments.json:
+        given = parameters(arguments, "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
+    else:
+        print_rows(points)
+    return 0 if all(item.solution.trusted for item in found) else 1
+
+
+def recovery(arguments: argparse.Namespace) -> int:
+    """Print recovery thresholds of learning and of the optimum."""
+    table, figure = outputs(arguments)
+    started = time.perf_counter()
+    least = min(min(arguments.kappa0), Fraction(1))
+    if too_narrow := [width for width in arguments.width if width < least]:
+        raise BadInput(
+            "--width", too_narrow[0], f"is below every rank ratio of --kappa0 (least {least})", "widen the student"
+        )
+    from numeric.recovery_table import recovery_table
+
+    found = recovery_table(arguments.kappa0, arguments.width, arguments.tokens)
+    rows: list[dict[str, object]] = [
+        {
+            "kappa0": f"{float(row.kappa0):.6g}",
+            "width": f"{float(row.width):.6g}",
+            "tokens": row.tokens,
+            "recovery": row.recovery,
+            "bayes": row.bayes,
+            "ratio": row.ratio,
+        }
+        for row in found
+    ]
+    if table:
+        write_table(table, rows)
+    if figure:
+        from numeric.plots import recovery_figure, save
+
+        save(recovery_figure(found), figure)
+    if arguments.json:
+        print_json({"rows": rows, "seconds": time.perf_counter() - started})
+    else:
+        print_rows(rows)
+    return 0
+
+
+def outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
+    """Table and figure to write, checked before any work."""
+    table, figure = writable("--csv", arguments.csv), writable("--plot", arguments.plot, *FIGURES)
+    if table and table == figure:
+        raise BadInput("--plot", figure, "is the file of --csv", "name two files")
+    return table, figure
+
+
+def print_rows(rows: list[dict[str, object]]) -> None:
+    """Print records of the same keys as a table for a reader."""
+    sys.stdout.write("  ".join(f"{name:>17}" for name in rows[0]) + "\n")
+    for row in rows:
+        cells = (
+            f"{value:.9g}" if isinstance(value, float) else "-" if value is None else str(value)
+            for value in row.values()
+        )
+        sys.stdout.write("  ".join(f"{cell:>17}" for cell in cells) + "\n")
+
+
 def main() -> int:
     """Run the command line."""
     arguments = build_parser().parse_args()
-    commands = {"threshold": threshold, "curve": curve, "spectrum": spectrum}
+    commands = {"threshold": threshold, "curve": curve, "spectrum": spectrum, "cost": cost, "recovery": recovery}
     return commands[arguments.command](arguments)
 
 

@@ -120,24 +120,28 @@ PARAMETERS: dict[str, tuple[str, Callable[[str], Fraction] | Callable[[str], int
 DEFAULTS: dict[str, str] = {"width": "1", "tokens": "2", "beta": "1", "beta0": "1"}
 
 
-def parse_grid(text: str) -> tuple[Fraction, ...]:
-    """Values "0.2,0.5,1" or a geometric grid "0.05:40:30" (first:last:count), each positive."""
-    parse = positive("--alpha", "sample ratio n/d^2, e.g. 0.2,0.5,1 or 0.05:40:30")
+def grid(name: str) -> Callable[[str], tuple[Fraction, ...]]:
+    """Argument type: values "0.2,0.5,1" or a geometric grid "0.05:40:30" (first:last:count), each positive."""
+    return lambda text: _parse_grid(name, text)
+
+
+def _parse_grid(name: str, text: str) -> tuple[Fraction, ...]:
+    parse = positive(name, "e.g. 0.2,0.5,1 or 0.05:40:30")
     if ":" not in text:
         parts = text.split(",")
         if not all(part.strip() for part in parts):
-            raise BadInput("--alpha", repr(text), "has an empty entry between commas", "write it as 0.2,0.5,1")
+            raise BadInput(name, repr(text), "has an empty entry between commas", "write it as 0.2,0.5,1")
         return tuple(parse(part) for part in parts)
     parts = text.split(":")
     if len(parts) != 3:
-        raise BadInput("--alpha", text, "a grid is first:last:count", "e.g. 0.05:40:30")
+        raise BadInput(name, text, "a grid is first:last:count", "e.g. 0.05:40:30")
     first, last, count = (
         parse(parts[0]),
         parse(parts[1]),
-        integer("--alpha", 2, 10**5, "a grid has at least two points")(parts[2]),
+        integer(name, 2, 10**5, "a grid has at least two points")(parts[2]),
     )
     ratio = (float(last) / float(first)) ** (1 / (count - 1))
-    inner = (Fraction(float(first) * ratio**k) for k in range(1, count - 1))
+    inner = (Fraction(f"{float(first) * ratio**k:.6g}") for k in range(1, count - 1))  # short decimals, taken as exact
     return (first, *inner, last)
 
 

@@ -67,7 +67,9 @@ class Condition:
         """Interval of v that holds every root."""
         generated, (t0, q0) = self.law.generated, self.law.moments()
         theta = arb.pi() / 2
-        while not generated.semicircle_top(theta)[0] <= ball(width):  # any angle with less mass above it gives a valid trace
+        while not generated.semicircle_top(theta)[0] <= ball(
+            width
+        ):  # any angle with less mass above it gives a valid trace
             theta = theta * 15 / 16
         least, most = generated.interpolation_bounds(q0, t0, generated.semicircle_top(theta)[1], ball(self.noise))
         return least.mid() / 2, most.mid() * 2
@@ -143,7 +145,9 @@ class Quantile:
                     here = self._excess(v.mid(), root)
                     root = (root - here.value / here.slope).mid()
             here = self._excess(v, root)
-            return contract(here.value, lambda trial: self._excess(v, trial).slope, root, around, here.value / here.slope)
+            return contract(
+                here.value, lambda trial: self._excess(v, trial).slope, root, around, here.value / here.slope
+            )
         except _InGap as gap:
             Q = gap.args[0].mid()
             if self._law.at(v, Q).g.imag.is_zero():

@@ -12,7 +12,17 @@ from typing import Any, Protocol
 
 from flint import acb, acb_poly, arb
 
-from numeric.enclosure import Ball, ComplexBall, Unresolved, around, around_complex, ball, contract, polish, precision, working
+from numeric.enclosure import (
+    Ball,
+    ComplexBall,
+    Unresolved,
+    around_complex,
+    ball,
+    contract,
+    polish,
+    precision,
+    working,
+)
 from numeric.path import path_integral
 
 START_BITS = 64
@@ -144,7 +154,9 @@ class FiniteLaw:
         zero_mass: weight of the eigenvalue 0.
     """
 
-    def __init__(self, eigenvalues: Callable[[], Sequence[Ball]], weights: Sequence[Fraction], zero_mass: Fraction) -> None:
+    def __init__(
+        self, eigenvalues: Callable[[], Sequence[Ball]], weights: Sequence[Fraction], zero_mass: Fraction
+    ) -> None:
         self.generated = import_module("generated.tied_attention.balls")
         self.zero_mass = zero_mass
         self._enclose, self._weights = eigenvalues, tuple(weights)
@@ -230,7 +242,9 @@ class BoxPoint:
     def __init__(self, law: Law, v: Ball, x: Ball) -> None:
         self._centre, self.g = law.at(v.mid(), x.mid()), law.at(v, x).g
         self._dv, self._dx = v - v.mid(), x - x.mid()
-        self._third = dict(zip(("J_vvv", "J_bvv", "J_bbv", "J_bbb"), law.generated.third_derivatives(self.g), strict=True))
+        self._third = dict(
+            zip(("J_vvv", "J_bvv", "J_bbv", "J_bbb"), law.generated.third_derivatives(self.g), strict=True)
+        )
 
     def value(self, name: str) -> Ball:
         """J, J_v, J_b, J_vv, J_bv or mass over the balls."""

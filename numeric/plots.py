@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
 from numeric.arguments import write_atomically
 from numeric.solution import Solution
 from numeric.spectrum import LearnedSpectrum
+
+if TYPE_CHECKING:
+    from numeric.cost import CostPoint
+    from numeric.recovery_table import RecoveryRow
 
 _STYLE = (
     ("test_error", "test error", "C0", "-"),
@@ -68,3 +73,49 @@ def spectrum_figure(spectrum: LearnedSpectrum, title: str) -> Figure:
         ylim=(0, None),
     )
     return figure
+
+
+def cost_figure(points: Sequence["CostPoint"]) -> Figure:
+    """Estimation errors of the learned map and of the Bayes-optimal one against alpha."""
+    figure = Figure(figsize=(5, 3.4))
+    axes = figure.subplots()
+    solved = [point for point in points if point.solution.trusted]
+    alphas = [point.solution.problem.alpha for point in solved]
+    axes.plot(alphas, [point.solution.estimation_error for point in solved], label="learned")
+    axes.plot(alphas, [point.bayes_error or float("nan") for point in solved], "--", label="Bayes-optimal")
+    axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=r"estimation error $\|S-S_0\|^2/d$")
+    axes.legend(frameon=False)
+    return figure
+
+
+def recovery_figure(rows: Sequence["RecoveryRow"]) -> Figure:
+    """Recovery thresholds against the target's rank ratio: one colour per number of tokens, one line style per width."""
+    figure = Figure(figsize=(5.6, 4))
+    axes = figure.subplots()
+    tokens, widths = sorted({row.tokens for row in rows}), sorted({row.width for row in rows}, reverse=True)
+    for colour, count in enumerate(tokens):
+        for style, width in zip(_LINES, widths, strict=False):
+            chosen = sorted(
+                (row for row in rows if (row.tokens, row.width) == (count, width)), key=lambda row: row.kappa0
+            )
+            label = rf"$T={count}$, $\kappa={float(width):g}$"
+            axes.plot(
+                [float(r.kappa0) for r in chosen],
+                [float(r.recovery) for r in chosen],
+                style,
+                color=f"C{colour}",
+                label=label,
+            )
+        widest = sorted(
+            (row for row in rows if (row.tokens, row.width) == (count, widths[0])), key=lambda row: row.kappa0
+        )
+        optimal = [float(row.bayes) for row in widest]
+        axes.plot(
+            [float(r.kappa0) for r in widest], optimal, ":", color=f"C{colour}", label=rf"$T={count}$, Bayes-optimal"
+        )
+    axes.set(xlabel=r"rank ratio of the target $\kappa_0$", ylabel=r"recovery threshold $\alpha_{\rm rec}$")
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+_LINES = ("-", "--", "-.", (0, (1, 3)))

@@ -5,6 +5,7 @@ benchmark compare the two. A new context carries the precision; nothing global i
 """
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from mpmath.ctx_mp import MPContext
@@ -47,7 +48,7 @@ def positive_support(mp: Context, v: Real, law: tuple[Real, ...]) -> list[tuple[
     real = [mp.re(g) for g in critical if abs(mp.im(g)) < mp.mpf(10) ** (-mp.dps // 2) * abs(g)]
     edges = sorted(mp.re(generated.inverse_stieltjes(mp, g, v, *law)) for g in real)
     ends = [mp.mpf(0), *(edge for edge in edges if edge > 0)]
-    return list(zip(ends[:-1], ends[1:], strict=True))
+    return list(pairwise(ends))
 
 
 def physical_root(mp: Context, v: Real, b: Real, law: tuple[Real, ...]) -> Any:

@@ -28,7 +28,9 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
         help="eigenvalues proportional to k^-GAMMA, k = 1..dim",
     )
     target.add_argument("--model", metavar="NAME", help="target of another generated model, with --settings")
-    parser.add_argument("--weights", type=parse_weights, metavar="LIST", help="weights of the eigenvalues (default equal)")
+    parser.add_argument(
+        "--weights", type=parse_weights, metavar="LIST", help="weights of the eigenvalues (default equal)"
+    )
     parser.add_argument(
         "--dim",
         type=integer("--dim", 1, MOST_EIGENVALUES, "a target has at least one eigenvalue"),
@@ -65,7 +67,9 @@ def _numbers(name: str, text: str, rule: str, holds) -> tuple[Fraction, ...]:  #
     if not parts:
         raise BadInput(name, repr(text), "is empty", "list at least one number, e.g. 3,2,1")
     if len(parts) > MOST_EIGENVALUES:
-        raise BadInput(name, f"{len(parts)} numbers", f"must be at most {MOST_EIGENVALUES}", "merge close ones with --weights")
+        raise BadInput(
+            name, f"{len(parts)} numbers", f"must be at most {MOST_EIGENVALUES}", "merge close ones with --weights"
+        )
     parse = number(name, rule, holds, "change the list")
     return tuple(parse(part) for part in parts)
 
@@ -90,7 +94,9 @@ def target_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  
 
 def _refuse_strays(arguments: argparse.Namespace) -> None:
     """Arguments that the chosen target does not use are mistakes, not ignored."""
-    chosen = next(name for name in ("kappa0", "eigenvalues", "power_law", "model") if getattr(arguments, name) is not None)
+    chosen = next(
+        name for name in ("kappa0", "eigenvalues", "power_law", "model") if getattr(arguments, name) is not None
+    )
     used = {"eigenvalues": ("weights", "dim"), "power_law": ("dim", "q0"), "model": ("settings",)}.get(chosen, ())
     for name in ("weights", "dim", "q0", "settings"):
         value = getattr(arguments, name)
@@ -106,14 +112,20 @@ def _listed(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
     if weights is not None and dim is not None:
         raise BadInput("--dim", dim, "states the weights already (1/dim each)", "leave out --weights or --dim")
     if weights is not None and len(weights) != len(values):
-        raise BadInput("--weights", f"{len(weights)} numbers", f"must be as many as the {len(values)} eigenvalues", "match them")
+        raise BadInput(
+            "--weights", f"{len(weights)} numbers", f"must be as many as the {len(values)} eigenvalues", "match them"
+        )
     if weights is not None and sum(weights) != 1:
         total = float(sum(weights))
-        raise BadInput("--weights", ",".join(map(str, weights)), f"must sum to 1, not {total:.12g}", "give exact fractions")
+        raise BadInput(
+            "--weights", ",".join(map(str, weights)), f"must sum to 1, not {total:.12g}", "give exact fractions"
+        )
     if dim is not None and dim < len(values):
         raise BadInput("--dim", dim, f"must be at least the number of eigenvalues, {len(values)}", "raise it")
     if not any(values):
-        raise BadInput("--eigenvalues", ",".join(map(str, values)), "must not all be 0", "the target has to have a signal")
+        raise BadInput(
+            "--eigenvalues", ",".join(map(str, values)), "must not all be 0", "the target has to have a signal"
+        )
     given = {"eigenvalues": ",".join(map(str, values))}
     if dim is not None:
         filled = (*values, *[Fraction(0)] * (dim - len(values)))
@@ -132,7 +144,11 @@ def _power_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
         rule = "must exceed 1/2: the second moment of k^-gamma diverges with the dimension"
         raise BadInput("--power-law", gamma, rule, "state --q0 to use the eigenvalues of this dimension all the same")
     second = q0 or Fraction(1)
-    return power_law(gamma, arguments.dim, second), {"power_law": str(gamma), "dim": str(arguments.dim), "q0": str(second)}
+    return power_law(gamma, arguments.dim, second), {
+        "power_law": str(gamma),
+        "dim": str(arguments.dim),
+        "q0": str(second),
+    }
 
 
 def _of_model(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
@@ -147,9 +163,13 @@ def _of_model(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
     for part in (arguments.settings or "").split(","):
         name, separator, text = part.partition("=")
         if not separator or name not in names or name in given:
-            raise BadInput("--settings", repr(arguments.settings), f"must set each of {', '.join(names)} once", f"e.g. {example}")
+            raise BadInput(
+                "--settings", repr(arguments.settings), f"must set each of {', '.join(names)} once", f"e.g. {example}"
+            )
         given[name] = positive(f"--settings {name} =", "give a positive number")(text)
     if len(given) < len(names):
-        raise BadInput("--settings", repr(arguments.settings), f"must set each of {', '.join(names)} once", f"e.g. {example}")
+        raise BadInput(
+            "--settings", repr(arguments.settings), f"must set each of {', '.join(names)} once", f"e.g. {example}"
+        )
     shown = {"model": arguments.model, **{name: str(given[name]) for name in names}}
     return rational_law(arguments.model, *(given[name] for name in names)), shown

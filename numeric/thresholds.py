@@ -15,14 +15,16 @@ from numeric.roots import Function, Isolation, isolate, locate, refine
 
 MAX_DIGITS = 10_000  # a second for a law in closed form
 MAX_WORK = 500_000  # digits times eigenvalues of a finite list: some minutes
-MOST_BOXES = 60_000  # of the search for all roots at width < 1 (15 s); a finite list shares them out among its eigenvalues
+MOST_BOXES = (
+    60_000  # of the search for all roots at width < 1 (15 s); a finite list shares them out among its eigenvalues
+)
 _GUARD = 24  # bits beyond the digits asked for
 _ATTEMPTS = 12  # doublings of the guard: enough for 10^5 lost bits
 
 CHOICE_FULL = "the only root: E(v) - q0 = delta psi(delta) with psi >= 0 not decreasing for width >= 1"
 CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
 CHOICE_LIMITED_RECOVERY = (
-    "the only root: the rank limit cuts the noise above the free minimum (replica symmetric; recovery is certain above it)"
+    "the only root: the rank limit cuts the noise above the free minimum (replica symmetric, an upper bound)"
 )
 CHOICE_LIMITED = (
     "the largest: the training loss can vanish if and only if 2 D alpha v <= J(v) - q0 - Delta/2 for some v; the roots are "
@@ -52,7 +54,9 @@ class Threshold:
         return float(self.value)
 
 
-def interpolation(law: Law, noise: Fraction, tokens: int = 2, digits: int = 50, width: Fraction = Fraction(1)) -> Threshold:
+def interpolation(
+    law: Law, noise: Fraction, tokens: int = 2, digits: int = 50, width: Fraction = Fraction(1)
+) -> Threshold:
     """Sample ratio below which the training loss can be zero, for label noise Delta > 0.
 
     Args:
@@ -68,7 +72,9 @@ def interpolation(law: Law, noise: Fraction, tokens: int = 2, digits: int = 50, 
 
     Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2.
     """
-    _require(noise > 0, "noise", noise, "must be positive for the interpolation threshold; use recovery() at zero noise")
+    _require(
+        noise > 0, "noise", noise, "must be positive for the interpolation threshold; use recovery() at zero noise"
+    )
     _require(width > 0, "width", width, "must be positive")
     _require_common(law, tokens, digits)
     condition = Condition(law, noise, rank_limited_energy(law, width) if width < 1 else full_rank_energy(law))
@@ -137,7 +143,9 @@ def recovery(law: Law, tokens: int = 2, digits: int = 50, width: Fraction = Frac
         limited = width < 1 and rank_reached(root(stationary)().roots[0]).value > 0
     condition, ratio = (rank_reached, limited_ratio) if limited else (stationary, free_ratio)
     roots, complete = _proven("recovery", root(condition), condition, ratio, digits, lost)
-    return Threshold("recovery", roots[0], digits, roots, complete, CHOICE_LIMITED_RECOVERY if limited else CHOICE_RECOVERY)
+    return Threshold(
+        "recovery", roots[0], digits, roots, complete, CHOICE_LIMITED_RECOVERY if limited else CHOICE_RECOVERY
+    )
 
 
 def _angles(condition: Function) -> tuple[Ball, Ball]:
@@ -168,7 +176,12 @@ def _exact(kind: str, value: Fraction, digits: int) -> Threshold:
 
 
 def _proven(
-    kind: str, isolated: Callable[[], Isolation], condition: Function, ratio: Callable[[Ball], Ball], digits: int, lost: int
+    kind: str,
+    isolated: Callable[[], Isolation],
+    condition: Function,
+    ratio: Callable[[Ball], Ball],
+    digits: int,
+    lost: int,
 ) -> tuple[tuple[str, ...], bool]:
     """Decimal values of `ratio` at every root of `condition`, the largest first, and whether there is proven to be no other root.
 

@@ -43,14 +43,15 @@ def test_layers_import_only_what_lies_below(layer):
 def test_generated_modules_import_only_their_numerical_library():
     assert imported(ROOT / "generated/tied_attention/float64.py") == {"numpy"}
     assert imported(ROOT / "generated/tied_attention/multiprecision.py") == set()
+    assert imported(ROOT / "generated/tied_attention/balls.py") == {"flint"}
 
 
 def test_a_threshold_command_imports_no_heavy_package():
     command = [sys.executable, "-X", "importtime", "-m", "numeric", "threshold", "recovery", "--kappa0", "1/2"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = {line.split("|")[-1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
-    assert "mpmath" in loaded
-    assert not loaded & {"sympy", "torch", "scipy", "numba", "numpy", "matplotlib"}
+    assert "flint" in loaded
+    assert not loaded & {"mpmath", "sympy", "torch", "scipy", "numba", "numpy", "matplotlib"}
 
 
 def test_no_python_at_the_top():

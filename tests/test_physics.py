@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 from strategies import kappa0s, laws, log_uniform, problems, thresholds, variances
 
 from generated.tied_attention import float64 as generated
 from numeric import thresholds as exact
 from numeric.channel import COARSE, average
+from numeric.laws import FiniteLaw, finite_list, rational_law
 from numeric.problem import Problem, TargetLaw
 from numeric.saddle import solve
 from numeric.solution import Solution, Status
@@ -161,44 +162,91 @@ def test_interpolation_energy_exceeds_the_second_moment_and_grows(law, v):
 
 rationals = st.fractions(Fraction(1, 50), Fraction(4), max_denominator=60)
 noises = st.fractions(Fraction(1, 100), Fraction(5), max_denominator=100)
+eigenvalue_lists = st.lists(st.fractions(0, 5, max_denominator=20), min_size=2, max_size=6).filter(any)
 
 
-@settings(max_examples=15)
+def free_poisson(kappa0: Fraction):
+    return rational_law("tied_attention", kappa0, Fraction(1))
+
+
+def equal_weights(eigenvalues) -> FiniteLaw:
+    return finite_list(eigenvalues, [Fraction(1, len(eigenvalues))] * len(eigenvalues))
+
+
+@settings(max_examples=30)
 @given(kappa0=rationals, noise=noises, factor=st.fractions(Fraction(11, 10), Fraction(4), max_denominator=20))
 def test_interpolation_threshold_decreases_with_noise(kappa0, noise, factor):
-    assert float(exact.interpolation(kappa0, noise * factor, digits=DIGITS)) < float(
-        exact.interpolation(kappa0, noise, digits=DIGITS)
+    weak, strong = (
+        exact.interpolation(free_poisson(kappa0), level, digits=DIGITS) for level in (noise, noise * factor)
     )
+    assert float(strong) < float(weak)
 
 
-@settings(max_examples=15)
+@settings(max_examples=30)
 @given(kappa0=rationals, noise=noises, tokens=st.integers(2, 9))
 def test_tokens_enter_thresholds_only_through_the_numbers_in_a_label(kappa0, noise, tokens):
-    ratio = Fraction(tokens * (tokens + 1), 2) - 1
+    law, ratio = free_poisson(kappa0), Fraction(tokens * (tokens + 1), 2) - 1
     for two, more in (
-        (exact.interpolation(kappa0, noise, 2, DIGITS), exact.interpolation(kappa0, noise, tokens, DIGITS)),
-        (exact.recovery(kappa0, 2, DIGITS), exact.recovery(kappa0, tokens, DIGITS)),
+        (exact.interpolation(law, noise, 2, DIGITS), exact.interpolation(law, noise, tokens, DIGITS)),
+        (exact.recovery(law, 2, DIGITS), exact.recovery(law, tokens, DIGITS)),
+        (exact.bayes(law, 2, DIGITS), exact.bayes(law, tokens, DIGITS)),
     ):
         left, right = 2 * Fraction(two.value), ratio * Fraction(more.value)
         assert abs(left - right) <= Fraction(10) ** (1 - DIGITS) * ratio
 
 
-@settings(max_examples=20)
+@settings(max_examples=30)
 @given(kappa0=st.fractions(Fraction(1, 40), Fraction(39, 40), max_denominator=80))
 def test_recovery_lies_between_the_bayes_optimum_and_weak_noise_interpolation(kappa0):
-    recovery = float(exact.recovery(kappa0, 2, DIGITS))
+    law = free_poisson(kappa0)
     k = float(kappa0)
-    assert (k - k**2 / 2) / 2 < recovery < (k - k**2 / 2 + (1 - k) ** 2 / 4) / 2
+    assert float(exact.bayes(law, 2, DIGITS)) == pytest.approx((k - k**2 / 2) / 2, rel=1e-12)
+    assert (
+        float(exact.bayes(law, 2, DIGITS))
+        < float(exact.recovery(law, 2, DIGITS))
+        < (k - k**2 / 2 + (1 - k) ** 2 / 4) / 2
+    )
 
 
 @settings(max_examples=20)
 @given(kappa0=st.fractions(Fraction(1, 40), Fraction(39, 40), max_denominator=80))
 def test_recovery_is_the_least_sample_ratio_over_the_spectral_threshold(kappa0):
     least = minimize_scalar(
-        lambda t: generated.recovery_ratio(t, float(kappa0), 2), bounds=(1e-3, np.pi / 2), method="bounded"
+        lambda t: generated.recovery_energy(t, 1 - float(kappa0)) / 4, bounds=(1e-3, np.pi / 2), method="bounded"
     )
     # A minimum is flat: an angle known to 1e-6 gives its value to 1e-12.
-    assert float(exact.recovery(kappa0, 2, DIGITS)) == pytest.approx(least.fun, rel=1e-9)
+    assert float(exact.recovery(free_poisson(kappa0), 2, DIGITS)) == pytest.approx(least.fun, rel=1e-9)
+
+
+@settings(max_examples=20)
+@given(eigenvalue=st.fractions(Fraction(1, 20), 5, max_denominator=20), noise=noises)
+def test_interpolation_at_equal_eigenvalues_is_that_of_a_scaled_semicircle(eigenvalue, noise):
+    """The noisy law is a semicircle around s: J and J_v by quadrature of its density, in units of s."""
+    found = float(exact.interpolation(finite_list([eigenvalue], [Fraction(1)]), noise, digits=DIGITS))
+    s = float(eigenvalue)
+
+    def moments(v):
+        x, weights = edge_grid(s - 2 * np.sqrt(v), s + 2 * np.sqrt(v), 20_000)
+        density = weights * np.sqrt(4 * v - (x - s) ** 2) / (2 * np.pi * v) * (x > 0)
+        return float(np.sum(density * x**2)), float(np.sum(density * x * (x - s)) / v)  # Re g = (x - s)/(2 v)
+
+    def residual(v):
+        J, J_v = moments(v)
+        return J - v * J_v - s**2 - float(noise) / 2
+
+    v = brentq(residual, s**2 / 4, 1e4 * (s**2 + float(noise)))
+    assert found == pytest.approx(moments(v)[1] / 4, rel=1e-4)  # the grid cuts the density at 0 to 1/20000 of its width
+
+
+@settings(max_examples=20)
+@given(eigenvalues=eigenvalue_lists, noise=noises, data=st.data())
+def test_permuting_or_merging_eigenvalues_changes_nothing(eigenvalues, noise, data):
+    value = exact.interpolation(equal_weights(eigenvalues), noise, digits=DIGITS).value
+    assert (
+        exact.interpolation(equal_weights(data.draw(st.permutations(eigenvalues))), noise, digits=DIGITS).value == value
+    )
+    doubled = [x for x in eigenvalues for _ in range(2)]
+    assert exact.interpolation(equal_weights(doubled), noise, digits=DIGITS).value == value
 
 
 # Channel.

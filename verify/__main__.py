@@ -16,8 +16,8 @@ from numeric.arguments import (
     BadInput,
     Parser,
     add_problem_arguments,
+    grid,
     integer,
-    parse_grid,
     positive,
     print_json,
     run,
@@ -57,7 +57,7 @@ def build_parser() -> Parser:
         help="runs along alpha against the theory, with a verdict",
         epilog="example: python -m verify curve --alpha 0.5,1,2 --dim 40,60 --runs 8 --noise 1 --json",
     )
-    curve.add_argument("--alpha", type=parse_grid, default="0.5,1,2", metavar="GRID",
+    curve.add_argument("--alpha", type=grid("--alpha"), default="0.5,1,2", metavar="GRID",
                        help="0.2,0.5,1 or first:last:count (geometric)")  # fmt: skip
     curve.add_argument("--dim", type=_integers("--dim", MINIMUM_DIM), default="40,60", metavar="N,N",
                        help="sizes d; at least two for a finite-size estimate (default 40,60)")  # fmt: skip
@@ -178,13 +178,19 @@ def thresholds(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     sizes = _sizes(arguments.dim, arguments.runs)
     if len(sizes) < 2:
-        raise BadInput("--dim", sizes[0][0], "one size cannot be extrapolated", "give at least two, e.g. --dim 24,36,48")
+        raise BadInput(
+            "--dim", sizes[0][0], "one size cannot be extrapolated", "give at least two, e.g. --dim 24,36,48"
+        )
     if arguments.noise == 0:
         raise BadInput("--noise", 0, "the interpolation threshold needs label noise > 0", "use --noise 0.25")
     if arguments.width < 1:
-        raise BadInput("--width", arguments.width, "below 1 the threshold is replica symmetric only", "use --width 1 or more")
+        raise BadInput(
+            "--width", arguments.width, "below 1 the threshold is replica symmetric only", "use --width 1 or more"
+        )
     if arguments.beta != arguments.beta0:
-        raise BadInput("--beta", arguments.beta, f"recovery needs beta = beta0 (here {arguments.beta0})", "give both the same")
+        raise BadInput(
+            "--beta", arguments.beta, f"recovery needs beta = beta0 (here {arguments.beta0})", "give both the same"
+        )
     arguments.data, arguments.lambda_ = DataKind.SEQUENCES, DECAY
     folder = Path(arguments.out)
     _store(folder)  # refuses a folder that cannot be written, before any work
@@ -192,13 +198,17 @@ def thresholds(arguments: argparse.Namespace) -> int:
     sightings = observe(base, sizes, folder, _note, arguments.workers)
     _note("descents over W and over S")
     same = [
-        compare_parametrisations(dataclasses.replace(base, alpha=multiple * float(sighting.proven), lambda_=COMPARISON_DECAY))
+        compare_parametrisations(
+            dataclasses.replace(base, alpha=multiple * float(sighting.proven), lambda_=COMPARISON_DECAY)
+        )
         for sighting in sightings[:1]
         for multiple in (0.8, 2.0)
     ]
-    agrees = all(item.agrees for item in (*sightings, *same))
+    agrees = all(item.agrees for item in sightings) and all(item.agrees for item in same)
     document = {
-        "parameters": {name: str(getattr(arguments, name)) for name in ("kappa0", "width", "noise", "tokens", "beta", "beta0")},
+        "parameters": {
+            name: str(getattr(arguments, name)) for name in ("kappa0", "width", "noise", "tokens", "beta", "beta0")
+        },
         "decay": DECAY,
         "thresholds": [sighting.document() for sighting in sightings],
         "parametrisations": [item.document() for item in same],
@@ -311,7 +321,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.device == "cuda" and not torch.cuda.is_available():
         raise BadInput("--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu")
     try:
-        return {None: main_job, "curve": curve, "spectrum": spectrum, "thresholds": thresholds}[arguments.command](arguments)
+        return {None: main_job, "curve": curve, "spectrum": spectrum, "thresholds": thresholds}[arguments.command](
+            arguments
+        )
     except (WorkerError, ArithmeticError) as error:
         _note(f"failed: {error}")
         return 1

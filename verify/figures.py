@@ -56,7 +56,14 @@ def draw_thresholds(sightings: Sequence[Sighting]) -> bytes:
 def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
     for colour, item in zip(COLOURS, sighting.points, strict=False):
         axes.errorbar(
-            item.alphas, item.means(), item.errors(), fmt="o", ms=4, capsize=2, color=colour, label=f"trained, $d={item.dim}$"
+            item.alphas,
+            item.means(),
+            item.errors(),
+            fmt="o",
+            ms=4,
+            capsize=2,
+            color=colour,
+            label=f"trained, $d={item.dim}$",
         )
     for colour, item in zip(COLOURS, sighting.beyond, strict=False):
         axes.errorbar(item.alphas, item.means(), item.errors(), fmt="o", ms=4, capsize=2, mfc="white", color=colour)
@@ -68,7 +75,7 @@ def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
     axes.set_xlabel(r"sample ratio $\alpha = n/d^2$")
     axes.set_ylabel(f"square root of the {sighting.kind.label}")
     axes.set_title(sighting.kind.name)
-    axes.legend(fontsize=9, loc="upper left" if sighting.kind.beyond < 1 else "upper right")
+    axes.legend(fontsize=9, loc="lower right" if sighting.kind.beyond < 1 else "lower left")
 
 
 def curve_figure(outcome: Outcome) -> Figure:

@@ -25,7 +25,9 @@ from verify.theory import problem_of, solve_along
 from verify.vanishing import DECAYS, VanishingResult, VanishingRun, follow
 
 DIGITS = 30
-DECAY = 1e-4  #: smallest weight decay: the extrapolation from it and its double errs by less than the scatter between runs
+DECAY = (
+    1e-4  #: smallest weight decay: the extrapolation from it and its double errs by less than the scatter between runs
+)
 VANISHING_PROTOCOL = hashlib.sha256((PROTOCOL + Path(vanishing.__file__).read_text()).encode()).hexdigest()[:16]
 
 
@@ -85,7 +87,8 @@ class Sighting:
             ],
             "theory": {"alphas": self.theory[0].tolist(), "roots": self.theory[1].tolist()},
             "beyond": [
-                {"dim": item.dim, "alpha": float(item.alphas[0]), "root_mean": float(item.means()[0])} for item in self.beyond
+                {"dim": item.dim, "alpha": float(item.alphas[0]), "root_mean": float(item.means()[0])}
+                for item in self.beyond
             ],
             "excluded_runs": self.excluded,
             "agrees": self.agrees,

@@ -42,7 +42,9 @@ def error_text(function: Function) -> str:
     bound = Quotient((Name("ROUNDING"), error_bound(lower(output.expression))), ())
     arguments = tuple(str(symbol) for symbol in function.inputs)
     returns = f"Returns {function.name}_error; first order in the unit roundoff, arguments taken as exact."
-    return definition(f"{function.name}_error", arguments, f"bound on the rounding error of {function.name}", returns, (bound,), NAMES)
+    return definition(
+        f"{function.name}_error", arguments, f"bound on the rounding error of {function.name}", returns, (bound,), NAMES
+    )
 
 
 def module(title: str, steps: tuple[Step, ...]) -> str:

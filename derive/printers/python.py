@@ -47,7 +47,9 @@ def function_text(function: Function, step: str, names: Mapping[str, str], leadi
     trees = tuple(lower(output.expression) for output in function.outputs)
     returned = ", ".join(output.name for output in function.outputs)
     arguments = (*leading, *(str(symbol) for symbol in function.inputs))
-    return definition(function.name, arguments, function.meaning, f"Returns {returned}; derivation step: {step}.", trees, names)
+    return definition(
+        function.name, arguments, function.meaning, f"Returns {returned}; derivation step: {step}.", trees, names
+    )
 
 
 def definition(

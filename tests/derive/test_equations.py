@@ -4,8 +4,9 @@ import mpmath
 import pytest
 import sympy as sp
 
-from derive import limits, spectral
+from derive import bayes, limits, recovery, spectral
 from derive.models import load
+from derive.notation import sym
 from generated.tied_attention import multiprecision as generated
 from numeric.quadrature import physical_root
 
@@ -69,15 +70,44 @@ def test_six_equations_are_differences_of_the_free_entropy(mp):
 
 
 def test_recovery_is_the_parametric_curve_of_the_theory_note():
-    theta, kappa0 = limits.theta, limits.kappa0
-    found = limits.recovery(MODEL)
+    theta, zero_mass = recovery.theta, recovery.zero_mass
+    found = recovery.recovery(MODEL)
     odds = (sp.Rational(2, 3) * sp.tan(theta) + sp.sin(2 * theta) / 6 - theta) / sp.pi
-    assert sp.simplify(found["odds"] - odds) == 0
+    assert sp.simplify(found.odds - odds) == 0
     N = (theta - sp.Rational(2, 3) * sp.sin(2 * theta) + sp.sin(4 * theta) / 12) / sp.pi
-    twice_alpha = 2 * kappa0 - kappa0**2 + (1 - kappa0) ** 2 * N
-    on_curve = (found["energy"] - twice_alpha).subs(kappa0, odds / (1 + odds))
+    on_curve = (found.energy - (1 - zero_mass**2 + zero_mass**2 * N)).subs(zero_mass, 1 / (1 + odds))
     for value in (sp.Rational(1, 5), sp.Rational(4, 5), sp.Rational(3, 2)):
         assert abs(sp.N(on_curve.subs(theta, value), 40)) < 1e-35
+
+
+def test_recovery_depends_on_the_law_through_its_zero_mass_only():
+    one, two = recovery.recovery(MODEL), recovery.recovery(load("tied_attention_two_bulks"))
+    for mine, theirs in zip(one, two, strict=True):
+        assert sp.expand(mine - theirs) == 0
+
+
+def test_mass_at_recovery_is_the_semicircle_above_the_cut():
+    theta, zero_mass = recovery.theta, recovery.zero_mass
+    above, trace = limits.semicircle_top()
+    assert sp.expand(recovery.recovery(MODEL).mass - (1 - zero_mass + zero_mass * above)) == 0
+    assert sp.simplify(sp.diff(trace, theta) - 2 * sp.cos(theta) * sp.diff(above, theta)) == 0
+
+
+def test_bayes_optimal_recovery_counts_parameters():
+    (zero_mass, D) = recovery.zero_mass, recovery.D
+    rank = 1 - zero_mass
+    assert sp.expand(bayes.recovery_ratio(MODEL) - (rank - rank**2 / 2) / D) == 0
+    assert sp.expand(limits.manifold_bound().subs(limits.kappa, rank) - bayes.recovery_ratio(MODEL)) == 0
+
+
+def test_partial_fractions_are_those_of_sympy():
+    g, a, b = spectral.g, *sp.symbols("a b", positive=True)
+    integrand = (1 / g + 2 / (a - g) + 3 / (b - g) + g) ** 3
+    found = spectral.integrate_rational(integrand)
+    values = {a: sp.Rational(2), b: sp.Rational(7, 2)}
+    logarithms = sum(coefficient * sp.diff(sp.log(base), g) for base, coefficient in found.logarithms.items())
+    rest = (sp.diff(found.rational, g) + logarithms - integrand).subs(values)
+    assert sp.cancel(sp.together(rest)) == 0
 
 
 @pytest.mark.parametrize(("tokens", "numbers"), [(2, 2), (3, 5), (4, 9), (10, 54)])
@@ -96,9 +126,10 @@ def test_weak_regularisation_balance():
 
 def test_moments_of_the_target():
     mean, second = spectral.moments(MODEL.target)
-    r = sp.sqrt(limits.kappa0)
-    assert sp.simplify(mean.subs(limits.r, r) - r) == 0
-    assert sp.simplify(second.subs(limits.r, r) - 1 - limits.kappa0) == 0
+    kappa0, symbol = sym("kappa0 r")
+    r = sp.sqrt(kappa0)
+    assert sp.simplify(mean.subs(symbol, r) - r) == 0
+    assert sp.simplify(second.subs(symbol, r) - 1 - kappa0) == 0
 
 
 def test_spectral_forms_differentiate_to_each_other(mp):

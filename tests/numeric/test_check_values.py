@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from numeric.laws import power_law, rational_law
 from numeric.problem import Problem
 from numeric.saddle import solve
 from numeric.thresholds import interpolation, recovery
@@ -17,17 +18,21 @@ def digits(value: str) -> int:
     return len(value.replace(".", "").lstrip("0"))
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in VALUES["thresholds"] if row["kappa"] == 1], ids=lambda row: f"{row['kind']}-{row['kappa0']}"
-)
+@pytest.mark.parametrize("row", VALUES["thresholds"], ids=lambda row: f"{row['kind']}-{row['kappa0']}-{row['kappa']}")
 def test_thresholds_to_the_last_digit(row):
-    count = digits(row["value"])
+    count, law = digits(row["value"]), rational_law("tied_attention", Fraction(row["kappa0"]), Fraction(1))
     if row["kind"] == "interpolation":
-        found = interpolation(Fraction(row["kappa0"]), Fraction(row["Delta"]), row["T"], count)
+        found = interpolation(law, Fraction(row["Delta"]), row["T"], count, Fraction(row["kappa"]))
     else:
-        found = recovery(Fraction(row["kappa0"]), row["T"], count)
+        found = recovery(law, row["T"], count)
     assert found.value == row["value"]
-    assert found.digits == count
+    assert found.digits == count and found.complete
+
+
+@pytest.mark.parametrize("row", VALUES["power_law_thresholds"], ids=lambda row: f"d{row['d']}-gamma{row['gamma']}")
+def test_power_law_thresholds_to_the_last_digit(row):
+    count, law = digits(row["value"]), power_law(Fraction(row["gamma"]), row["d"], Fraction(row["q0"]))
+    assert interpolation(law, Fraction(row["Delta"]), row["T"], count).value == row["value"]
 
 
 @pytest.mark.parametrize(

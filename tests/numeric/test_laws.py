@@ -68,7 +68,12 @@ def test_a_gap_between_eigenvalues_holds_whole_weights():
         assert point.value("mass").contains(arb(3) / 4)
 
 
-laws = st.sampled_from([rational_law("tied_attention", Fraction(1, 3), Fraction(1)), finite_list([Fraction(2), Fraction(0)], [Fraction(1, 4), Fraction(3, 4)])])
+laws = st.sampled_from(
+    [
+        rational_law("tied_attention", Fraction(1, 3), Fraction(1)),
+        finite_list([Fraction(2), Fraction(0)], [Fraction(1, 4), Fraction(3, 4)]),
+    ]
+)
 
 
 @settings(max_examples=30)

@@ -59,7 +59,9 @@ def test_the_report_stands_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(job, "CURVE_POINTS", 4)
     base = Run(dim=24, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
     campaign = Campaign(DataKind.SEQUENCES, ((16, 4), (24, 4)), (1.0, 2.0), (1.0,))
-    outcome = carry_out(Plan(base, (campaign,), ((1.0, 24, 4),)), Store(tmp_path, RunResult), lambda stage: None, workers=2)
+    outcome = carry_out(
+        Plan(base, (campaign,), ((1.0, 24, 4),)), Store(tmp_path, RunResult), lambda stage: None, workers=2
+    )
     report.write(outcome, tmp_path)
     page = (tmp_path / "index.html").read_text()
     assert page.count("data:image/png;base64,") == 3

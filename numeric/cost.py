@@ -1,0 +1,31 @@
+"""What empirical risk minimisation costs against the Bayes optimum, along the sample ratio."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from numeric.bayes import bayes_error
+from numeric.curve import learning_curve
+from numeric.problem import Problem
+from numeric.solution import Solution
+
+
+class CostPoint(NamedTuple):
+    """Estimation errors (eigenvalue^2) at one sample ratio."""
+
+    solution: Solution
+    bayes_error: float
+
+    @property
+    def ratio(self) -> float:
+        """Error of empirical risk minimisation over the least one; infinite where the optimum is exact."""
+        return self.solution.estimation_error / self.bayes_error if self.bayes_error else float("inf")
+
+
+def cost_curve(
+    problem: Problem, alphas: Sequence[float], observe: Callable[[Iterable[float]], Iterable[float]] = iter
+) -> list[CostPoint]:
+    """Learned and optimal errors at each sample ratio; `observe` wraps the loop for a progress bar."""
+    return [
+        CostPoint(solution, bayes_error(solution.problem.alpha, problem.target, problem.noise, problem.tokens))
+        for solution in learning_curve(problem, alphas, observe)
+    ]
