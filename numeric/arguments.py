@@ -108,6 +108,11 @@ def add_problem_arguments(parser: argparse.ArgumentParser, *names: str, defaults
         )
 
 
+def exact_texts(arguments: argparse.Namespace, *names: str) -> dict[str, str]:
+    """Exact values as text, under the names of the command line."""
+    return {name.rstrip("_"): str(getattr(arguments, name)) for name in names}
+
+
 PARAMETERS: dict[str, tuple[str, Callable[[str], Fraction] | Callable[[str], int], str]] = {
     "kappa0": ("--kappa0", positive("--kappa0", "use the target's rank over d, e.g. 1/2"), "rank ratio of the target"),
     "width": ("--width", positive("--width", "use the student's width over d, e.g. 1"), "width ratio kappa of the student"),

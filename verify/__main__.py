@@ -176,21 +176,7 @@ def spectrum(arguments: argparse.Namespace) -> int:
 def thresholds(arguments: argparse.Namespace) -> int:
     """Locate both thresholds in training, compare with the proven values, write figure and JSON."""
     started = time.perf_counter()
-    sizes = _sizes(arguments.dim, arguments.runs)
-    if len(sizes) < 2:
-        raise BadInput(
-            "--dim", sizes[0][0], "one size cannot be extrapolated", "give at least two, e.g. --dim 24,36,48"
-        )
-    if arguments.noise == 0:
-        raise BadInput("--noise", 0, "the interpolation threshold needs label noise > 0", "use --noise 0.25")
-    if arguments.width < 1:
-        raise BadInput(
-            "--width", arguments.width, "below 1 the threshold is replica symmetric only", "use --width 1 or more"
-        )
-    if arguments.beta != arguments.beta0:
-        raise BadInput(
-            "--beta", arguments.beta, f"recovery needs beta = beta0 (here {arguments.beta0})", "give both the same"
-        )
+    sizes = _threshold_sizes(arguments)
     arguments.data, arguments.lambda_ = DataKind.SEQUENCES, DECAY
     folder = Path(arguments.out)
     _store(folder)  # refuses a folder that cannot be written, before any work
@@ -231,6 +217,26 @@ def thresholds(arguments: argparse.Namespace) -> int:
             )
         sys.stdout.write(f"see {folder / 'thresholds.png'} and {folder / 'thresholds.json'}\n")
     return 0 if agrees else 1
+
+
+def _threshold_sizes(arguments: argparse.Namespace) -> tuple[tuple[int, int], ...]:
+    """Sizes with their numbers of runs; refuses settings whose thresholds are not defined or not sharp."""
+    sizes = _sizes(arguments.dim, arguments.runs)
+    if len(sizes) < 2:
+        raise BadInput(
+            "--dim", sizes[0][0], "one size cannot be extrapolated", "give at least two, e.g. --dim 24,36,48"
+        )
+    if arguments.noise == 0:
+        raise BadInput("--noise", 0, "the interpolation threshold needs label noise > 0", "use --noise 0.25")
+    if arguments.width < 1:
+        raise BadInput(
+            "--width", arguments.width, "below 1 the threshold is replica symmetric only", "use --width 1 or more"
+        )
+    if arguments.beta != arguments.beta0:
+        raise BadInput(
+            "--beta", arguments.beta, f"recovery needs beta = beta0 (here {arguments.beta0})", "give both the same"
+        )
+    return sizes
 
 
 def _sighting_line(sighting: Sighting) -> str:
