@@ -28,12 +28,15 @@ class Target:
     definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
 
     def __post_init__(self) -> None:
-        z, g = self.inverse_stieltjes, self.g
+        z, g = sp.sympify(self.inverse_stieltjes), self.g
+        if z.atoms(sp.Float):
+            raise ModelError(f"target {self.name}: z(g) = {z} has floats, which are not exact; write sp.Rational")
         if not z.is_rational_function(g):
             raise ModelError(f"target {self.name}: z(g) = {z} must be rational in {g}; give a sum of free Poisson laws")
         residue = sp.cancel(g * z).subs(g, 0)
         if residue != 1:
             raise ModelError(f"target {self.name}: g z(g) -> {residue} at g = 0, must be 1 (total mass one)")
+        self._require_settings()
         for values in self._reference_values():
             if failed := _failed_property(self.r_transform.subs(values), g):
                 at = ", ".join(f"{symbol} = {value}" for symbol, value in values.items())
@@ -42,16 +45,35 @@ class Target:
                     + (f" at {at}" if at else "")
                     + "; give 1/g plus a sum of rate/(inverse jump - g), both positive"
                 )
+        if not self.zero_mass.free_symbols:
+            raise ModelError(
+                f"target {self.name}: its share of zero eigenvalues {self.zero_mass} depends on no setting; add a rate"
+            )
 
-    def _reference_values(self) -> list[dict[sp.Symbol, sp.Expr]]:
-        """The law's parameters at each reference point of the notation table."""
-        samples = {symbol: BY_NAME[str(symbol)].samples for symbol in self.parameters if str(symbol) in BY_NAME}
-        if unknown := [str(symbol) for symbol in self.parameters if symbol not in samples]:
+    def _require_settings(self) -> None:
+        """Each parameter is a setting, or defined by settings."""
+        for symbol, value in self.definitions:
+            if symbol not in self.parameters:
+                raise ModelError(f"target {self.name}: {symbol} is defined but not in z(g); leave it out")
+            if stray := value.free_symbols & set(self.parameters) & {name for name, _ in self.definitions}:
+                raise ModelError(
+                    f"target {self.name}: {symbol} = {value} is defined by {min(stray, key=str)}, itself defined"
+                )
+        if unknown := [str(symbol) for symbol in self.settings if str(symbol) not in BY_NAME]:
             raise ModelError(
                 f"target {self.name}: {', '.join(unknown)} not in the notation table; add them to derive/notation.py"
             )
+
+    def _reference_values(self) -> list[dict[sp.Symbol, sp.Expr]]:
+        """The law's parameters at the reference values of its settings in the notation table."""
+        samples = {symbol: BY_NAME[str(symbol)].samples for symbol in self.settings}
         points = len(next(iter(samples.values()), (None,)))
-        return [{symbol: values[k] for symbol, values in samples.items()} for k in range(points)]
+        settings = [{symbol: values[k] for symbol, values in samples.items()} for k in range(points)]
+        # Rational to six digits, so that every pole has an exact root; what is checked does not depend on the digits.
+        return [
+            {symbol: sp.Rational(str(sp.N(value.subs(point), 6))) for symbol, value in self.in_settings().items()}
+            for point in settings
+        ]
 
     @property
     def parameters(self) -> tuple[sp.Symbol, ...]:
@@ -91,8 +113,8 @@ def _failed_property(r_transform: sp.Expr, g: sp.Symbol) -> str | None:
         return "it is not real on the real axis"
     if polynomial.degree() >= 1:
         return f"it grows like g^{polynomial.degree()} at infinity, so that eigenvalues reach below zero"
-    if polynomial.as_expr() < 0:
-        return f"all eigenvalues are shifted by {polynomial.as_expr()}, below zero"
+    if polynomial.as_expr() != 0:
+        return f"all eigenvalues are shifted by {polynomial.as_expr()}, which is not derived"
     for pole, order in sp.roots(sp.Poly(denominator, g)).items():
         if not pole.is_real:
             return f"its pole {pole} is not real"

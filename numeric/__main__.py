@@ -12,6 +12,7 @@ from numeric.arguments import (
     BadInput,
     Parser,
     add_problem_arguments,
+    exact_text,
     exact_texts,
     grid,
     integer,
@@ -262,7 +263,9 @@ def cost(arguments: argparse.Namespace) -> int:
             "estimation_error": item.solution.estimation_error if item.solution.trusted else None,
             "bayes_error": item.bayes_error,
             "ratio": item.ratio if item.solution.trusted and item.bayes_error else None,
-            "status": item.solution.status.name.lower(),
+            "status": item.solution.status.name.lower()
+            if item.bayes_error is not None
+            else "optimum beyond double precision",
         }
         for item in found
     ]
@@ -277,7 +280,7 @@ def cost(arguments: argparse.Namespace) -> int:
         print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
     else:
         print_rows(points)
-    return 0 if all(item.solution.trusted for item in found) else 1
+    return 0 if all(item.solution.trusted and item.bayes_error is not None for item in found) else 1
 
 
 def recovery(arguments: argparse.Namespace) -> int:
@@ -291,11 +294,17 @@ def recovery(arguments: argparse.Namespace) -> int:
         )
     from numeric.recovery_table import recovery_table
 
-    found = recovery_table(arguments.kappa0, arguments.width, arguments.tokens)
+    kappa0s, widths, tokens = (
+        tuple(dict.fromkeys(values)) for values in (arguments.kappa0, arguments.width, arguments.tokens)
+    )
+    found = recovery_table(kappa0s, widths, tokens)
+    left_out = len(kappa0s) * len(widths) * len(tokens) - len(found)
+    if left_out:
+        sys.stderr.write(f"{left_out} combinations left out: the width is below the target's rank ratio\n")
     rows: list[dict[str, object]] = [
         {
-            "kappa0": f"{float(row.kappa0):.6g}",
-            "width": f"{float(row.width):.6g}",
+            "kappa0": exact_text(row.kappa0),
+            "width": exact_text(row.width),
             "tokens": row.tokens,
             "recovery": row.recovery,
             "bayes": row.bayes,

@@ -7,6 +7,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
@@ -111,6 +112,15 @@ def add_problem_arguments(parser: argparse.ArgumentParser, *names: str, defaults
 def exact_texts(arguments: argparse.Namespace, *names: str) -> dict[str, str]:
     """Exact values as text, under the names of the command line."""
     return {name.rstrip("_"): str(getattr(arguments, name)) for name in names}
+
+
+def exact_text(value: Fraction) -> str:
+    """A number as a decimal if it has a finite one, else as a fraction."""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return str(value) if rest != 1 else str(Decimal(value.numerator) / Decimal(value.denominator))
 
 
 PARAMETERS: dict[str, tuple[str, Callable[[str], Fraction] | Callable[[str], int], str]] = {

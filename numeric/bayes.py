@@ -11,7 +11,7 @@ from numeric.problem import TargetLaw
 from numeric.spectrum import edge_grid, physical_root, support
 
 _POINTS = 2000  # per bulk: the cube of a square-root edge is smooth enough for 1e-9 of the integral
-_SEARCH = (1e-14, 1e6)  # bracket of v over the second moment: beyond it the error is 0 or q0 to float64
+_SEARCH = (1e-14, 1e6)  # bracket of v over the second moment: beyond it float64 keeps no digit of the balance
 
 
 def cubed_density(v: float, law: TargetLaw) -> float:
@@ -29,8 +29,13 @@ def bayes_error(alpha: float, law: TargetLaw, noise: float, tokens: int = 2) -> 
     Labels of any finite inverse temperature serve alike: the noise is inside the softmax, which is invertible.
 
     Raises:
+        ValueError: an argument outside its domain.
         ArithmeticError: the parameters are beyond double precision.
     """
+    if not (alpha > 0 and noise >= 0 and tokens >= 2):
+        raise ValueError(
+            f"alpha = {alpha}, noise = {noise}, tokens = {tokens}: must be positive, not negative, at least 2"
+        )
     numbers, q0 = float(generated.label_numbers(tokens)), law.q0
 
     def excess(log_v: float) -> float:
@@ -43,6 +48,6 @@ def bayes_error(alpha: float, law: TargetLaw, noise: float, tokens: int = 2) -> 
             raise ArithmeticError(f"alpha = {alpha:g}: the optimal error is below double precision")
         return 0.0  # beyond Bayes-optimal recovery
     if excess(high) >= 0:
-        raise ArithmeticError(f"alpha = {alpha:g}: the optimal error is q0 to double precision")
+        raise ArithmeticError(f"alpha = {alpha:g}: too few samples for double precision")
     v = float(np.exp(brentq(excess, low, high, xtol=1e-12)))
     return float(generated.bayes_error(v, cubed_density(v, law)))

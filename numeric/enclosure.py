@@ -106,14 +106,24 @@ def polish(step: Callable[[Any], Any], start: Any, bits: int) -> Any:
 def _bits_between(value: Any, change: Any) -> int:
     """How many bits of `value` a change leaves alone."""
     ratio = change.abs_upper() / value.abs_upper()
+    if not ratio.is_finite():
+        raise Unresolved("a Newton step is no number")
     if ratio.is_zero():
         return 2 * precision()
     mantissa, exponent = ratio.mid().man_exp()
-    return max(0, -int(exponent) - int(mantissa.bit_length())) if ratio.is_finite() else 0
+    return max(0, -int(exponent) - int(mantissa.bit_length()))
 
 
 def decimal(value: Ball | Fraction, digits: int) -> str | None:
-    """The positive value rounded to `digits` significant digits, trailing zeros kept; None if the ball does not prove them."""
+    """The positive value rounded to `digits` significant digits, trailing zeros kept; None if the ball does not prove them.
+
+    Raises:
+        ValueError: a fraction that is not positive, or outside the range of float.
+    """
+    if not isinstance(value, Fraction) and not (value.is_finite() and float(value) > 0):
+        return None
+    if not 0 < float(value) < math.inf:
+        raise ValueError(f"{value} must be positive, and within the range of float")
     exponent = math.floor(math.log10(float(value)))
     for shift in (exponent, exponent + 1, exponent - 1):  # the estimate may be off by one next to a power of ten
         power = digits - 1 - shift

@@ -163,10 +163,14 @@ class Quantile:
 
     def _start(self, v: Ball) -> Ball:
         """The quantile to about START_BITS: Newton steps from where it was for close v, else by bracketing it."""
+        if not 0 < float(v) < float("inf"):
+            raise Unresolved("v is outside the range of float")
         place = log(float(v))
         root = self._from_known(v, place)
         if root is None:
             root = locate(lambda Q: self._excess(v, Q), *self._bracket(v)).mid()
+        if not 0 < float(root) < float("inf"):
+            raise Unresolved("the quantile is outside the range of float")
         self._known.insert(bisect(self._known, (place,)), (place, log(float(root))))
         return root
 
@@ -182,6 +186,8 @@ class Quantile:
                 here = self._excess(v, root)
                 step = here.value / here.slope
                 root = (root - step).mid()
+                if not root > 0:
+                    return None
                 if abs(step) < root * 2.0 ** (-START_BITS // 2):
                     return root
         except Unresolved:

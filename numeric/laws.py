@@ -213,17 +213,24 @@ class FiniteLaw:
         return FinitePoint(self, u, v, x)
 
     def _start(self, v: Ball, x: Ball) -> ComplexBall:
-        """The physical u to about half of START_BITS: Newton steps while they stay above the axis, else u <- x - v G(u)."""
-        with working(START_BITS):
+        """The physical u roughly; at full precision where START_BITS do not settle it."""
+        try:
+            return self._approach(v, x, START_BITS)
+        except Unresolved:
+            return self._approach(v, x, precision())
+
+    def _approach(self, v: Ball, x: Ball, bits: int) -> ComplexBall:
+        """Newton steps while they stay above the axis, else u <- x - v G(u)."""
+        with working(bits):
             u = acb(x, v.sqrt()).mid()
             for _ in range(_START_STEPS):
                 transform = self.stieltjes(u)
                 newton = u - (u + v * transform - x) / (1 + v * self._stieltjes_slope(u))
                 onward = newton if newton.is_finite() and newton.imag > 0 else x - v * transform
                 moved, u = (onward - u).abs_upper(), onward.mid()
-                if moved < u.imag * 2.0 ** (-START_BITS // 4):
+                if moved < u.imag * 2.0 ** (-bits // 4):
                     return u
-                if u.imag < 2.0 ** (-START_BITS // 4) * self._gap(u.real):
+                if u.imag < 2.0 ** (-bits // 4) * self._gap(u.real):
                     return acb(u.real.mid())
         raise Unresolved("the subordination iteration did not settle: too close to an edge of the support")
 
@@ -268,7 +275,13 @@ _DERIVATIVES = {
 
 
 def over(law: Law, v: Ball, x: Ball) -> Point:
-    """The noisy law over balls of any width."""
+    """The noisy law over balls of any width.
+
+    Raises:
+        Unresolved: a variance v that is not proven to be positive.
+    """
+    if not v > 0:
+        raise Unresolved(f"variance {v.str(5)} is not positive")
     narrow = all(value.is_exact() or value.rel_accuracy_bits() > precision() // 2 for value in (v, x))
     return law.at(v, x) if narrow else BoxPoint(law, v, x)
 
@@ -300,14 +313,27 @@ def setting_names(model: str) -> tuple[str, ...]:
 
 
 def rational_law(model: str, *settings: Fraction) -> RationalLaw:
-    """Law of a generated model at exact positive settings, in the order of `setting_names`."""
+    """Law of a generated model at exact positive settings, in the order of `setting_names`.
+
+    Raises:
+        ValueError: a setting that is not positive.
+    """
+    _require(all(value > 0 for value in settings), "settings", settings, "must be positive")
     generated = import_module(f"generated.{model}.balls")
     zero_mass = max(Fraction(0), generated.zero_mass(*settings))
     return RationalLaw(model, lambda: generated.law_parameters(*(ball(value) for value in settings)), zero_mass)
 
 
 def finite_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> FiniteLaw:
-    """Law of exact eigenvalues, equal ones merged; weights of sum one."""
+    """Law of exact eigenvalues, equal ones merged; weights of sum one.
+
+    Raises:
+        ValueError: a negative eigenvalue, or weights that are not positive or do not sum to one.
+    """
+    _require(all(value >= 0 for value in eigenvalues), "eigenvalues", eigenvalues, "must not be negative")
+    _require(
+        all(weight > 0 for weight in weights) and sum(weights) == 1, "weights", weights, "must be positive, of sum one"
+    )
     merged: dict[Fraction, Fraction] = {}
     for eigenvalue, weight in zip(eigenvalues, weights, strict=True):
         merged[eigenvalue] = merged.get(eigenvalue, Fraction(0)) + weight
@@ -320,7 +346,14 @@ def finite_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) ->
 
 
 def power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> FiniteLaw:
-    """`dim` eigenvalues proportional to k^-gamma, scaled to the given second moment (theory note, section 1)."""
+    """`dim` eigenvalues proportional to k^-gamma, scaled to the given second moment (theory note, section 1).
+
+    Raises:
+        ValueError: an argument that is not positive.
+    """
+    _require(
+        gamma > 0 and dim >= 1 and second_moment > 0, "gamma, dim, q0", (gamma, dim, second_moment), "must be positive"
+    )
 
     def eigenvalues() -> list[Ball]:
         powers = [arb(k) ** -ball(gamma) for k in range(1, dim + 1)]
@@ -329,3 +362,8 @@ def power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> FiniteLaw:
         return [scale * value for value in powers]
 
     return FiniteLaw(eigenvalues, [Fraction(1, dim)] * dim, Fraction(0))
+
+
+def _require(holds: bool, name: str, value: object, rule: str) -> None:
+    if not holds:
+        raise ValueError(f"{name} = {value}: {rule}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from io import BytesIO
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,7 +95,7 @@ def recovery_figure(rows: Sequence["RecoveryRow"]) -> Figure:
     axes = figure.subplots()
     tokens, widths = sorted({row.tokens for row in rows}), sorted({row.width for row in rows}, reverse=True)
     for colour, count in enumerate(tokens):
-        for style, width in zip(_LINES, widths, strict=False):
+        for style, width in zip(cycle(_LINES), widths, strict=False):
             chosen = sorted(
                 (row for row in rows if (row.tokens, row.width) == (count, width)), key=lambda row: row.kappa0
             )
@@ -102,7 +103,7 @@ def recovery_figure(rows: Sequence["RecoveryRow"]) -> Figure:
             axes.plot(
                 [float(r.kappa0) for r in chosen],
                 [float(r.recovery) for r in chosen],
-                style,
+                ls=style,
                 color=f"C{colour}",
                 label=label,
             )
@@ -118,4 +119,4 @@ def recovery_figure(rows: Sequence["RecoveryRow"]) -> Figure:
     return figure
 
 
-_LINES = ("-", "--", "-.", (0, (1, 3)))
+_LINES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))  # dots are the optimum's

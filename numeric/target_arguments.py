@@ -66,6 +66,8 @@ def _numbers(name: str, text: str, rule: str, holds) -> tuple[Fraction, ...]:  #
         parts = text.split(",") if text.strip() else []
     if not parts:
         raise BadInput(name, repr(text), "is empty", "list at least one number, e.g. 3,2,1")
+    if not all(part.strip() for part in parts):
+        raise BadInput(name, repr(text), "has an empty entry between commas", "write it as 3,2,1")
     if len(parts) > MOST_EIGENVALUES:
         raise BadInput(
             name, f"{len(parts)} numbers", f"must be at most {MOST_EIGENVALUES}", "merge close ones with --weights"
@@ -160,7 +162,11 @@ def _of_model(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
     names = setting_names(arguments.model)
     example = ",".join(f"{name}=1" for name in names)
     given: dict[str, Fraction] = {}
-    for part in (arguments.settings or "").split(","):
+    if arguments.settings is None:
+        raise BadInput(
+            "--model", arguments.model, f"needs its settings {', '.join(names)}", f"add --settings {example}"
+        )
+    for part in arguments.settings.split(","):
         name, separator, text = part.partition("=")
         if not separator or name not in names or name in given:
             raise BadInput(

@@ -83,7 +83,8 @@ def print_threshold(found) -> None:  # type: ignore[no-untyped-def]  # the impor
         sys.stdout.write("completeness not proven: there may be other roots\n")
     if found.upper_bound:
         sys.stdout.write(
-            f"the training loss is positive above {found.upper_bound} already, as noisy labels outnumber the parameters of S: "
+            f"the training loss is positive above {found.upper_bound} = {float(Fraction(found.upper_bound)):.6g} already, "
+            "as noisy labels outnumber the parameters of S: "
             "the replica-symmetric value is an upper bound\n"
         )
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log2
+from typing import NamedTuple
 
 from flint import arb
 
@@ -15,11 +15,10 @@ from numeric.roots import Function, Isolation, isolate, locate, refine
 
 MAX_DIGITS = 10_000  # a second for a law in closed form
 MAX_WORK = 500_000  # digits times eigenvalues of a finite list: some minutes
-MOST_BOXES = (
-    60_000  # of the search for all roots at width < 1 (15 s); a finite list shares them out among its eigenvalues
-)
+MOST_BOXES = 20_000  # of the search for all roots at width < 1, in closed form: ten seconds
+MOST_FINITE_BOXES = 600  # the same for a finite list of up to ten eigenvalues; longer ones share them out
 _GUARD = 24  # bits beyond the digits asked for
-_ATTEMPTS = 12  # doublings of the guard: enough for 10^5 lost bits
+_ATTEMPTS = 7  # doublings of the guard: more lost bits than these mean that something else is wrong
 
 CHOICE_FULL = "the only root: E(v) - q0 = delta psi(delta) with psi >= 0 not decreasing for width >= 1"
 CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
@@ -38,7 +37,7 @@ class Threshold:
 
     `value`: decimal string, each of its `digits` significant digits proven in ball arithmetic. `roots`: the values at all
     roots of its condition, likewise; `complete`: proven that there is no other; `choice`: why `value` is the one.
-    `upper_bound`: a sample ratio beyond which the training loss is positive whatever the replica-symmetric value, by counting
+    `upper_bound`: an exact sample ratio beyond which the training loss is positive whatever the replica-symmetric value, by counting
     parameters (None where it does not bind).
     """
 
@@ -72,6 +71,7 @@ def interpolation(
 
     Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2.
     """
+    noise, width = Fraction(noise), Fraction(width)  # a float is taken as its exact binary value
     _require(
         noise > 0, "noise", noise, "must be positive for the interpolation threshold; use recovery() at zero noise"
     )
@@ -86,17 +86,17 @@ def interpolation(
         low, high = condition.bounds(width)
         if width >= 1:
             return Isolation([locate(condition, low, high)], True)
-        most = MOST_BOXES // len(law) if isinstance(law, FiniteLaw) else MOST_BOXES
+        most = max(100, MOST_FINITE_BOXES * 10 // (10 + len(law))) if isinstance(law, FiniteLaw) else MOST_BOXES
         return isolate(condition, low, high, condition.excludes, most)
 
     # E - q0 is compared with Delta/2 and falls with it.
-    lost = max(0, round(-2 * log2(noise)))
-    roots, complete = _proven("interpolation", isolated, condition, ratio, digits, lost)
+    lost = max(0, -2 * _exponent(noise))
+    found = _proven("interpolation", isolated, condition, ratio, digits, lost)
     if width >= 1:
-        return Threshold("interpolation", roots[0], digits, roots, complete, CHOICE_FULL)
+        return Threshold("interpolation", found.values[0], digits, found.values, found.complete, CHOICE_FULL)
     bound = generated.manifold_bound(width, generated.label_numbers(Fraction(tokens)))
-    text = decimal(bound, digits) if bound < float(roots[0]) else None
-    return Threshold("interpolation", roots[0], digits, roots, complete, CHOICE_LIMITED, text)
+    binds = str(bound) if ball(bound) < found.largest else None
+    return Threshold("interpolation", found.values[0], digits, found.values, found.complete, CHOICE_LIMITED, binds)
 
 
 def recovery(law: Law, tokens: int = 2, digits: int = 50, width: Fraction = Fraction(1)) -> Threshold:
@@ -106,7 +106,7 @@ def recovery(law: Law, tokens: int = 2, digits: int = 50, width: Fraction = Frac
     Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2; for width >= 1 it equals the minimax risk of positive
     semidefinite denoising (Donoho, Gavish, Montanari 2013, doi 10.1073/pnas.1306110110).
     """
-    rank = 1 - law.zero_mass
+    rank, width = 1 - law.zero_mass, Fraction(width)
     _require(width >= rank, "width", width, f"must be at least the rank ratio {rank} of the target")
     _require_common(law, tokens, digits)
     numbers = generated.label_numbers(Fraction(tokens))
@@ -138,14 +138,13 @@ def recovery(law: Law, tokens: int = 2, digits: int = 50, width: Fraction = Frac
         return lambda: Isolation([locate(condition, *_angles(condition))], True)
 
     # The odds are ~ theta^5 for a target of low rank, and diverge towards pi/2 for one of nearly full rank.
-    lost = round(2 * abs(log2(rank) - log2(zero_mass))) + 16
+    lost = 2 * abs(_exponent(rank) - _exponent(zero_mass)) + 16
     with working(START_BITS + lost):
         limited = width < 1 and rank_reached(root(stationary)().roots[0]).value > 0
     condition, ratio = (rank_reached, limited_ratio) if limited else (stationary, free_ratio)
-    roots, complete = _proven("recovery", root(condition), condition, ratio, digits, lost)
-    return Threshold(
-        "recovery", roots[0], digits, roots, complete, CHOICE_LIMITED_RECOVERY if limited else CHOICE_RECOVERY
-    )
+    found = _proven("recovery", root(condition), condition, ratio, digits, lost)
+    choice = CHOICE_LIMITED_RECOVERY if limited else CHOICE_RECOVERY
+    return Threshold("recovery", found.values[0], digits, found.values, found.complete, choice)
 
 
 def _angles(condition: Function) -> tuple[Ball, Ball]:
@@ -175,6 +174,17 @@ def _exact(kind: str, value: Fraction, digits: int) -> Threshold:
     return Threshold(kind, text, digits, (text,), True, f"exact: {value}")
 
 
+class _Proven(NamedTuple):
+    values: tuple[str, ...]
+    largest: Ball
+    complete: bool
+
+
+def _exponent(value: Fraction) -> int:
+    """Binary exponent of a positive fraction, also outside the range of float."""
+    return value.numerator.bit_length() - value.denominator.bit_length()
+
+
 def _proven(
     kind: str,
     isolated: Callable[[], Isolation],
@@ -182,8 +192,8 @@ def _proven(
     ratio: Callable[[Ball], Ball],
     digits: int,
     lost: int,
-) -> tuple[tuple[str, ...], bool]:
-    """Decimal values of `ratio` at every root of `condition`, the largest first, and whether there is proven to be no other root.
+) -> _Proven:
+    """Decimal values of `ratio` at every root of `condition`, largest first; the largest as a ball; whether no root is missing.
 
     The precision is raised until the balls prove the digits.
 
@@ -196,7 +206,7 @@ def _proven(
         try:
             with working(START_BITS + guard):
                 found = isolated()
-            with working(round(digits * BITS_PER_DIGIT) + guard):
+            with working(max(START_BITS, round(digits * BITS_PER_DIGIT)) + guard):
                 ratios = [ratio(refine(condition, root, guard)) for root in found.roots]
                 ratios.sort(key=float, reverse=True)
                 values = [decimal(value, digits) for value in ratios]
@@ -204,7 +214,7 @@ def _proven(
             reason = error
             continue
         if values and None not in values:
-            return tuple(value for value in values if value), found.complete
+            return _Proven(tuple(value for value in values if value), ratios[0], found.complete)
     raise Unresolved(f"{kind}: {digits} digits could not be proven ({reason or 'the ball stays too wide'})")
 
 

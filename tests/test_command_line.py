@@ -67,7 +67,7 @@ BAD = [
         "--settings",
     ),
     (["threshold", "bayes", "--kappa0", "1/2", "--noise", "1"], "--noise"),
-    (["recovery", "--kappa0", "1/4,1/2", "--width", "1/3"], "--width"),
+    (["recovery", "--kappa0", "1/4,1/2", "--width", "1/5"], "--width"),
     (["cost", "--alpha", "1", "--kappa0", "1/2", "--lambda", "0", "--noise", "1"], "--lambda"),
     (replaced(INTERPOLATION, "--digits", "0"), "--digits"),
     (replaced(INTERPOLATION, "--digits", "1000000000"), "--digits"),

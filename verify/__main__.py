@@ -241,11 +241,11 @@ def _threshold_sizes(arguments: argparse.Namespace) -> tuple[tuple[int, int], ..
 
 def _sighting_line(sighting: Sighting) -> str:
     found = sighting.crossing.infinite
-    word = "agrees" if sighting.agrees else "disagrees"
+    word = "agrees" if sighting.agrees else "disagrees" if sighting.decides else "undecided, add runs or larger sizes"
     left_out = f"; {sighting.excluded} runs left out, not converged" if sighting.excluded else ""
     return (
         f"{sighting.kind.name}: {word}; trained {found.value:.4f}, 95 % interval [{found.low:.4f}, {found.high:.4f}], "
-        f"proven {sighting.proven.value[:12]}{left_out}\n"
+        f"proven {float(sighting.proven):.10f}{left_out}\n"
     )
 
 

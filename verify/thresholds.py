@@ -25,6 +25,7 @@ from verify.theory import problem_of, solve_along
 from verify.vanishing import DECAYS, VanishingResult, VanishingRun, follow
 
 DIGITS = 30
+WIDEST = 0.3  #: of the proven value: a wider interval decides nothing
 DECAY = (
     1e-4  #: smallest weight decay: the extrapolation from it and its double errs by less than the scatter between runs
 )
@@ -59,9 +60,14 @@ class Sighting:
     excluded: int
 
     @property
+    def decides(self) -> bool:
+        """Whether the interval is narrow enough for its verdict to mean something."""
+        return self.crossing.infinite.high - self.crossing.infinite.low < WIDEST * float(self.proven)
+
+    @property
     def agrees(self) -> bool:
-        """Whether the interval at infinite d contains the proven value."""
-        return float(self.proven) in self.crossing.infinite
+        """Whether the interval at infinite d is narrow and contains the proven value."""
+        return self.decides and float(self.proven) in self.crossing.infinite
 
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
@@ -91,6 +97,7 @@ class Sighting:
                 for item in self.beyond
             ],
             "excluded_runs": self.excluded,
+            "decides": self.decides,
             "agrees": self.agrees,
         }
 

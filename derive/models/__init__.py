@@ -20,7 +20,18 @@ def load(name: str) -> Model:
     """
     if name not in available():
         raise KeyError(name)
-    model: Model = importlib.import_module(f"{__name__}.{name}").MODEL
+    try:
+        model = importlib.import_module(f"{__name__}.{name}").MODEL
+    except ModelError as error:
+        raise ModelError(f"{name}.py: {error}") from None
+    except KeyError as error:
+        raise ModelError(f"{name}.py: {error} is not in the notation table; add it to derive/notation.py") from None
+    except Exception as error:  # whatever a file that is no model raises
+        raise ModelError(
+            f"{name}.py: cannot be read ({type(error).__name__}: {error}); compare tied_attention.py"
+        ) from None
+    if not isinstance(model, Model):
+        raise ModelError(f"{name}.py: MODEL is a {type(model).__name__}; it must be a Model")
     if model.name != name:
         raise ModelError(f"name {model.name!r} in {name}.py: must be the name of the file; write name={name!r}")
     return model
