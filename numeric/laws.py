@@ -195,8 +195,12 @@ class FiniteLaw:
         Raises:
             Unresolved: as `RationalLaw.at`.
         """
-        start = self._start(v.mid(), x.mid())
+        try:
+            return self._proven_from(self._approach(v.mid(), x.mid(), START_BITS), v, x)
+        except Unresolved:  # close to an edge of the support the start must know on which side it is
+            return self._proven_from(self._approach(v.mid(), x.mid(), precision()), v, x)
 
+    def _proven_from(self, start: ComplexBall, v: Ball, x: Ball) -> "FinitePoint":
         def step(u: ComplexBall) -> ComplexBall:
             return (u + v.mid() * self.stieltjes(u) - x.mid()) / (1 + v.mid() * self._stieltjes_slope(u))
 
@@ -211,13 +215,6 @@ class FiniteLaw:
         elif not u.imag > 0:
             raise Unresolved("the root of u + v G(u) = x is not proven to lie above the axis")
         return FinitePoint(self, u, v, x)
-
-    def _start(self, v: Ball, x: Ball) -> ComplexBall:
-        """The physical u roughly; at full precision where START_BITS do not settle it."""
-        try:
-            return self._approach(v, x, START_BITS)
-        except Unresolved:
-            return self._approach(v, x, precision())
 
     def _approach(self, v: Ball, x: Ball, bits: int) -> ComplexBall:
         """Newton steps while they stay above the axis, else u <- x - v G(u)."""

@@ -221,6 +221,57 @@ def test_a_decimal_is_given_only_if_the_ball_proves_it():
     assert decimal(Fraction(123456), 2) == "120000"
 
 
+@pytest.mark.parametrize(
+    ("kappa0", "noise", "width", "value"),
+    [
+        (Fraction(1, 4), Fraction(1000), ONE, "0.1"),
+        (Fraction(1, 10), Fraction(10**10), ONE, "0.1"),
+        (Fraction(10**6), Fraction(1, 10**5), Fraction(3, 4), "0.2"),
+    ],
+)
+def test_a_single_digit_of_an_ordinary_threshold(kappa0, noise, width, value):
+    """Found by a reviewer: below the starting precision a step was no number, and the error was no `Unresolved`."""
+    assert interpolation(mp_law(kappa0), noise, 2, 1, width).value == value
+
+
+@pytest.mark.parametrize(
+    ("kappa0", "width", "noise", "binds"), [("1/2", "1/2", "2/5", False), ("1/4", "1/4", "1/1000", True)]
+)
+def test_whether_counting_binds_does_not_depend_on_the_digits(kappa0, width, noise, binds):
+    """Found by a reviewer: the bound was compared with the rounded value."""
+    for digits in (1, 20):
+        found = interpolation(mp_law(Fraction(kappa0)), Fraction(noise), 2, digits, Fraction(width))
+        assert (found.upper_bound is not None) == binds
+
+
+def test_eigenvalues_without_a_zero_at_hardly_any_noise():
+    """Found by a reviewer: next to the edge of the support the start took a complex root for a real one."""
+    assert interpolation(finite_list([ONE], [ONE]), Fraction(1, 10**30), 2, 3).value == "0.250"
+
+
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (lambda: finite_list([ONE, HALF], [ONE, ONE]), "weights"),
+        (lambda: finite_list([-ONE, ONE], [HALF, HALF]), "eigenvalues"),
+        (lambda: power_law(ONE, 0, ONE), "gamma, dim, q0"),
+        (lambda: mp_law(-1), "settings"),
+    ],
+)
+def test_what_is_no_law_is_refused(build, name):
+    with pytest.raises(ValueError, match=f"^{name} = "):
+        build()
+
+
+def test_a_negative_variance_is_refused():
+    from flint import arb
+
+    from numeric.laws import over
+
+    with working(100), pytest.raises(Unresolved, match="not positive"):
+        over(mp_law(HALF), arb(-1), arb(1))
+
+
 def test_singular_formulas_say_so():
     law = rational_law(
         "tied_attention_two_bulks", Fraction(18, 100), Fraction(32, 100), Fraction(6, 10), Fraction(8, 10)
