@@ -18,7 +18,7 @@ MAX_WORK = 500_000  # digits times eigenvalues of a finite list: some minutes
 MOST_BOXES = 20_000  # of the search for all roots at width < 1, in closed form: ten seconds
 MOST_FINITE_BOXES = 600  # the same for a finite list of up to ten eigenvalues; longer ones share them out
 _GUARD = 24  # bits beyond the digits asked for
-_ATTEMPTS = 7  # doublings of the guard: more lost bits than these mean that something else is wrong
+_ATTEMPTS = 5  # doublings of the guard: more lost bits than these mean that something else is wrong
 
 CHOICE_FULL = "the only root: E(v) - q0 = delta psi(delta) with psi >= 0 not decreasing for width >= 1"
 CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
