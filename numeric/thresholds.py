@@ -26,8 +26,8 @@ CHOICE_LIMITED_RECOVERY = (
     "the only root: the rank limit cuts the noise above the free minimum (replica symmetric, an upper bound)"
 )
 CHOICE_LIMITED = (
-    "the largest: the training loss can vanish if and only if 2 D alpha v <= J(v) - q0 - Delta/2 for some v; the roots are "
-    "the stationary points of that bound on alpha, and its greatest value is the threshold (replica symmetric)"
+    "the largest: replica-symmetrically the training loss can vanish if and only if 2 D alpha v <= J(v) - q0 - Delta/2 for some "
+    "v; the roots are the stationary points of that bound on alpha, and its greatest value is the threshold"
 )
 
 
