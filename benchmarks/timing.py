@@ -33,11 +33,9 @@ def command(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "numeric", *arguments], check=True, capture_output=True)
 
 
-def report(cases: Iterable[Case]) -> dict[str, float]:
-    """Print one line per case; the times by name."""
+def report(cases: Iterable[Case]) -> None:
+    """Print one line per case."""
     print(f"{'case':58} {'seconds':>9} {'target':>7} {'ratio':>6}")
-    times = {}
     for case in cases:
-        times[case.name] = took = seconds(case.work, case.repeats)
+        took = seconds(case.work, case.repeats)
         print(f"{case.name:58} {took:9.4f} {case.target:7.3f} {took / case.target:6.3f}", flush=True)
-    return times

@@ -48,13 +48,13 @@ def recovery_ratio(model: Model) -> sp.Expr:
     density = zero_mass * sp.sin(phi) / (sp.pi * sp.sqrt(zero_mass * v))  # at x = 2 sqrt(z0 v) cos(phi)
     stretch = 2 * sp.sqrt(zero_mass * v) * sp.sin(phi)
     spread = sp.integrate(sp.expand(density**3 * stretch), (phi, 0, sp.pi))
-    noise_free = dict.fromkeys(model.channel.noise.free_symbols, 0)
+    noise_free = dict.fromkeys(model.channel.noise_settings, 0)
     return sp.expand(sp.cancel(sample_ratio(model).subs(noise_free).subs(cube, spread)))
 
 
 def functions(model: Model) -> tuple[Function, ...]:
     """Generated functions of the Bayes-optimal benchmark."""
-    noise = tuple(sorted(model.channel.noise.free_symbols, key=str))
+    noise = model.channel.noise_settings
     return (
         scalar("bayes_error", "least estimation error at noise v", (v, cube), "E", posterior_error()),
         scalar(

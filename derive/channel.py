@@ -182,7 +182,7 @@ def average_functions(model: Model) -> tuple[Function, ...]:
         scalar(
             "noisy_variance",
             "variance per unit of the noisy target index",
-            (q0, *sorted(noise.free_symbols, key=str)),
+            (q0, *model.channel.noise_settings),
             r"\rho",
             q0 + noise,
         ),

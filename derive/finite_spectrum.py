@@ -44,7 +44,6 @@ def functions() -> tuple[Function, ...]:
         Function("finite_primitives", "K at the physical point u, g = G(u)", (u, g, v, b), outputs(primitives(), "K")),
         Function("finite_integrands", "dK/du on the path", (u, g, v, b), outputs(path_integrands(), r"\partial_uK")),
         scalar("finite_value", "value of K minus its path integral", (g,), "J", -ImaginaryPart(g) / sp.pi),
-        scalar("finite_position", "z of the noisy law", (u, g, v), "z", u + v * g),
     )
 
 

@@ -118,7 +118,7 @@ def interpolating_residual(model: Model) -> sp.Expr:
 def functions(model: Model) -> tuple[Function, ...]:
     """Generated functions of the interpolation threshold."""
     residual, ratio = interpolation(model)
-    noise = tuple(sorted(model.channel.noise.free_symbols, key=str))
+    noise = model.channel.noise_settings
     mass, moment = semicircle_top()
     least, most = interpolation_bounds(model)
     return (

@@ -167,6 +167,11 @@ class Channel:
     beta0: sp.Symbol
     noise: sp.Expr
 
+    @property
+    def noise_settings(self) -> tuple[sp.Symbol, ...]:
+        """Settings that the noise depends on, in alphabetical order."""
+        return tuple(sorted(self.noise.free_symbols, key=str))
+
 
 @dataclass(frozen=True)
 class Model:

@@ -168,8 +168,7 @@ def third_derivatives() -> dict[sp.Symbol, sp.Expr]:
 
     Two derivatives under the integral leave an integrand linear in z - b; the third leaves a power of g, whatever z(g).
     """
-    law = sp.Function("z0")(g) + v * g
-    third = (law - b) ** 3 / 3
+    third = spectral_integrands(sp.Function("z0")(g) + v * g - b).J
 
     def integral(*variables: sp.Symbol) -> sp.Expr:
         return -ImaginaryPart(sp.integrate(sp.expand(sp.diff(third, *variables)), g)) / sp.pi

@@ -25,6 +25,7 @@ from numeric.arguments import (
 from numeric.threshold_command import add_threshold, threshold
 
 FIGURES = (".png", ".pdf", ".svg")
+PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
 
 
 def build_parser() -> Parser:
@@ -39,11 +40,6 @@ def build_parser() -> Parser:
         help="order parameters and errors along alpha",
         epilog="example: python -m numeric curve --alpha 0.05:4:30 --kappa0 .5 --lambda .01 --noise .5 --plot curve.png",
     )
-    curve.add_argument(
-        "--alpha", type=grid("--alpha"), required=True, metavar="GRID", help="0.2,0.5,1 or first:last:count (geometric)"
-    )
-    curve.add_argument("--csv", metavar="F", help="write the points as a table")
-
     spectrum = commands.add_parser(
         "spectrum",
         help="singular values of the learned map",
@@ -61,11 +57,6 @@ def build_parser() -> Parser:
         help="estimation error along alpha against the Bayes optimum",
         epilog="example: python -m numeric cost --alpha 0.1:4:20 --kappa0 .5 --lambda .01 --noise .5 --plot cost.png",
     )
-    cost.add_argument(
-        "--alpha", type=grid("--alpha"), required=True, metavar="GRID", help="0.2,0.5,1 or first:last:count (geometric)"
-    )
-    cost.add_argument("--csv", metavar="F", help="write the points as a table")
-
     recovery = commands.add_parser(
         "recovery",
         help="recovery thresholds along kappa0, learned and Bayes-optimal",
@@ -86,11 +77,19 @@ def build_parser() -> Parser:
         metavar="LIST",
         help="numbers of tokens (default 2)",
     )
-    recovery.add_argument("--csv", metavar="F", help="write the rows as a table")
-    recovery.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
-
+    for command in (curve, cost):
+        command.add_argument(
+            "--alpha",
+            type=grid("--alpha"),
+            required=True,
+            metavar="GRID",
+            help="0.2,0.5,1 or first:last:count (geometric)",
+        )
     for command in (curve, spectrum, cost):
-        add_problem_arguments(command, "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+        add_problem_arguments(command, *PROBLEM)
+    for command in (curve, cost, recovery):
+        command.add_argument("--csv", metavar="F", help="write a table")
+    for command in (curve, spectrum, cost, recovery):
         command.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
     for command in (threshold_parser, curve, spectrum, cost, recovery):
         command.add_argument("--json", action="store_true", help="print one JSON document on stdout")
@@ -196,7 +195,7 @@ def curve(arguments: argparse.Namespace) -> int:
 
         save(curve_figure(solutions), figure)
     if arguments.json:
-        given = exact_texts(arguments, "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+        given = exact_texts(arguments, *PROBLEM)
         print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
     else:
         print_points(solutions)
@@ -223,7 +222,7 @@ def spectrum(arguments: argparse.Namespace) -> int:
 
         save(spectrum_figure(found, rf"$\alpha={asked.alpha:g}$"), figure)
     if arguments.json:
-        given = exact_texts(arguments, "alpha", "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+        given = exact_texts(arguments, "alpha", *PROBLEM)
         print_json(
             {
                 "parameters": given,
@@ -276,7 +275,7 @@ def cost(arguments: argparse.Namespace) -> int:
 
         save(cost_figure(found), figure)
     if arguments.json:
-        given = exact_texts(arguments, "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+        given = exact_texts(arguments, *PROBLEM)
         print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
     else:
         print_rows(points)

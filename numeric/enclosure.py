@@ -7,15 +7,18 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import flint
 from flint import acb, arb, fmpq, fmpz
 
 Ball = Any  # flint.arb: python-flint ships no types
 ComplexBall = Any  # flint.acb
+T = TypeVar("T")
 
 BITS_PER_DIGIT = math.log2(10)
+START_BITS = 64  # at which roots are looked for
 _NEWTON_STEPS = 100  # doublings of the digits of a bad start, up to 10^5 bits, with room to spare
 _INFLATIONS = 6  # widenings of a trial ball before an interval Newton step gives up
 
@@ -34,6 +37,12 @@ def working(bits: int) -> Iterator[None]:
 def precision() -> int:
     """Current precision in bits."""
     return int(flint.ctx.prec)
+
+
+def per_precision(enclose: Callable[[], T]) -> Callable[[], T]:
+    """The same function without arguments, its balls made once for each working precision."""
+    cached = lru_cache(maxsize=16)(lambda bits: enclose())
+    return lambda: cached(precision())
 
 
 def ball(value: Fraction | int) -> Ball:

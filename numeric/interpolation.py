@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from flint import arb
 
-from numeric.enclosure import Ball, Unresolved, around, ball, contract, precision, working
-from numeric.laws import START_BITS, Law, over
-from numeric.roots import locate
+from numeric.enclosure import START_BITS, Ball, Unresolved, ball, polish, precision, working
+from numeric.laws import Law, over
+from numeric.roots import locate, newton_step, proven_near
 
 
 class Energy(NamedTuple):
@@ -138,16 +138,8 @@ class Quantile:
         try:
             with working(min(precision(), START_BITS)):
                 root = self._start(v.mid())
-            bits = START_BITS
-            while bits < precision():
-                bits *= 2
-                with working(min(bits, precision())):
-                    here = self._excess(v.mid(), root)
-                    root = (root - here.value / here.slope).mid()
-            here = self._excess(v, root)
-            return contract(
-                here.value, lambda trial: self._excess(v, trial).slope, root, around, here.value / here.slope
-            )
+            root = polish(newton_step(lambda Q: self._excess(v.mid(), Q)), root, 2 * START_BITS)
+            return proven_near(lambda Q: self._excess(v, Q), root)
         except _InGap as gap:
             Q = gap.args[0].mid()
             if self._law.at(v, Q).g.imag.is_zero():

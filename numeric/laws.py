@@ -6,26 +6,26 @@ Source: theory note, section 4; every formula is generated (steps `spectral` and
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
 from importlib import import_module
 from typing import Any, Protocol
 
 from flint import acb, acb_poly, arb
 
 from numeric.enclosure import (
+    START_BITS,
     Ball,
     ComplexBall,
     Unresolved,
     around_complex,
     ball,
     contract,
+    per_precision,
     polish,
     precision,
     working,
 )
 from numeric.path import path_integral
 
-START_BITS = 64
 _START_STEPS = 200  # near an edge of the support the damped iteration converges slowly
 
 
@@ -63,16 +63,11 @@ class RationalLaw:
     def __init__(self, model: str, parameters: Callable[[], Sequence[Ball]], zero_mass: Fraction) -> None:
         self.generated = import_module(f"generated.{model}.balls")
         self.zero_mass = zero_mass
-        self._enclose = parameters
-        self._parameters = lru_cache(maxsize=16)(self._enclose_parameters)
-
-    def _enclose_parameters(self, bits: int) -> tuple[Ball, ...]:
-        with working(bits):
-            return tuple(self._enclose())
+        self._parameters = per_precision(lambda: tuple(parameters()))
 
     def moments(self) -> tuple[Ball, Ball]:
         """Mean and second moment."""
-        return self.generated.target_moments(*self._parameters(precision()))
+        return self.generated.target_moments(*self._parameters())
 
     def at(self, v: Ball, x: Ball) -> "RationalPoint":
         """The noisy law at x; balls of noticeable width should go through `over`.
@@ -83,7 +78,7 @@ class RationalLaw:
         Raises:
             Unresolved: the root is too close to an edge of the support for the precision or the width of the balls.
         """
-        parameters = self._parameters(precision())
+        parameters = self._parameters()
         coefficients = acb_poly(list(reversed(self.generated.resolvent_polynomial(v, x, *parameters))))
         slope = coefficients.derivative()
         starts, bits = _isolated_roots(coefficients)
@@ -159,20 +154,13 @@ class FiniteLaw:
     ) -> None:
         self.generated = import_module("generated.tied_attention.balls")
         self.zero_mass = zero_mass
-        self._enclose, self._weights = eigenvalues, tuple(weights)
-        self._at_precision = lru_cache(maxsize=16)(self._enclose_atoms)
+        self._count = len(weights)
+        # Pairs (eigenvalue, weight) at the working precision.
+        self.atoms = per_precision(lambda: tuple(zip(eigenvalues(), map(ball, weights), strict=True)))
 
     def __len__(self) -> int:
         """Number of distinct eigenvalues."""
-        return len(self._weights)
-
-    def _enclose_atoms(self, bits: int) -> tuple[tuple[Ball, Ball], ...]:
-        with working(bits):
-            return tuple(zip(self._enclose(), (ball(weight) for weight in self._weights), strict=True))
-
-    def atoms(self) -> tuple[tuple[Ball, Ball], ...]:
-        """Pairs (eigenvalue, weight) at the working precision."""
-        return self._at_precision(precision())
+        return self._count
 
     def moments(self) -> tuple[Ball, Ball]:
         """Mean and second moment."""
@@ -315,10 +303,15 @@ def rational_law(model: str, *settings: Fraction) -> RationalLaw:
     Raises:
         ValueError: a setting that is not positive.
     """
-    _require(all(value > 0 for value in settings), "settings", settings, "must be positive")
+    require(all(value > 0 for value in settings), "settings", settings, "must be positive")
     generated = import_module(f"generated.{model}.balls")
     zero_mass = max(Fraction(0), generated.zero_mass(*settings))
     return RationalLaw(model, lambda: generated.law_parameters(*(ball(value) for value in settings)), zero_mass)
+
+
+def marchenko_pastur(kappa0: Fraction) -> RationalLaw:
+    """The target S0 = W0 W0^T/sqrt(m0 d) of rank ratio kappa0 > 0."""
+    return rational_law("tied_attention", kappa0, Fraction(1))
 
 
 def finite_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> FiniteLaw:
@@ -327,8 +320,8 @@ def finite_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) ->
     Raises:
         ValueError: a negative eigenvalue, or weights that are not positive or do not sum to one.
     """
-    _require(all(value >= 0 for value in eigenvalues), "eigenvalues", eigenvalues, "must not be negative")
-    _require(
+    require(all(value >= 0 for value in eigenvalues), "eigenvalues", eigenvalues, "must not be negative")
+    require(
         all(weight > 0 for weight in weights) and sum(weights) == 1, "weights", weights, "must be positive, of sum one"
     )
     merged: dict[Fraction, Fraction] = {}
@@ -348,7 +341,7 @@ def power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> FiniteLaw:
     Raises:
         ValueError: an argument that is not positive.
     """
-    _require(
+    require(
         gamma > 0 and dim >= 1 and second_moment > 0, "gamma, dim, q0", (gamma, dim, second_moment), "must be positive"
     )
 
@@ -361,6 +354,7 @@ def power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> FiniteLaw:
     return FiniteLaw(eigenvalues, [Fraction(1, dim)] * dim, Fraction(0))
 
 
-def _require(holds: bool, name: str, value: object, rule: str) -> None:
+def require(holds: bool, name: str, value: object, rule: str) -> None:
+    """Raise the ValueError that names an argument outside its domain."""
     if not holds:
         raise ValueError(f"{name} = {value}: {rule}")

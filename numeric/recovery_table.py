@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from numeric.laws import rational_law
+from numeric.laws import marchenko_pastur
 from numeric.thresholds import bayes, recovery
 
 DIGITS = 15
@@ -32,7 +32,7 @@ def recovery_table(kappa0s: Sequence[Fraction], widths: Sequence[Fraction], toke
         for width in widths:
             for kappa0 in kappa0s:
                 if width >= min(kappa0, Fraction(1)):
-                    law = rational_law("tied_attention", kappa0, Fraction(1))
+                    law = marchenko_pastur(kappa0)
                     learned, optimal = recovery(law, count, DIGITS, width), bayes(law, count, DIGITS)
                     rows.append(RecoveryRow(kappa0, width, count, learned.value, optimal.value))
     return rows

@@ -8,9 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from numeric.enclosure import Ball, Unresolved, around, contract, polish, sign
+from numeric.enclosure import START_BITS, Ball, Unresolved, around, contract, polish, sign
 
-_START_BITS = 64
 _NARROW = 2.0**-11  # the slope over a wider box is rarely resolved
 _SEARCH_STEPS = 2000  # bisections of a bracket over 600 decades take 11 per factor of 2^1000
 
@@ -27,7 +26,7 @@ class Sample(Protocol):
         """Derivative."""
 
 
-Function = Callable[[Ball], Any]  # returns a Sample
+Function = Callable[[Ball], Sample]
 
 
 class Isolation(NamedTuple):
@@ -35,6 +34,16 @@ class Isolation(NamedTuple):
 
     roots: list[Ball]
     complete: bool
+
+
+def newton_step(function: Function) -> Callable[[Ball], Ball]:
+    """The Newton step of a function as a function of the point."""
+
+    def step(x: Ball) -> Ball:
+        here = function(x)
+        return here.value / here.slope
+
+    return step
 
 
 def proven_near(function: Function, x: Ball) -> Ball:
@@ -62,8 +71,8 @@ def locate(function: Function, low: Ball, high: Ball) -> Ball:
     s, stale, width = (low + high) / 2, 0, high - low
     for _ in range(_SEARCH_STEPS):
         x = s.exp().mid()
-        value, slope = (here := function(x)).value, here.slope
-        step = (value / (slope * x)).mid()  # no number where the function is flat
+        here = function(x)
+        value, step = here.value, (here.value / (here.slope * x)).mid()  # no number where the function is flat
         small = step.is_finite() and abs(step) < 2.0**-8
         if small or value.contains(0):
             try:
@@ -85,12 +94,7 @@ def refine(function: Function, root: Ball, lost: int) -> Ball:
     Raises:
         Unresolved: more bits cancel.
     """
-
-    def step(x: Ball) -> Ball:
-        here = function(x)
-        return here.value / here.slope
-
-    return proven_near(function, polish(step, root.mid(), _START_BITS + lost))
+    return proven_near(function, polish(newton_step(function), root.mid(), START_BITS + lost))
 
 
 def isolate(

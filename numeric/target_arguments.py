@@ -7,7 +7,6 @@ from pathlib import Path
 from numeric.arguments import BadInput, integer, number, positive
 
 GENERATED = Path(__file__).parent.parent / "generated"
-MODEL = "tied_attention"
 MOST_EIGENVALUES = 10_000
 
 
@@ -84,9 +83,9 @@ def target_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  
     """
     _refuse_strays(arguments)
     if arguments.kappa0 is not None:
-        from numeric.laws import rational_law
+        from numeric.laws import marchenko_pastur
 
-        return rational_law(MODEL, arguments.kappa0, Fraction(1)), {"kappa0": str(arguments.kappa0)}
+        return marchenko_pastur(arguments.kappa0), {"kappa0": str(arguments.kappa0)}
     if arguments.eigenvalues is not None:
         return _listed(arguments)
     if arguments.power_law is not None:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from flint import arb
 
 from generated.tied_attention import balls as generated
-from numeric.enclosure import BITS_PER_DIGIT, Ball, Unresolved, ball, decimal, working
+from numeric.enclosure import BITS_PER_DIGIT, START_BITS, Ball, Unresolved, ball, decimal, working
 from numeric.interpolation import Condition, Excess, full_rank_energy, rank_limited_energy
-from numeric.laws import START_BITS, FiniteLaw, Law
+from numeric.laws import FiniteLaw, Law, require
 from numeric.roots import Function, Isolation, isolate, locate, refine
 
 MAX_DIGITS = 10_000  # a second for a law in closed form
@@ -72,10 +72,8 @@ def interpolation(
     Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2.
     """
     noise, width = Fraction(noise), Fraction(width)  # a float is taken as its exact binary value
-    _require(
-        noise > 0, "noise", noise, "must be positive for the interpolation threshold; use recovery() at zero noise"
-    )
-    _require(width > 0, "width", width, "must be positive")
+    require(noise > 0, "noise", noise, "must be positive for the interpolation threshold; use recovery() at zero noise")
+    require(width > 0, "width", width, "must be positive")
     _require_common(law, tokens, digits)
     condition = Condition(law, noise, rank_limited_energy(law, width) if width < 1 else full_rank_energy(law))
 
@@ -107,7 +105,7 @@ def recovery(law: Law, tokens: int = 2, digits: int = 50, width: Fraction = Frac
     semidefinite denoising (Donoho, Gavish, Montanari 2013, doi 10.1073/pnas.1306110110).
     """
     rank, width = 1 - law.zero_mass, Fraction(width)
-    _require(width >= rank, "width", width, f"must be at least the rank ratio {rank} of the target")
+    require(width >= rank, "width", width, f"must be at least the rank ratio {rank} of the target")
     _require_common(law, tokens, digits)
     numbers = generated.label_numbers(Fraction(tokens))
     if rank == 1:
@@ -218,15 +216,10 @@ def _proven(
     raise Unresolved(f"{kind}: {digits} digits could not be proven ({reason or 'the ball stays too wide'})")
 
 
-def _require(holds: bool, name: str, value: object, rule: str) -> None:
-    if not holds:
-        raise ValueError(f"{name} = {value}: {rule}")
-
-
 def _require_common(law: Law, tokens: int, digits: int) -> None:
-    _require(tokens >= 2, "tokens", tokens, "must be at least 2")
-    _require(1 <= digits <= MAX_DIGITS, "digits", digits, f"must lie from 1 to {MAX_DIGITS}")
+    require(tokens >= 2, "tokens", tokens, "must be at least 2")
+    require(1 <= digits <= MAX_DIGITS, "digits", digits, f"must lie from 1 to {MAX_DIGITS}")
     if isinstance(law, FiniteLaw):
         work = digits * len(law)
-        _require(work <= MAX_WORK, "digits", digits, f"times {len(law)} eigenvalues must not exceed {MAX_WORK}")
-    _require(law.zero_mass < 1, "law", "all eigenvalues 0", "the target must not be zero")
+        require(work <= MAX_WORK, "digits", digits, f"times {len(law)} eigenvalues must not exceed {MAX_WORK}")
+    require(law.zero_mass < 1, "law", "all eigenvalues 0", "the target must not be zero")

@@ -33,9 +33,9 @@ from verify.minimise import MINIMISERS
 from verify.parametrisation import compare_parametrisations
 from verify.run import MINIMUM_DIM, Run, RunResult
 from verify.spectra import Panel, distance, distance_band, zero_fraction
-from verify.store import Store
+from verify.store import R, Store
 from verify.theory import replica_predictions
-from verify.thresholds import DECAY, Sighting, observe
+from verify.thresholds import DECAY, Sighting, observe, vanishing_store
 
 PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
 COMPARISON_DECAY = 0.01  #: at which descents over W and over S are compared
@@ -179,9 +179,8 @@ def thresholds(arguments: argparse.Namespace) -> int:
     sizes = _threshold_sizes(arguments)
     arguments.data, arguments.lambda_ = DataKind.SEQUENCES, DECAY
     folder = Path(arguments.out)
-    _store(folder)  # refuses a folder that cannot be written, before any work
     base = _base(arguments, sizes[0][0], 1.0)
-    sightings = observe(base, sizes, folder, _note, arguments.workers)
+    sightings = observe(base, sizes, _opened(vanishing_store, folder), _note, arguments.workers)
     _note("descents over W and over S")
     same = [
         compare_parametrisations(
@@ -293,8 +292,12 @@ def _train(runs: list[Run], arguments: argparse.Namespace) -> list[RunResult]:
 
 
 def _store(folder: Path) -> Store[RunResult]:
+    return _opened(lambda path: Store(path, RunResult), folder)
+
+
+def _opened(open_store: Callable[[Path], Store[R]], folder: Path) -> Store[R]:
     try:
-        return Store(folder, RunResult)
+        return open_store(folder)
     except OSError as error:
         rule = f"cannot be written ({error.strerror})"
         raise BadInput("--out", folder, rule, "name a folder you may write to") from None

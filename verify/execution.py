@@ -16,7 +16,7 @@ import torch
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from verify.run import execute
+from verify.run import Run, execute
 from verify.store import R, Store
 
 
@@ -25,12 +25,12 @@ class WorkerError(RuntimeError):
 
 
 def execute_all(
-    runs: Sequence[Any],
+    runs: Sequence[Run],
     store: Store[R],
     *,
     workers: int | None = None,
     progress: bool = True,
-    task: Callable[[Any], Any] = execute,
+    task: Callable[[Run], Any] = execute,
 ) -> list[R]:
     """Return the results of `runs`, in their order, executing those that `store` does not hold.
 
@@ -59,20 +59,20 @@ def execute_all(
 _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} left"
 
 
-def _stream(runs: Sequence[Any], workers: int, task: Callable[[Any], Any]) -> Iterator[Any]:
+def _stream(runs: Sequence[Run], workers: int, task: Callable[[Run], Any]) -> Iterator[Any]:
     """Yield results as they finish, the longest runs started first so that none is left alone at the end."""
     # spawn, not fork: a forked child of a process that has used torch's threads can deadlock
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker)
     try:
-        futures: dict[Future[Any], Any] = {pool.submit(task, run): run for run in runs}
+        futures: dict[Future[Any], Run] = {pool.submit(task, run): run for run in runs}
         for future in as_completed(futures):
             yield _unwrap(future, futures[future])
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _unwrap(future: Future[Any], run: Any) -> Any:
+def _unwrap(future: Future[Any], run: Run) -> Any:
     try:
         return future.result()
     except BrokenProcessPool as error:

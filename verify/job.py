@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from numeric.laws import rational_law
+from numeric.laws import marchenko_pastur
 from numeric.solution import Solution
 from numeric.spectrum import learned_spectrum
 from numeric.thresholds import Threshold, interpolation, recovery
@@ -132,7 +132,7 @@ def _curve(plan: Plan, width: float) -> list[Solution]:
 
 def _thresholds(base: Run) -> dict[str, Threshold]:
     """Interpolation at the noise of `base`, and recovery without noise, both for width at least 1."""
-    law = rational_law("tied_attention", Fraction(str(base.kappa0)), Fraction(1))
+    law = marchenko_pastur(Fraction(str(base.kappa0)))
     found = {"recovery": recovery(law, base.tokens, THRESHOLD_DIGITS)}
     if base.noise > 0:
         found["interpolation"] = interpolation(law, Fraction(str(base.noise)), base.tokens, THRESHOLD_DIGITS)

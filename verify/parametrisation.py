@@ -5,13 +5,11 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 
-from verify import data
 from verify.erm import Risk, attention_map
 from verify.minimise import Lbfgs, Proximal, Status
-from verify.run import Run, draw_start, training_labels
+from verify.run import Run, draw
 
 TOLERANCE = 1e-6  #: relative gradient of both descents
 #: Relative difference allowed: the loss is quadratic at its minimum, the map is known to the root of that over the
@@ -42,14 +40,11 @@ class Parametrisation:
 
 def compare_parametrisations(run: Run) -> Parametrisation:
     """Minimise over W and over S on the data of `run`."""
-    rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
-    inputs = data.draw_inputs(run.data, run.samples, run.tokens, run.dim, rng["inputs"], run.device)
-    s0 = torch.as_tensor(data.draw_target(run.target, run.dim, run.kappa0, rng["target"]), device=run.device)
-    risk = Risk(inputs, training_labels(run, inputs, s0, rng), run.lambda_, run.beta)
-    start = draw_start(run, rng["start"])
+    drawn = draw(run)
+    risk = Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta)
     minima = [
-        Lbfgs(tolerance=TOLERANCE, proximal_steps=0).minimise(risk, start),
-        Proximal(tolerance=TOLERANCE).minimise(risk, start),
+        Lbfgs(tolerance=TOLERANCE, proximal_steps=0).minimise(risk, drawn.start),
+        Proximal(tolerance=TOLERANCE).minimise(risk, drawn.start),
     ]
     factorised, convex = (attention_map(torch.as_tensor(minimum.weights)) for minimum in minima)
     return Parametrisation(

@@ -9,7 +9,7 @@ import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -161,19 +161,36 @@ def execute(run: Run) -> RunResult:
     Raises BadInput before anything is drawn if the data would not fit.
     """
     started = time.perf_counter()
+    drawn = draw(run)
+    risk = Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta)
+    minimum = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
+    s = attention_map(torch.as_tensor(minimum.weights, device=run.device))
+    errors = {"train_error": risk.train_error(s), "test_error": _test_error(run, s, drawn.s0, drawn.test)}
+    return _measure(run, s, drawn.s0, minimum, errors, time.perf_counter() - started)
+
+
+class Drawn(NamedTuple):
+    """Everything random of a run: inputs, target S0 (d, d), labels (n, T, T), start (d, m), and the source of test samples."""
+
+    inputs: Inputs
+    s0: torch.Tensor
+    labels: torch.Tensor
+    start: torch.Tensor
+    test: np.random.Generator
+
+
+def draw(run: Run) -> Drawn:
+    """Draw the data and the starting weights of a run.
+
+    Raises BadInput before anything is drawn if the data would not fit.
+    """
     rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
     inputs = data.draw_inputs(run.data, run.samples, run.tokens, run.dim, rng["inputs"], run.device)
     s0 = torch.as_tensor(data.draw_target(run.target, run.dim, run.kappa0, rng["target"]), device=run.device)
-    labels = training_labels(run, inputs, s0, rng)
-    risk = Risk(inputs, labels, run.lambda_, run.beta)
-    minimum = MINIMISERS[run.minimiser]().minimise(risk, draw_start(run, rng["start"]))
-    s = attention_map(torch.as_tensor(minimum.weights, device=run.device))
-    errors = {"train_error": risk.train_error(s), "test_error": _test_error(run, s, s0, rng["test"])}
-    return _measure(run, s, s0, minimum, errors, time.perf_counter() - started)
+    return Drawn(inputs, s0, _training_labels(run, inputs, s0, rng), _start(run, rng["start"]), rng["test"])
 
 
-def training_labels(run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, np.random.Generator]) -> torch.Tensor:
-    """Labels (n, T, T) of the target S0 with noise, shuffled if the run asks for it."""
+def _training_labels(run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, np.random.Generator]) -> torch.Tensor:
     teacher = torch.cat([block.indices(s0) for _, block in inputs.blocks()])
     labels = data.draw_labels(teacher, run.noise, run.beta0, rng["labels"])
     if run.shuffle_labels:
@@ -181,7 +198,7 @@ def training_labels(run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, n
     return labels
 
 
-def draw_start(run: Run, rng: np.random.Generator) -> torch.Tensor:
+def _start(run: Run, rng: np.random.Generator) -> torch.Tensor:
     """Standard normal weights, (d, m); each restart takes the next ones of the same stream."""
     values = rng.standard_normal((run.restart + 1, run.dim, run.columns))[-1]
     return torch.as_tensor(values, device=run.device)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from numeric import thresholds
-from numeric.laws import rational_law
+from numeric.laws import marchenko_pastur
 from numeric.problem import Problem
 from numeric.solution import Solution
 from verify import vanishing
@@ -22,13 +22,12 @@ from verify.minimise import Status
 from verify.run import PROTOCOL, Run
 from verify.store import Store
 from verify.theory import problem_of, solve_along
-from verify.vanishing import DECAYS, VanishingResult, VanishingRun, follow
+from verify.vanishing import DECAYS, VanishingResult, follow, vanishing_root
 
 DIGITS = 30
 WIDEST = 0.3  #: of the proven value: a wider interval decides nothing
-DECAY = (
-    1e-4  #: smallest weight decay: the extrapolation from it and its double errs by less than the scatter between runs
-)
+#: Smallest weight decay: the extrapolation from it and its double errs by less than the scatter between runs.
+DECAY = 1e-4
 VANISHING_PROTOCOL = hashlib.sha256((PROTOCOL + Path(vanishing.__file__).read_text()).encode()).hexdigest()[:16]
 
 
@@ -102,14 +101,22 @@ class Sighting:
         }
 
 
+def vanishing_store(folder: Path) -> Store[VanishingResult]:
+    """Finished runs of this experiment in `folder`. Raises OSError if it cannot be written."""
+    return Store(folder, VanishingResult, "vanishing.jsonl", VANISHING_PROTOCOL)
+
+
 def observe(
-    base: Run, sizes: Sequence[tuple[int, int]], folder: Path, note: Callable[[str], None], workers: int | None
+    base: Run,
+    sizes: Sequence[tuple[int, int]],
+    store: Store[VanishingResult],
+    note: Callable[[str], None],
+    workers: int | None,
 ) -> list[Sighting]:
-    """Train what the store in `folder` lacks at `sizes` (d, number of runs), and locate both thresholds.
+    """Train what `store` lacks at `sizes` (d, number of runs), and locate both thresholds.
 
     Raises WorkerError if a run fails, ArithmeticError if too few runs converged or the theory has no answer.
     """
-    store = Store(folder, VanishingResult, "vanishing.jsonl", VANISHING_PROTOCOL)
     kinds = [(INTERPOLATION, base), (RECOVERY, dataclasses.replace(base, noise=0.0))]
     proven = {kind.name: _proven(kind, run) for kind, run in kinds}
     runs = {kind.name: _runs(kind, run, float(proven[kind.name]), sizes) for kind, run in kinds}
@@ -121,16 +128,16 @@ def observe(
 
 
 def _proven(kind: Kind, run: Run) -> thresholds.Threshold:
-    law = rational_law("tied_attention", Fraction(str(run.kappa0)), Fraction(1))
+    law = marchenko_pastur(Fraction(str(run.kappa0)))
     width = Fraction(str(run.width))
     if kind is INTERPOLATION:
         return thresholds.interpolation(law, Fraction(str(run.noise)), run.tokens, DIGITS, width)
     return thresholds.recovery(law, run.tokens, DIGITS, width)
 
 
-def _runs(kind: Kind, run: Run, threshold: float, sizes: Sequence[tuple[int, int]]) -> list[VanishingRun]:
+def _runs(kind: Kind, run: Run, threshold: float, sizes: Sequence[tuple[int, int]]) -> list[Run]:
     return [
-        VanishingRun(dataclasses.replace(run, lambda_=DECAY, alpha=multiple * threshold, dim=dim, index=index))
+        dataclasses.replace(run, lambda_=DECAY, alpha=multiple * threshold, dim=dim, index=index)
         for dim, count in sizes
         for multiple in (*kind.multiples, kind.beyond)
         for index in range(count)
@@ -152,7 +159,7 @@ def _points(kind: Kind, dim: int, alphas: Array, results: Sequence[VanishingResu
     groups = [[r for r in results if r.run.dim == dim and r.run.alpha == alpha] for alpha in alphas.tolist()]
     if min(map(len, groups)) < 2:
         raise ArithmeticError(f"{kind.name} at dim {dim}: fewer than 2 runs converged at some sample ratio; add --runs")
-    realised = np.array([group[0].run.run.samples / dim**2 for group in groups])
+    realised = np.array([group[0].run.samples / dim**2 for group in groups])
     return SizePoints(dim, realised, tuple(np.array([r.limit(kind.quantity) for r in group]) for group in groups))
 
 
@@ -165,6 +172,4 @@ def _theory_roots(kind: Kind, problem: Problem, alphas: Array) -> Array:
     def value(solution: Solution) -> float:
         return float(getattr(solution, kind.quantity))
 
-    step = DECAYS[-1] / (DECAYS[-2] - DECAYS[-1])
-    limits = [value(smaller[a]) - step * (value(larger[a]) - value(smaller[a])) for a in alphas.tolist()]
-    return np.sqrt(np.maximum(limits, 0.0))
+    return np.array([vanishing_root(value(larger[a]), value(smaller[a])) for a in alphas.tolist()])

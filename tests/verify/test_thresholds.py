@@ -10,7 +10,7 @@ from verify.minimise import Status
 from verify.parametrisation import compare_parametrisations
 from verify.run import Run
 from verify.store import Store
-from verify.vanishing import VanishingResult, VanishingRun, follow
+from verify.vanishing import VanishingResult, follow
 
 THRESHOLD, ALPHAS = 0.2, np.array([0.24, 0.28, 0.32, 0.36])
 TINY = Run(dim=12, alpha=0.4, kappa0=0.5, width=1.0, lambda_=1e-3, noise=0.25)
@@ -56,7 +56,7 @@ def test_intervals_cover_as_often_as_they_say():
 
 @pytest.fixture(scope="module")
 def followed():
-    return follow(VanishingRun(TINY))
+    return follow(TINY)
 
 
 def test_the_loss_falls_with_the_decay_and_extrapolates(followed):
@@ -76,7 +76,7 @@ def test_noise_below_the_dimension_count_is_fitted_and_above_it_is_not():
     losses = []
     for alpha in (0.05, 0.16):  # the count gives 0.109 for kappa = 1/4 at large d, 0.126 at d = 16
         run = Run(dim=16, alpha=alpha, kappa0=0.25, width=0.25, lambda_=1e-5, noise=0.2)
-        losses.append(follow(VanishingRun(run)).limit("train_error"))
+        losses.append(follow(run).limit("train_error"))
     assert losses[0] < 0.02 * losses[1]
 
 
