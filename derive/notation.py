@@ -111,6 +111,16 @@ TABLE: tuple[Notation, ...] = (
     _real("H11", "H₁₁", "H_{11}", "curvature of the loss", "loss/index²", _REAL, "1/3 -1/5 1/8"),
     _real("H12", "H₁₂", "H_{12}", "curvature of the loss", "loss/index²", _REAL, "0 1/9 -1/7"),
     _real("H22", "H₂₂", "H_{22}", "curvature of the loss", "loss/index²", _REAL, "1/4 1/7 1/9"),
+    # One row of a softmax of any length.
+    _real("s_k", "s_k", "s_k", "softmax entry k of a row", "1", "(0, 1)", "1/3 3/5 1/10"),
+    _real("e_k", "e_k", "e_k", "its residual, softmax less label", "1", _REAL, "1/5 -1/7 1/20"),
+    _real("s_l", "s_l", "s_l", "softmax entry l of a row", "1", "(0, 1)", "1/4 1/5 3/10"),
+    _real("e_l", "e_l", "e_l", "its residual, softmax less label", "1", _REAL, "-1/8 1/10 -1/30"),
+    _real("row_se", "⟨se⟩", r"\langle se\rangle", "sum of softmax times residual over a row", "1", _REAL, "1/20 -1/15 1/40"),
+    _real("row_ss", "⟨ss⟩", r"\langle ss\rangle", "sum of squared softmax over a row", "1", "(0, 1)", "2/5 1/2 1/3"),
+    # Stability.
+    _real("F", "F", "F", "mean square response of the dual field, E‖C^½ ∂f/∂w C^½‖²", "loss²/index⁴", _POSITIVE, "1/5 1/1000 1/3"),
+    _real("DD", "⟨DD²⟩", r"\langle DD^2\rangle", "mean square divided difference of the shrinkage", "1", _POSITIVE, "1/3 1/5 1/2"),
     # Complex.
     Notation(
         sp.Symbol("g"), "g", "g", "Stieltjes transform of the noisy law, Im g ≤ 0", "1/eigenvalue",

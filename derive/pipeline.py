@@ -2,7 +2,19 @@
 
 from functools import lru_cache
 
-from derive import bayes, channel, finite_spectrum, limits, recovery, replicas, saddle, spectral
+from derive import (
+    bayes,
+    channel,
+    direct,
+    finite_spectrum,
+    limits,
+    recovery,
+    replicas,
+    saddle,
+    softmax,
+    spectral,
+    stability,
+)
 from derive.derivation import Function, Step
 from derive.model import Model
 
@@ -19,6 +31,9 @@ def derive(model: Model) -> tuple[Step, ...]:
         *saddle.steps(model),  # e -> six equations -> reduced variables (v, b, c)
         *spectral.steps(model),  # J and its derivatives from z(g)
         *channel.steps(model),  # M and its derivatives as sample averages
+        *softmax.steps(model),  # loss of one row at any number of tokens
+        *stability.steps(model),  # needs the equations and the sample averages
+        *direct.steps(model),
         *finite_spectrum.steps(),  # the same for any list of eigenvalues
         *limits.steps(model),  # needs the reduced equations
         *recovery.steps(model),  # needs the closed form of J

@@ -151,15 +151,19 @@ def sensing_variance() -> sp.Expr:
 
 
 def denoiser(model: Model) -> Denoiser:
-    """Zero-temperature prior: -Vh s^2/2 + mh s x - cost(s), maximised over s >= 0, at an eigenvalue x of Y.
+    """Prior of the model's penalty on the cone s >= 0."""
+    s = sp.Symbol("s", nonnegative=True)
+    return shrinkage(model.penalty.cost.subs(model.penalty.eigenvalue, s), s)
+
+
+def shrinkage(cost: sp.Expr, s: sp.Symbol) -> Denoiser:
+    """Zero-temperature prior: -Vh s^2/2 + mh s x - cost(s), maximised over the domain of s, at an eigenvalue x of Y.
 
     Qh splits into -Vh/tau on the diagonal (confinement) and qh/tau^2 everywhere, which a symmetric Gaussian matrix Z
     with Var tr(Z S) = tr S^2/d decouples: the field on S is mh S0 + sqrt(qh) Z = mh Y.
     """
-    s = sp.Symbol("s", nonnegative=True)
     confinement = zero_temperature(conjugates().diagonal - conjugates().offdiagonal)
     field_variance = sp.cancel(TEMPERATURE**2 * conjugates().offdiagonal)
-    cost = model.penalty.cost.subs(model.penalty.eigenvalue, s)
     energy = confinement * s**2 / 2 + mh * s * x - cost
     (best,) = sp.solve(sp.diff(energy, s), s)
     threshold = sp.solve(best, x)[0]

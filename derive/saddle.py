@@ -39,6 +39,11 @@ def stationarity(model: Model) -> dict[sp.Symbol, sp.Expr]:
     return solved
 
 
+def solve_for_order_parameters(energy: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
+    """Each of m, q, V from stationarity of the prior part of the free entropy in its conjugate."""
+    return {order: sp.solve(sp.diff(energy, conjugate), order)[0] for order, conjugate in ((m, mh), (q, Vh), (V, qh))}
+
+
 def reduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
     """Order parameters in the reduced variables: gain c, semicircle variance v, threshold b (theory note, section 3)."""
     prior = denoiser(model)

@@ -1,0 +1,57 @@
+"""Stability against replica symmetry breaking: the replicon eigenvalue (theory note, end of section 3).
+
+A perturbation of the fields w, independent from sample to sample, of covariance C dq perturbs f and with it the field on S; the
+denoiser turns that into a new perturbation of S. Replica symmetry is stable if the perturbation shrinks in one round.
+"""
+
+import sympy as sp
+
+from derive.channel import average_derivatives
+from derive.derivation import Display, Step, scalar
+from derive.model import Model
+from derive.notation import sym
+from derive.replicas import sensing_variance
+from derive.saddle import stationarity
+
+alpha, V, qh, M_V, R, F, DD, c, mh = sym("alpha V qh M_V R F DD c mh")
+
+
+def field_growth(model: Model) -> sp.Expr:
+    """D qh/d q: qh is alpha times E f^T C f, a quadratic form in f, so that its perturbation is alpha F per unit dq."""
+    dual_energy = sp.Symbol("dual_energy")  # E f^T C f = R/V^2
+    qh_of = stationarity(model)[qh].subs(M_V, average_derivatives()["M_V"]).subs(R, V**2 * dual_energy)
+    return sp.diff(qh_of, dual_energy) * F
+
+
+def denoiser_growth() -> sp.Expr:
+    """D q/d qh: in the eigenbasis of Y the entries of S move by c/mh DD(x, y) times those of the field."""
+    return (c / mh) ** 2 * DD * sensing_variance()
+
+
+def replicon(model: Model) -> sp.Expr:
+    """One minus the growth in one round."""
+    return 1 - field_growth(model) * denoiser_growth()
+
+
+def steps(model: Model) -> tuple[Step, ...]:
+    """The replicon eigenvalue."""
+    value = replicon(model)
+    return (
+        Step(
+            "stability",
+            "Stability of the replica-symmetric solution",
+            r"Independent perturbations of the fields of all samples grow by $\alpha F$ in the channel, "
+            r"$F=\mathbb E\|C^{1/2}\partial_wf\,C^{1/2}\|^2$, and by $(c/\hat m)^2\langle DD^2\rangle/2$ in the denoiser, "
+            r"$DD$ the divided difference of the shrinkage over its gain. The solution is stable while their product is below one.",
+            (Display(r"\Lambda", value),),
+            (
+                scalar(
+                    "replicon",
+                    "replicon eigenvalue; negative: replica symmetry is broken",
+                    (alpha, F, DD, c, mh),
+                    r"\Lambda",
+                    value,
+                ),
+            ),
+        ),
+    )
