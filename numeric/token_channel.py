@@ -1,0 +1,196 @@
+"""Averages over the output channel at any number of tokens, by randomised quasi-Monte Carlo with replicates.
+
+A sample has Gaussian fields along the visible directions of its index (numeric.token_index): gamma1, which the label sees, and
+gamma2, which only the student sees. Points are scrambled Sobol sets, one scrambling per replicate, each point taken with both signs
+of gamma2: what is odd in gamma2, and what is left of it when student and target nearly agree, drops out exactly. The scatter of the
+replicates is the error. Scramblings are seeded, and sums run in a fixed order: equal input gives equal bits.
+Formulas come from generated/tied_attention (theory.md, sections 1-3 and 6).
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import qmc
+
+from generated.tied_attention import float64 as physics
+from numeric.token_index import TokenIndex, token_index
+from numeric.token_sample import (
+    energy_of,
+    fill_index,
+    fill_loss_gradient,
+    fill_loss_hessian,
+    fill_softmax,
+    global_minimiser,
+    cholesky,
+    loss_of,
+    solve_with,
+    workspace,
+)
+
+Array = NDArray[np.float64]
+BLOCK = 64  # points that one thread takes at a time and adds up in order
+
+
+class SampleMeans(NamedTuple):
+    """Means per sample, each of shape (replicates,).
+
+    train, test: loss at the minimiser and at the field
+    R, R_odd: squared displacement of the symmetric and of the antisymmetric components
+    F1, F2, F_odd: dual field times gamma1, gamma2, and times the antisymmetric field
+    response: E||df/dw||^2 between symmetric and antisymmetric components (ss, so, os, oo), not computed unless asked for
+    rest, moved: shares of samples with several minima whose lowest is that at rest, or another
+    """
+
+    train: Array
+    test: Array
+    R: Array
+    R_odd: Array
+    F1: Array
+    F2: Array
+    F_odd: Array
+    response_ss: Array
+    response_so: Array
+    response_os: Array
+    response_oo: Array
+    rest: Array
+    moved: Array
+
+
+class Fields(NamedTuple):
+    """How Gaussian directions become fields: student = teacher gamma1 + independent gamma2, target = target gamma1, odd = odd gamma_odd."""
+
+    teacher: float
+    independent: float
+    target: float
+    odd: float
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Points per replicate (a power of two, for Sobol sets) and replicates."""
+
+    points: int
+    replicates: int = 8
+
+    def __post_init__(self) -> None:
+        if self.points < 2 or self.points & (self.points - 1):
+            raise ValueError(f"points = {self.points}: must be a power of two; use {1 << max(1, self.points.bit_length())}")
+        if self.replicates < 4:
+            raise ValueError(f"replicates = {self.replicates}: the scatter of fewer than 4 says nothing; use 8")
+
+    def refined(self) -> "Sampling":
+        """Four times the points."""
+        return Sampling(4 * self.points, self.replicates)
+
+
+def sample_means(
+    fields: Fields, V: float, V_odd: float, beta: float, beta0: float, tokens: int, sampling: Sampling, response: bool = False
+) -> SampleMeans:
+    """Means over the channel at T = tokens; a general index (with antisymmetric part) if V_odd > 0.
+
+    V, V_odd: index^2/loss, V = 0 means that the minimiser is the field itself.
+    """
+    index = token_index(tokens, V_odd > 0)
+    components, directions = index.visible.shape
+    odd = components - index.symmetric
+    gaussians = _gaussians(2 * (directions - odd) + odd, sampling)
+    stiffness = np.full(components, 1.0 / V)
+    if odd:
+        stiffness[index.symmetric :] = 1.0 / V_odd
+    sums = _blocks(gaussians, min(BLOCK, sampling.points), index, fields, stiffness, beta, beta0, response)
+    return SampleMeans(*(sums.reshape(sampling.replicates, -1, sums.shape[-1]).sum(axis=1) / (2 * sampling.points)).T)
+
+
+@lru_cache(maxsize=4)
+def _gaussians(dimensions: int, sampling: Sampling) -> Array:
+    """Normal deviates, shape (replicates * points, dimensions)."""
+    seeds = np.random.SeedSequence(dimensions).spawn(sampling.replicates)
+    sets = (qmc.Sobol(dimensions, rng=np.random.default_rng(seed)).random(sampling.points) for seed in seeds)
+    return ndtri(np.concatenate(list(sets)))
+
+
+@njit(cache=False, parallel=True, error_model="numpy")
+def _blocks(gaussians, size, index, fields, stiffness, beta, beta0, response):  # type: ignore[no-untyped-def]
+    """Sums over each block of points."""
+    blocks = len(gaussians) // size
+    sums = np.zeros((blocks, 13))
+    for block in prange(blocks):
+        _add_block(np.ascontiguousarray(gaussians[block * size : (block + 1) * size]), index, fields, stiffness, beta, beta0, response, sums[block])
+    return sums
+
+
+@njit(error_model="numpy")
+def _add_block(gaussians, index, fields, stiffness, beta, beta0, response, sums):  # type: ignore[no-untyped-def]
+    components, directions = index.visible.shape
+    tokens, symmetric = len(index.scale), index.symmetric
+    odd = components - symmetric
+    even = directions - odd
+    work = workspace(tokens, components)
+    gamma1, gamma2, w, z = np.zeros(components), np.zeros(components), np.zeros(components), np.zeros(components)
+    even_axes = np.ascontiguousarray(index.visible[:symmetric, :even])
+    for point in gaussians:
+        gamma1[:symmetric] = np.dot(even_axes, point[:even])
+        gamma2[:symmetric] = np.dot(even_axes, point[even : 2 * even])
+        gamma2[symmetric:] = point[2 * even :]
+        for i in range(symmetric):
+            z[i] = fields.target * gamma1[i]
+        fill_index(z, index, work.fit)
+        fill_softmax(work.fit, beta0, work.y)
+        work.fit[:, :] = work.fit * (beta0 / beta)
+        for sign in (1.0, -1.0):
+            for i in range(components):
+                independent = fields.independent if i < symmetric else fields.odd
+                w[i] = fields.teacher * gamma1[i] + sign * independent * gamma2[i]
+            _add_sample(w, gamma1, gamma2, sign, index, stiffness, beta, response, work, sums)
+
+
+@njit(error_model="numpy")
+def _add_sample(w, gamma1, gamma2, sign, index, stiffness, beta, response, work, sums):  # type: ignore[no-untyped-def]
+    symmetric = index.symmetric
+    sums[1] += loss_of(w, index, beta, work)
+    _, seen = global_minimiser(w, stiffness, index, beta, work)
+    sums[0] += loss_of(work.x, index, beta, work)
+    fill_loss_gradient(index, beta, work)
+    for i in range(len(w)):
+        # At the minimiser (x - w)/V is minus the slope of the loss; the smaller of the two factors keeps its digits.
+        soft = stiffness[i] < 1.0
+        dual = stiffness[i] * (work.x[i] - w[i]) if soft else -work.gradient[i]
+        displacement = work.x[i] - w[i] if soft else dual / stiffness[i]
+        if i < symmetric:
+            sums[2] += displacement**2
+            sums[4] += dual * gamma1[i]
+            sums[5] += sign * dual * gamma2[i]
+        else:
+            sums[3] += displacement**2
+            sums[6] += sign * dual * gamma2[i]
+    if seen == 1:
+        sums[11] += 1.0
+    if seen == 2:
+        sums[12] += 1.0
+    if response:
+        _add_response(index, stiffness, beta, work, sums)
+
+
+@njit(error_model="numpy")
+def _add_response(index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
+    """Squares of df/dw = -(1 + H V)^-1 H, H the curvature of the loss: column by column, from (H + 1/V) y = H e/V."""
+    size, symmetric = len(stiffness), index.symmetric
+    fill_loss_hessian(index, beta, 1.0, work)
+    curvature = work.hessian.copy()
+    for i in range(size):
+        for j in range(i):
+            curvature[j, i] = curvature[i, j]
+        work.hessian[i, i] += stiffness[i]
+    if not cholesky(work.hessian, work.factor):
+        return  # a minimiser on the verge of losing its minimum: of measure zero
+    for k in range(size):
+        work.step[:] = curvature[:, k]
+        solve_with(work.factor, work.step)
+        for i in range(size):
+            square = (stiffness[i] * work.step[i]) ** 2
+            sums[7 + 2 * (i >= symmetric) + (k >= symmetric)] += square

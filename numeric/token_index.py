@@ -1,0 +1,66 @@
+"""The index of a sequence of T tokens in whitened components, and its visible directions.
+
+A symmetric index has T(T+1)/2 independent Gaussian components, a general one T(T-1)/2 antisymmetric ones besides; in whitened
+components the Moreau energy of a sample is sum (x - w)^2/(2 V) + loss(h(x)). A constant added to the whole index is invisible.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generated.tied_attention import float64 as physics
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class TokenIndex(NamedTuple):
+    """H_ab = scale_ab x[component_ab] + odd_ab x[antisymmetric_ab]; everything of shape (T, T).
+
+    symmetric: number of symmetric components, which come first
+    visible: orthonormal columns, shape (components, visible directions); the symmetric ones come first
+    """
+
+    component: Integers
+    scale: Array
+    antisymmetric: Integers
+    odd: Array
+    symmetric: int
+    visible: Array
+
+    @property
+    def visible_symmetric(self) -> int:
+        """Number of visible directions of the symmetric part."""
+        return self.symmetric - 1
+
+
+@lru_cache(maxsize=16)
+def token_index(tokens: int, general: bool = False) -> TokenIndex:
+    """The components of a T x T index, symmetric or general."""
+    diagonal, offdiagonal, odd_variance = (float(value) for value in physics.index_variances())
+    component, antisymmetric = np.zeros((tokens, tokens), dtype=np.int64), np.zeros((tokens, tokens), dtype=np.int64)
+    scale, odd = np.zeros((tokens, tokens)), np.zeros((tokens, tokens))
+    pairs = [(a, b) for a in range(tokens) for b in range(a, tokens)]
+    for k, (a, b) in enumerate(pairs):
+        component[a, b] = component[b, a] = k
+        scale[a, b] = scale[b, a] = np.sqrt(diagonal if a == b else offdiagonal)
+    unequal = [pair for pair in pairs if pair[0] != pair[1]] if general else []
+    for k, (a, b) in enumerate(unequal):
+        antisymmetric[a, b] = antisymmetric[b, a] = len(pairs) + k
+        odd[a, b], odd[b, a] = np.sqrt(odd_variance), -np.sqrt(odd_variance)
+    return TokenIndex(component, scale, antisymmetric, odd, len(pairs), _visible(pairs, scale, len(unequal)))
+
+
+def _visible(pairs: list[tuple[int, int]], scale: Array, unequal: int) -> Array:
+    """Orthonormal basis of what is orthogonal to the invisible shift: a Householder reflection takes the shift to an axis."""
+    shift = np.array([1.0 / scale[a, b] for a, b in pairs])
+    shift /= np.linalg.norm(shift)
+    mirror = shift.copy()
+    mirror[0] -= 1.0
+    reflection = np.eye(len(pairs)) - 2.0 * np.outer(mirror, mirror) / (mirror @ mirror)
+    basis = np.zeros((len(pairs) + unequal, len(pairs) - 1 + unequal))
+    basis[: len(pairs), : len(pairs) - 1] = reflection[:, 1:]
+    basis[len(pairs) :, len(pairs) - 1 :] = np.eye(unequal)
+    return basis
