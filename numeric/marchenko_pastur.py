@@ -15,11 +15,8 @@ from numpy.typing import NDArray
 from generated.tied_attention import float64 as generated
 from numeric.enclosure import working
 from numeric.laws import RationalLaw
-from numeric.target_law import Array, Energy, Values, limited_energy
+from numeric.target_law import TRUSTED, Array, Energy, Values, limited_energy
 
-# Where the proven bound on the rounding error of a closed form exceeds this share of its value, ball arithmetic takes over: the
-# channel average beside it is not better than 1e-8.
-TRUSTED = 1e-9
 _EXACT_BITS = 200  # J ~ x^(7/2) at a fraction x of the bulk below its edge: nine digits are left at x = 1e-12
 _POLISH = 1e-6  # eigenvalues of the companion matrix are closer than this to simple roots, relatively
 _REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
@@ -85,6 +82,10 @@ class MarchenkoPastur:
         if not intervals:
             raise ArithmeticError(f"no support found at v = {v:g}, {self}: parameters beyond double precision")
         return intervals
+
+    def upper_edge(self, v: float) -> float:
+        """Upper end of the support."""
+        return self.support(v)[-1][1]
 
     def density(self, v: float, x: Array) -> Array:
         """Density of mu_v (1/eigenvalue) at positions x, shape of `x`."""

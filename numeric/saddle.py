@@ -121,7 +121,7 @@ def solve(problem: Problem, start: Solution | None = None, algorithm: Anderson |
 def nothing_learned(saddle: SaddleMap, at_zero: Vector) -> bool:
     """Whether S = 0 reproduces itself: no eigenvalue of Y exceeds the threshold that the conjugates of S = 0 set."""
     reduced = saddle.reduced(at_zero)
-    return reduced.b >= saddle.problem.target.support(reduced.v)[-1][1]
+    return reduced.b >= saddle.problem.target.upper_edge(reduced.v)
 
 
 def _errors(coarser: Solution, finer: Solution) -> dict[str, float]:
