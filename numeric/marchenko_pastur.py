@@ -6,23 +6,32 @@ Theory note, section 4; every formula is generated (step `spectral`).
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as generated
+from numeric import cubic
 from numeric.enclosure import working
 from numeric.laws import RationalLaw
 from numeric.target_law import TRUSTED, Array, Energy, Values, limited_energy
 
 _EXACT_BITS = 200  # J ~ x^(7/2) at a fraction x of the bulk below its edge: nine digits are left at x = 1e-12
 _POLISH = 1e-6  # eigenvalues of the companion matrix are closer than this to simple roots, relatively
-_REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
 Parameters = tuple[
     Array | float, Array | float
 ]  # rate kappa0 and inverse jump r (1/eigenvalue) of the free Poisson law
+
+
+class Grid(NamedTuple):
+    """J (eigenvalue^2), J_v, J_b (eigenvalue) and the mass above b, arrays of one shape."""
+
+    J: Array
+    J_v: Array
+    J_b: Array
+    mass: Array
 
 
 @dataclass(frozen=True)
@@ -69,7 +78,8 @@ class MarchenkoPastur:
             ArithmeticError: none is found, which needs parameters beyond double precision.
         """
         critical = polynomial_roots(np.array([[float(value) for value in generated.edge_polynomial(v, *self.law)]]))[0]
-        real = np.unique(critical.real[np.abs(critical.imag) < 1e-7 * np.abs(critical)])  # merging edges: see _REAL
+        # Merging edges are a double root, known to sqrt(eps).
+        real = np.unique(critical.real[np.abs(critical.imag) < 1e-7 * np.abs(critical)])
         edges = np.unique(np.real(generated.inverse_stieltjes(real, v, *self.law)))
         middles = (edges[:-1] + edges[1:]) / 2
         filled = generated.density(physical_root(v, middles, self.law)) > 0
@@ -85,7 +95,7 @@ class MarchenkoPastur:
 
     def upper_edge(self, v: float) -> float:
         """Upper end of the support."""
-        return self.support(v)[-1][1]
+        return float(cubic.upper_edge(float(v), *self.law))
 
     def density(self, v: float, x: Array) -> Array:
         """Density of mu_v (1/eigenvalue) at positions x, shape of `x`."""
@@ -93,7 +103,8 @@ class MarchenkoPastur:
 
     def mass_above(self, v: float, x: float) -> float:
         """Mass of mu_v above x, to double precision of the whole mass."""
-        return float(generated.spectral_mass(complex(physical_root(v, np.array(x), self.law)), v, x, *self.law))
+        values, _ = cubic.at_point(float(v), float(x), *self.law)
+        return float(Values(*values).mass)
 
     def energy(self, v: float, b: float, width: float) -> Energy:
         """J(v, b) with derivatives, of at most the share `width` of eigenvalues; zero beyond the upper edge."""
@@ -105,12 +116,24 @@ class MarchenkoPastur:
         Raises:
             Unresolved: x is too close to an edge of the support for it.
         """
-        g = complex(physical_root(v, np.array(x), self.law))
-        values = Values(*(float(getattr(generated, f"spectral_{name}")(g, v, x, *self.law)) for name in Values._fields))
-        errors = (float(getattr(generated, f"spectral_{name}_error")(g, v, x, *self.law)) for name in Values._fields)
+        values, errors = cubic.at_point(float(v), float(x), *self.law)
         if all(error <= TRUSTED * abs(value) for error, value in zip(errors, values, strict=True)):
-            return values
+            return Values(*values)
         return self.exact_values(v, x)
+
+    def grid(self, v: Array, b: Array) -> Grid:
+        """J, J_v, J_b and mass at many pairs (v, b), compiled and on all cores; in ball arithmetic where float64 cancels.
+
+        Raises:
+            Unresolved: a threshold b is too close to an edge of the support for it.
+        """
+        shape = np.broadcast_shapes(np.shape(v), np.shape(b))
+        flat_v, flat_b = (np.full(shape, value, dtype=float).ravel() for value in (v, b))
+        found, errors = cubic.at_points(flat_v, flat_b, *self.law)
+        for k in np.flatnonzero(np.any(errors > TRUSTED * np.abs(found), axis=0)):
+            exact = self.exact_values(flat_v[k], flat_b[k])
+            found[:, k] = exact.J, exact.J_v, exact.J_b, exact.mass
+        return Grid(*(row.reshape(shape) for row in found))
 
     def exact_values(self, v: float, x: float) -> Values:
         """The same in ball arithmetic.
@@ -127,20 +150,11 @@ class MarchenkoPastur:
 def physical_root(v: Array | float, b: Array, law: Parameters) -> NDArray[np.complex128]:
     """Stieltjes transform g of mu_v at each b (eigenvalue), approached from above: Im g < 0, or z'(g) < 0 if g is real.
 
-    Shape: that of `v` and `b` together.
+    Shape: that of `v`, `b` and the parameters together.
     """
-    variances, positions = np.broadcast_arrays(np.asarray(v, dtype=float), np.asarray(b, dtype=float))
-    coefficients = np.stack(np.broadcast_arrays(*generated.resolvent_polynomial(variances, positions, *law)), axis=-1)
-    roots = polynomial_roots(coefficients)
-    with np.errstate(divide="ignore", invalid="ignore"):  # a root may fall on a pole of z: its slope is never the least
-        columns = (np.asarray(value)[..., None] for value in (variances, *law))
-        slopes = np.real(generated.resolvent_slope(np.real(roots).astype(complex), *columns))
-    is_complex = roots.imag < -_REAL * np.abs(roots)
-    # One rule per position: the root below the axis if there is one, else the real root on which z falls.
-    chosen = np.where(is_complex.any(axis=-1), np.argmin(roots.imag, axis=-1), np.argmin(slopes, axis=-1))
-    g = np.take_along_axis(roots, chosen[..., None], axis=-1)[..., 0]
-    real = ~is_complex.any(axis=-1)
-    return np.where(real, g.real + 0j, g)
+    arguments = (v, b, *law)
+    shape = np.broadcast_shapes(*(np.shape(value) for value in arguments))
+    return cubic.roots(*(np.full(shape, value, dtype=float).ravel() for value in arguments)).reshape(shape)
 
 
 def polynomial_roots(coefficients: Array) -> NDArray[np.complex128]:

@@ -196,16 +196,25 @@ def bulks(v, s, w):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _add(total, sizes, u, speed, v, x, s, w):  # type: ignore[no-untyped-def]
-    """Add the integrands at u times du = speed, and their sizes."""
-    J, J_v, J_b, _, J_bv, mass = _integrands(u, _transform(u, s, w), v, x)
-    for k, value in enumerate((J, J_v, J_b, J_bv, mass)):
-        total[k] += value * speed
-        sizes[k] += abs(value * speed)
+def _rounding(u, distance, s):  # type: ignore[no-untyped-def]
+    """Relative rounding error of a term at u: the random walk of a sum over N eigenvalues, and what the rounding of u does to
+    distances from eigenvalues.
+    """
+    return (8.0 + np.sqrt(len(s)) + 4.0 * abs(u.real) / distance) * _EPS
 
 
 @_compiled
-def _descend(total, sizes, p, high, low, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+def _add(total, errors, u, speed, distance, v, x, s, w):  # type: ignore[no-untyped-def]
+    """Add the integrands at u times du = speed, and their errors; no eigenvalue is closer to u than `distance`."""
+    rounding = _rounding(u, distance, s)
+    J, J_v, J_b, _, J_bv, mass = _integrands(u, _transform(u, s, w), v, x)
+    for k, value in enumerate((J, J_v, J_b, J_bv, mass)):
+        total[k] += value * speed
+        errors[k] += rounding * abs(value * speed)
+
+
+@_compiled
+def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
     """The vertical above p from the height `high` down to `low`, by panels in the logarithm of the height."""
     if not high > low:
         return
@@ -214,64 +223,62 @@ def _descend(total, sizes, p, high, low, nodes, weights, v, x, s, w):  # type: i
     for panel in range(count):
         for k in range(len(nodes)):
             y = low * np.exp(span * (panel + 0.5 * (1.0 + nodes[k])) / count)
-            _add(total, sizes, complex(p, y), complex(0.0, -0.5 * span / count * weights[k] * y), v, x, s, w)
+            speed = complex(0.0, -0.5 * span / count * weights[k] * y)
+            _add(total, errors, complex(p, y), speed, np.hypot(nearest, y), v, x, s, w)
 
 
 @_compiled
-def _foot(total, sizes, p, high, low, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+def _foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
     """The vertical from `high` down to `low`, both below the distance of the nearest eigenvalue: one panel."""
     half = 0.5 * (high - low)
     for k in range(len(nodes)):
         y = low + half * (1.0 + nodes[k])
-        _add(total, sizes, complex(p, y), complex(0.0, -half * weights[k]), v, x, s, w)
+        _add(total, errors, complex(p, y), complex(0.0, -half * weights[k]), np.hypot(nearest, y), v, x, s, w)
 
 
 @_compiled
-def _quarter(total, sizes, p, radius, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+def _quarter(total, errors, p, radius, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
     """The quarter circle around p from p + radius to p + i radius."""
     for k in range(len(nodes)):
         offset = radius * np.exp(0.25j * np.pi * (1.0 + nodes[k]))
-        _add(total, sizes, p + offset, 0.25j * np.pi * weights[k] * offset, v, x, s, w)
+        speed = 0.25j * np.pi * weights[k] * offset
+        _add(total, errors, p + offset, speed, radius - (s[-1] - p), v, x, s, w)
 
 
 @_compiled
-def _path(total, sizes, p, height, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+def _path(total, errors, p, height, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
     """The path from the real axis beyond the largest eigenvalue to p + i height."""
-    nearest = np.inf
-    for k in range(len(s)):
-        nearest = min(nearest, abs(p - s[k]))
     turn = max(height, nearest)  # below it one panel serves
     if p > s[-1]:  # the axis below p is beyond every eigenvalue: straight up from there
-        _descend(total, sizes, p, height, nearest, nodes, weights, v, x, s, w)
-        _foot(total, sizes, p, min(height, nearest), 0.0, nodes, weights, v, x, s, w)
+        _descend(total, errors, p, height, nearest, nearest, nodes, weights, v, x, s, w)
+        _foot(total, errors, p, min(height, nearest), 0.0, nearest, nodes, weights, v, x, s, w)
         total *= -1.0
         return
     radius = max(turn, _FAR * (s[-1] - p))
-    _quarter(total, sizes, p, radius, nodes, weights, v, x, s, w)
-    _descend(total, sizes, p, radius, turn, nodes, weights, v, x, s, w)
+    _quarter(total, errors, p, radius, nodes, weights, v, x, s, w)
+    _descend(total, errors, p, radius, turn, nearest, nodes, weights, v, x, s, w)
     if turn > height:
-        _foot(total, sizes, p, turn, height, nodes, weights, v, x, s, w)
+        _foot(total, errors, p, turn, height, nearest, nodes, weights, v, x, s, w)
 
 
 @_compiled
 def _spectral(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
-    """J, J_v, J_b, J_bv, mass above x as K - path integral (complex; `finite_value` makes them real), and their rounding errors.
-
-    The errors are estimates: those of every term, with the random walk of a sum over N eigenvalues, and what the rounding of u
-    does to its least distance from an eigenvalue.
+    """J, J_v, J_b, J_bv, mass above x as K - path integral (complex; `finite_value` makes them real), and estimates of
+    their rounding errors.
     """
     p, y = _locate(x, v, s, w)
-    total, sizes = np.zeros(5, dtype=np.complex128), np.zeros(5)
-    u = complex(p, y)
-    J, J_v, J_b, _, J_bv, mass = _primitives(u, _transform(u, s, w), v, x)
-    _path(total, sizes, p, y, nodes, weights, v, x, s, w)
-    for k, end in enumerate((J, J_v, J_b, J_bv, mass)):
-        total[k] = end - total[k]
-        sizes[k] += abs(end)
     nearest = np.inf
     for k in range(len(s)):
         nearest = min(nearest, abs(p - s[k]))
-    return total, (8.0 + np.sqrt(len(s)) + 4.0 * abs(p) / np.hypot(nearest, y)) * _EPS * sizes
+    total, errors = np.zeros(5, dtype=np.complex128), np.zeros(5)
+    u = complex(p, y)
+    J, J_v, J_b, _, J_bv, mass = _primitives(u, _transform(u, s, w), v, x)
+    _path(total, errors, p, y, nearest, nodes, weights, v, x, s, w)
+    rounding = _rounding(u, np.hypot(nearest, y), s)
+    for k, end in enumerate((J, J_v, J_b, J_bv, mass)):
+        total[k] = end - total[k]
+        errors[k] += rounding * abs(end)
+    return total, errors
 
 
 def _cached(digest: str) -> Any:

@@ -145,6 +145,38 @@ def test_the_switch_to_balls_is_right_on_both_sides(kappa0):
     assert sides == {True, False}
 
 
+@pytest.mark.parametrize("kappa0", [0.05, 1.0, 4.0])
+def test_many_pairs_at_once_are_the_pairs_one_by_one(kappa0):
+    """Including pairs for which ball arithmetic has to take over, and thresholds beyond the upper edge."""
+    law, rng = MarchenkoPastur(kappa0, 1.5), np.random.default_rng(3)
+    v = np.exp(rng.uniform(np.log(1e-4), np.log(10), (4, 50)))
+    top = np.vectorize(law.upper_edge)(v)
+    b = top * rng.uniform(-0.5, 1.2, v.shape)
+    b[0, :5] = top[0, :5] * (1 - 1e-4)
+    grid = law.grid(v, b)
+    assert grid.J.shape == v.shape
+    for index in np.ndindex(v.shape):
+        one = law.energy(v[index], b[index], 10.0)
+        # Alone, a pair also needs J_bv: where that cancels, all of it comes from ball arithmetic.
+        assert [row[index] for row in grid] == pytest.approx([one.J, one.J_v, one.J_b, one.mass], rel=TRUSTED)
+
+
+@settings(max_examples=200)
+@given(kappa0=st.floats(0.01, 10), v=st.floats(-14, 4), place=st.floats(-1, 3))
+def test_the_physical_root_solves_its_equation_on_its_branch(kappa0, v, place):
+    law, variance = (kappa0, np.sqrt(kappa0)), 10**v
+    b = place * np.sqrt(1 + kappa0 + variance)
+    g = complex(physical_root(variance, np.array(b), law))
+    assert g.imag <= 0 and abs(g) <= 1 / np.sqrt(variance) * (
+        1 + 1e-9
+    )  # a Stieltjes transform of variance v is bounded so
+    terms = abs(variance * g) + abs(kappa0 / (law[1] - g)) + abs(1 / g)
+    # At a double root g is known to sqrt(eps), but z is stationary there.
+    assert abs(float64.inverse_stieltjes(g, variance, *law) - b) <= 1e-13 * terms
+    if g.imag == 0:
+        assert float64.resolvent_slope(g.real, variance, *law) < 1e-6 / abs(g) ** 2
+
+
 def test_a_grid_that_starts_at_the_left_edge_keeps_its_branch():
     """Where other codes lose the branch: density >= 0 and total mass 1 on a grid from edge to edge."""
     for kappa0, v in ((0.5, 0.01), (2.0, 0.1), (0.1, 1.0)):
