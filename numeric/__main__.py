@@ -98,6 +98,7 @@ def build_parser() -> Parser:
 
 def problem(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
     """The Problem that the arguments state."""
+    from numeric.marchenko_pastur import MarchenkoPastur
     from numeric.problem import Problem
 
     if arguments.lambda_ == 0:
@@ -120,7 +121,7 @@ def problem(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-
             raise BadInput(f"--{name.rstrip('_')}", value, "is below 1e-12", "give 0 (where allowed) or more than that")
     return Problem(
         alpha=float(alpha),
-        kappa0=float(arguments.kappa0),
+        target=MarchenkoPastur(float(arguments.kappa0)),
         lambda_=float(arguments.lambda_),
         noise=float(arguments.noise),
         width=float(arguments.width),

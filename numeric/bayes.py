@@ -7,23 +7,23 @@ import numpy as np
 from scipy.optimize import brentq
 
 from generated.tied_attention import float64 as generated
-from numeric.problem import TargetLaw
-from numeric.spectrum import edge_grid, physical_root, support
+from numeric.spectrum import edge_grid
+from numeric.target_law import Target
 
 _POINTS = 2000  # per bulk: the cube of a square-root edge is smooth enough for 1e-9 of the integral
 _SEARCH = (1e-14, 1e6)  # bracket of v over the second moment: beyond it float64 keeps no digit of the balance
 
 
-def cubed_density(v: float, law: TargetLaw) -> float:
+def cubed_density(v: float, target: Target) -> float:
     """Integral of rho^3 over the noisy law of variance v (1/eigenvalue^2)."""
     total = 0.0
-    for low, high in support(v, law):
+    for low, high in target.support(v):
         x, weights = edge_grid(low, high, _POINTS)
-        total += float(np.sum(weights * generated.density(physical_root(v, x, law)) ** 3))
+        total += float(np.sum(weights * target.density(v, x) ** 3))
     return total
 
 
-def bayes_error(alpha: float, law: TargetLaw, noise: float, tokens: int = 2) -> float:
+def bayes_error(alpha: float, target: Target, noise: float, tokens: int = 2) -> float:
     """Least estimation error E|S - S0|^2/d (eigenvalue^2) at sample ratio alpha = n/d^2 and label noise Delta.
 
     Labels of any finite inverse temperature serve alike: the noise is inside the softmax, which is invertible.
@@ -36,11 +36,11 @@ def bayes_error(alpha: float, law: TargetLaw, noise: float, tokens: int = 2) -> 
         raise ValueError(
             f"alpha = {alpha}, noise = {noise}, tokens = {tokens}: must be positive, not negative, at least 2"
         )
-    numbers, q0 = float(generated.label_numbers(tokens)), law.q0
+    numbers, q0 = float(generated.label_numbers(tokens)), target.q0
 
     def excess(log_v: float) -> float:
         v = np.exp(log_v)
-        return float(generated.bayes_sample_ratio(v, cubed_density(v, law), noise, numbers)) - alpha
+        return float(generated.bayes_sample_ratio(v, cubed_density(v, target), noise, numbers)) - alpha
 
     low, high = (np.log(end * q0) for end in _SEARCH)
     if excess(low) <= 0:
@@ -50,4 +50,4 @@ def bayes_error(alpha: float, law: TargetLaw, noise: float, tokens: int = 2) -> 
     if excess(high) >= 0:
         raise ArithmeticError(f"alpha = {alpha:g}: too few samples for double precision")
     v = float(np.exp(brentq(excess, low, high, xtol=1e-12)))
-    return float(generated.bayes_error(v, cubed_density(v, law)))
+    return float(generated.bayes_error(v, cubed_density(v, target)))

@@ -14,7 +14,7 @@ from numeric.channel import COARSE, ChannelAverages, Resolution, average, unlear
 from numeric.iterate import Anderson, Outcome, Vector, iterate
 from numeric.problem import Problem
 from numeric.solution import QUANTITIES, Solution, Status
-from numeric.spectrum import Energy, spectral_energy, support
+from numeric.target_law import Energy
 
 TOLERANCE = 1e-8  # relative change of the conjugates under one step: far below the quadrature error
 MAX_STEPS = 200
@@ -52,9 +52,7 @@ class SaddleMap:
         """Denoising problem at these conjugates."""
         mh, qh, Vh = np.exp(x)
         v, b, c = generated.reduced_variables(mh, qh, Vh, self.problem.lambda_, self.problem.width)
-        return Reduced(
-            float(v), float(b), float(c), spectral_energy(float(v), float(b), self.problem.width, self.problem.target)
-        )
+        return Reduced(float(v), float(b), float(c), self.problem.target.energy(float(v), float(b), self.problem.width))
 
     def overlaps(self, x: Vector) -> Overlaps:
         """Order parameters at these conjugates."""
@@ -123,7 +121,7 @@ def solve(problem: Problem, start: Solution | None = None, algorithm: Anderson |
 def nothing_learned(saddle: SaddleMap, at_zero: Vector) -> bool:
     """Whether S = 0 reproduces itself: no eigenvalue of Y exceeds the threshold that the conjugates of S = 0 set."""
     reduced = saddle.reduced(at_zero)
-    return reduced.b >= support(reduced.v, saddle.problem.target)[-1][1]
+    return reduced.b >= saddle.problem.target.upper_edge(reduced.v)
 
 
 def _errors(coarser: Solution, finer: Solution) -> dict[str, float]:

@@ -2,7 +2,8 @@
 
 from hypothesis import strategies as st
 
-from numeric.problem import Problem, TargetLaw
+from numeric.marchenko_pastur import MarchenkoPastur
+from numeric.problem import Problem
 
 
 def log_uniform(low: float, high: float) -> st.SearchStrategy[float]:
@@ -13,7 +14,7 @@ def log_uniform(low: float, high: float) -> st.SearchStrategy[float]:
 
 
 kappa0s = log_uniform(0.02, 5.0)
-laws = st.builds(TargetLaw.of, kappa0s)
+laws = st.builds(MarchenkoPastur, kappa0s)
 variances = log_uniform(1e-3, 30.0)
 thresholds = st.floats(-2.0, 5.0)
 
@@ -21,7 +22,7 @@ thresholds = st.floats(-2.0, 5.0)
 problems = st.builds(
     Problem,
     alpha=log_uniform(0.1, 5.0),
-    kappa0=log_uniform(0.1, 1.5),
+    target=st.builds(MarchenkoPastur, log_uniform(0.1, 1.5)),
     lambda_=log_uniform(0.005, 0.2),
     noise=st.floats(0.05, 1.5),
     width=st.sampled_from([0.4, 0.75, 1.0]),

@@ -15,11 +15,13 @@ from generated.tied_attention import float64 as generated
 from numeric import thresholds as exact
 from numeric.channel import COARSE, average
 from numeric.laws import FiniteLaw, finite_list, rational_law
-from numeric.problem import Problem, TargetLaw
+from numeric.marchenko_pastur import MarchenkoPastur
+from numeric.problem import Problem
 from numeric.saddle import solve
 from numeric.solution import Solution, Status
-from numeric.spectrum import edge_grid, learned_spectrum, physical_root, spectral_energy, support
+from numeric.spectrum import edge_grid, learned_spectrum
 from numeric.target import target_density, target_edges
+from numeric.target_law import Target
 
 UNLIMITED = 10.0  # a width that never limits the rank
 # Closed forms in float64 cancel: measured worst relative error 3e-11 of the scale b^2 + v + q0 for v >= 1e-3.
@@ -28,12 +30,12 @@ CLOSED_FORM = 1e-9
 DIGITS = 25
 
 
-def energy(v: float, b: float, law: TargetLaw):
-    return spectral_energy(v, b, UNLIMITED, law)
+def energy(v: float, b: float, law: Target):
+    return law.energy(v, b, UNLIMITED)
 
 
-def scale_of(v: float, b: float, law: TargetLaw) -> float:
-    return b**2 + v + float(generated.target_moments(*law)[1])
+def scale_of(v: float, b: float, law: Target) -> float:
+    return b**2 + v + law.q0
 
 
 @cache
@@ -46,7 +48,7 @@ def solved(problem: Problem) -> Solution:
 
 @given(law=laws, v=variances, b=thresholds, s=log_uniform(0.2, 5.0))
 def test_spectral_energy_scales_with_the_target(law, v, b, s):
-    scaled = TargetLaw(law.kappa0, law.r / s)
+    scaled = law.scaled(s)
     left, right = energy(s**2 * v, s * b, scaled), energy(v, b, law)
     tolerance = CLOSED_FORM * scale_of(v, b, law)
     assert pytest.approx(s**2 * right.J, abs=s**2 * tolerance) == left.J
@@ -55,11 +57,11 @@ def test_spectral_energy_scales_with_the_target(law, v, b, s):
 
 
 @given(law=laws, v=variances)
-@example(law=TargetLaw.of(3.0), v=0.1)
+@example(law=MarchenkoPastur(3.0), v=0.1)
 def test_moments_of_the_noisy_law_follow_from_free_cumulants(law, v):
     """Left of the support J = E (x - b)^2, J_b = -2 E (x - b), J_v = 1, mass 1: cumulants add under free convolution."""
-    b = support(v, law)[0][0] - 0.5
-    mean, second = generated.target_moments(*law)
+    b = law.support(v)[0][0] - 0.5
+    mean, second = law.t0, law.q0
     found, tolerance = energy(v, b, law), CLOSED_FORM * scale_of(v, b, law)
     assert pytest.approx(second + v - 2 * b * mean + b**2, abs=tolerance) == found.J
     assert found.J_b == pytest.approx(-2 * (mean - b), abs=tolerance / np.sqrt(v))
@@ -80,9 +82,9 @@ def test_without_noise_the_energy_is_that_of_the_target(law, b):
 @given(law=laws, v=variances, b=thresholds)
 def test_closed_forms_are_integrals_of_the_density(law, v, b):
     total, mass, energy_above = 0.0, 0.0, 0.0
-    for low, high in support(v, law):
+    for low, high in law.support(v):
         x, weights = edge_grid(low, high, 4000)
-        density = generated.density(physical_root(v, x, law))
+        density = law.density(v, x)
         assert np.all(density >= 0)
         total += np.sum(weights * density)
         mass += np.sum(weights * density * (x > b))
@@ -103,10 +105,8 @@ def test_mass_is_a_decreasing_probability(law, v, b, step):
 @given(law=laws, v=variances)
 def test_the_law_ends_at_its_edges(law, v):
     """Found at kappa0 = 1, width .75: polishing the double root of an edge once threw it onto another root."""
-    low, high = support(v, law)[0][0], support(v, law)[-1][1]
-    masses = [
-        float(generated.spectral_mass(complex(physical_root(v, np.array(x), law)), v, x, *law)) for x in (low, high)
-    ]
+    low, high = law.support(v)[0][0], law.support(v)[-1][1]
+    masses = [law.mass_above(v, x) for x in (low, high)]
     # The mass beyond an edge displaced by its rounding error eps is eps^(3/2), on top of the closed form's own error.
     assert masses == pytest.approx([1, 0], abs=CLOSED_FORM / v + 1e-7)
 
@@ -116,9 +116,9 @@ def test_derivatives_of_the_energy_are_differences(law, v, b, width):
     """J_v and J_b against central differences, with and without a rank limit."""
     h = 1e-4
     for limit in (UNLIMITED, width):
-        here = spectral_energy(v, b, limit, law)
-        along_v = [spectral_energy(v + sign * h * v, b, limit, law).J for sign in (1, -1)]
-        along_b = [spectral_energy(v, b + sign * h, limit, law).J for sign in (1, -1)]
+        here = law.energy(v, b, limit)
+        along_v = [law.energy(v + sign * h * v, b, limit).J for sign in (1, -1)]
+        along_b = [law.energy(v, b + sign * h, limit).J for sign in (1, -1)]
         # Differences err by h^2 times a third derivative, and by rounding over h; J_vv is singular like a square
         # root where b meets an edge, which costs h^(1/2) of the second derivative there.
         tolerance = 2e-4 * scale_of(v, b, law)
@@ -128,7 +128,7 @@ def test_derivatives_of_the_energy_are_differences(law, v, b, width):
 
 @given(law=laws, v=variances, b=thresholds, width=st.floats(0.05, 0.95))
 def test_a_rank_limit_lowers_the_energy_and_vanishes_where_it_does_not_act(law, v, b, width):
-    limited, free = spectral_energy(v, b, width, law), energy(v, b, law)
+    limited, free = law.energy(v, b, width), energy(v, b, law)
     assert free.J + CLOSED_FORM * scale_of(v, b, law) >= limited.J
     assert (limited.quantile is None) == (free.mass <= width)
     if limited.quantile is not None:
@@ -139,10 +139,10 @@ def test_a_rank_limit_lowers_the_energy_and_vanishes_where_it_does_not_act(law, 
 @pytest.mark.parametrize("width", [1e-5, 1e-4, 0.5])
 def test_a_rank_limit_also_acts_just_below_the_edge(width):
     """There the closed forms are evaluated at many digits, and the limit was once forgotten."""
-    law, v = TargetLaw.of(0.5), 1.0
-    low, high = support(v, law)[-1]
+    law, v = MarchenkoPastur(0.5), 1.0
+    low, high = law.support(v)[-1]
     b = high - 0.005 * (high - low)
-    limited, free = spectral_energy(v, b, width, law), energy(v, b, law)
+    limited, free = law.energy(v, b, width), energy(v, b, law)
     assert (limited.quantile is None) == (free.mass <= width)
     assert limited.mass == pytest.approx(min(width, free.mass))
     assert limited.J <= free.J
@@ -151,7 +151,7 @@ def test_a_rank_limit_also_acts_just_below_the_edge(width):
 @given(law=laws, v=variances)
 def test_interpolation_energy_exceeds_the_second_moment_and_grows(law, v):
     """E(v) = J - v J_v at b = 0: E - q0 = delta psi(delta) with psi >= 0 nondecreasing, so its root is unique."""
-    second = float(generated.target_moments(*law)[1])
+    second = law.q0
     values = [(lambda e, w: e.J - w * e.J_v)(energy(w, 0.0, law), w) - second for w in (v, 1.5 * v)]
     tolerance = CLOSED_FORM * scale_of(v, 0.0, law)
     assert values[0] >= -tolerance
@@ -274,7 +274,13 @@ few = settings(max_examples=8)
 @given(problem=problems)
 @example(
     problem=Problem(
-        alpha=float(np.e), kappa0=1.0, lambda_=0.08053591588433466, noise=0.9921875, width=0.75, beta=0.99999, beta0=1.6
+        alpha=float(np.e),
+        target=MarchenkoPastur(1.0),
+        lambda_=0.08053591588433466,
+        noise=0.9921875,
+        width=0.75,
+        beta=0.99999,
+        beta0=1.6,
     )
 )
 def test_free_entropy_is_stationary_at_a_solution(problem):
@@ -286,7 +292,7 @@ def test_free_entropy_is_stationary_at_a_solution(problem):
     def e(**moved: float) -> float:
         at = {**values, **moved}
         v, b, _ = generated.reduced_variables(at["mh"], at["qh"], at["Vh"], problem.lambda_, problem.width)
-        J = spectral_energy(v, b, problem.width, problem.target).J
+        J = problem.target.energy(v, b, problem.width).J
         M = average(at["m"], at["q"], at["V"], problem.rho, problem.beta, problem.beta0, COARSE).M
         return float(generated.free_entropy(problem.alpha, M, *(at[name] for name in names), J))
 
@@ -320,7 +326,7 @@ def test_second_moment_of_the_learned_spectrum_is_the_overlap(problem):
     spectrum = learned_spectrum(solution, 2000)
     # Chebyshev nodes on square-root edges; with a rank limit the density is cut at a finite value, error ~1/points.
     tolerance = (
-        1e-6 if solution.quantile is None and solution.b < support(solution.delta**2, problem.target)[0][0] else 2e-3
+        1e-6 if solution.quantile is None and solution.b < problem.target.support(solution.delta**2)[0][0] else 2e-3
     )
     assert spectrum.second_moment == pytest.approx(solution.q, rel=tolerance)
     assert 0 <= spectrum.zero_mass <= 1
@@ -344,7 +350,7 @@ def test_scaling_the_target_is_a_change_of_units(problem, s):
     there = solved(
         replace(
             problem,
-            target_scale=s,
+            target=problem.target.scaled(s),
             beta=problem.beta / s,
             beta0=problem.beta0 / s,
             noise=problem.noise * s**2,
@@ -356,7 +362,7 @@ def test_scaling_the_target_is_a_change_of_units(problem, s):
 
 
 def test_the_unlearned_phase_is_reported_as_such():
-    solution = solve(Problem(alpha=0.5, kappa0=0.5, lambda_=50.0, noise=0.5))
+    solution = solve(Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=50.0, noise=0.5))
     assert solution.status is Status.UNLEARNED
     assert (solution.m, solution.q, solution.V) == (0.0, 0.0, 0.0)
     assert solution.estimation_error == pytest.approx(1.5)
@@ -365,9 +371,9 @@ def test_the_unlearned_phase_is_reported_as_such():
 
 def test_the_unlearned_phase_ends_where_the_threshold_meets_the_edge():
     """Just below the boundary the solution is small but not zero, and continuous."""
-    inside = Problem(alpha=0.5, kappa0=0.5, lambda_=0.5, noise=0.5)
+    inside = Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=0.5, noise=0.5)
     zero = solve(replace(inside, lambda_=50.0))
-    edge = support(zero.delta**2, inside.target)[-1][1]
+    edge = inside.target.support(zero.delta**2)[-1][1]
     critical = 50.0 * edge / zero.b
     above, below = solve(replace(inside, lambda_=1.001 * critical)), solve(replace(inside, lambda_=0.97 * critical))
     assert above.status is Status.UNLEARNED
@@ -377,10 +383,10 @@ def test_the_unlearned_phase_ends_where_the_threshold_meets_the_edge():
 
 @given(kappa0=kappa0s)
 def test_the_target_density_has_the_moments_of_the_law(kappa0):
-    law = TargetLaw.of(kappa0)
+    law = MarchenkoPastur(kappa0)
     x, weights = edge_grid(*target_edges(law), 4000)
     masses = weights * target_density(x, law)
-    mean, second = generated.target_moments(*law)
+    mean, second = law.t0, law.q0
     assert masses.sum() == pytest.approx(min(1, kappa0), rel=1e-3)  # 1/sqrt(x) at the lower edge near kappa0 = 1
     assert masses @ x == pytest.approx(mean, rel=1e-5)
     assert masses @ x**2 == pytest.approx(second, rel=1e-5)

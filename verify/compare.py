@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import ndtri_exp
 from scipy.stats import t as student
 
-from numeric.problem import TargetLaw
+from numeric.marchenko_pastur import MarchenkoPastur
 from verify.data import TargetKind
 from verify.minimise import Status
 from verify.run import Run, RunResult
@@ -167,7 +167,7 @@ def realised_setting(run: Run, q0: float) -> Setting:
     """Return the setting that the run really had: n/d^2, m/d and tr S0^2/d after rounding and sampling."""
     # a Gaussian target has rank round(kappa0 d); the deterministic one keeps the law of kappa0 and averages it
     kappa0 = run.target_rank / run.dim if run.target is TargetKind.GAUSSIAN else run.kappa0
-    scale = math.sqrt(q0 / TargetLaw.of(kappa0).q0)
+    scale = math.sqrt(q0 / MarchenkoPastur(kappa0).q0)
     return dataclasses.replace(
         nominal_setting(run),
         kappa0=kappa0,

@@ -14,14 +14,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numeric.problem import TargetLaw
+from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.spectrum import edge_grid
 from numeric.target import target_density, target_edges
 from verify.compare import BAND, QUANTITIES, Comparison, Score, Setting
 from verify.data import DataKind
 from verify.job import Outcome
 from verify.spectra import ZERO, Panel
-from verify.theory import problem_of
 from verify.thresholds import Sighting
 
 NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
@@ -121,15 +120,15 @@ def spectrum_figure(outcome: Outcome) -> Figure:
     columns = min(4, len(outcome.panels))
     rows = math.ceil(len(outcome.panels) / columns)
     figure = Figure(figsize=(3.1 * columns, 2.9 * rows), layout="constrained")
-    base = problem_of(outcome.plan.base)
+    target = MarchenkoPastur(outcome.plan.base.kappa0)
     for axes, panel in zip(figure.subplots(rows, columns, squeeze=False).flat, outcome.panels, strict=False):
-        _spectrum_panel(axes, panel, base.target)
+        _spectrum_panel(axes, panel, target)
     figure.axes[0].set_ylabel("density")
     figure.axes[0].legend(fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.72))
     return figure
 
 
-def _spectrum_panel(axes: Axes, panel: Panel, target: TargetLaw) -> None:
+def _spectrum_panel(axes: Axes, panel: Panel, target: MarchenkoPastur) -> None:
     values = panel.values.ravel()
     nonzero = values[values > ZERO * values.max()]
     # narrow bins at small values, where a spike of learned noise stands beside a broad bulk

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from numeric.curve import learning_curve
+from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.problem import Problem
 from numeric.solution import Solution
 from verify.compare import QUANTITIES, Prediction, Setting, nominal_setting
@@ -14,7 +15,21 @@ from verify.run import Run
 
 def problem_of(run: Run) -> Problem:
     """Return the Problem that a run samples, at infinite d."""
-    return Problem(**dataclasses.asdict(nominal_setting(run)))
+    return problem_at(nominal_setting(run))
+
+
+def problem_at(setting: Setting) -> Problem:
+    """Return the Problem of a setting."""
+    return Problem(
+        alpha=setting.alpha,
+        target=MarchenkoPastur(setting.kappa0, setting.target_scale),
+        lambda_=setting.lambda_,
+        noise=setting.noise,
+        width=setting.width,
+        tokens=setting.tokens,
+        beta=setting.beta,
+        beta0=setting.beta0,
+    )
 
 
 def solve_along(problem: Problem, alphas: Iterable[float]) -> dict[float, Solution]:
@@ -35,7 +50,7 @@ def replica_predictions(settings: Sequence[Setting]) -> list[Prediction]:
         families.setdefault(dataclasses.replace(setting, alpha=1.0), set()).add(setting.alpha)
     solved: dict[Setting, Prediction] = {}
     for family, alphas in families.items():
-        for alpha, solution in solve_along(Problem(**dataclasses.asdict(family)), alphas).items():
+        for alpha, solution in solve_along(problem_at(family), alphas).items():
             values = {name: float(getattr(solution, name)) for name in QUANTITIES}
             # the S = 0 phase is exact and carries no error estimates
             errors = {name: float(solution.errors.get(name, 0.0)) for name in QUANTITIES}

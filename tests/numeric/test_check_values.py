@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from numeric.laws import power_law, rational_law
+from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.problem import Problem
 from numeric.saddle import solve
 from numeric.thresholds import interpolation, recovery
@@ -41,7 +42,7 @@ def test_power_law_thresholds_to_the_last_digit(row):
 def test_curves_within_their_uncertainty(row):
     problem = Problem(
         alpha=row["alpha"],
-        kappa0=row["kappa0"],
+        target=MarchenkoPastur(row["kappa0"]),
         lambda_=row["lambda"],
         noise=row["Delta"],
         width=row["kappa"],

@@ -8,11 +8,12 @@ import pytest
 from generated.tied_attention import float64 as generated
 from numeric.bayes import bayes_error, cubed_density
 from numeric.cost import cost_curve
+from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.plots import recovery_figure
-from numeric.problem import Problem, TargetLaw
+from numeric.problem import Problem
 from numeric.recovery_table import recovery_table
 
-LAW = TargetLaw.of(0.5)
+LAW = MarchenkoPastur(0.5)
 
 
 def test_cubed_density_of_a_nearly_pure_semicircle():
@@ -30,7 +31,7 @@ def test_bayes_error_falls_from_the_variance_to_zero():
 
 def test_bayes_error_of_many_samples_is_that_of_a_weak_noise():
     """alpha -> infinity: v = Delta/(4 D alpha) and E = v, every eigenvalue resolved (kappa0 > 1: no zero eigenvalues)."""
-    law, alpha, noise = TargetLaw.of(3.0), 1e5, 0.5
+    law, alpha, noise = MarchenkoPastur(3.0), 1e5, 0.5
     v = noise / (4 * 2 * alpha)
     assert bayes_error(alpha, law, noise) == pytest.approx(v, rel=1e-3)
 
@@ -49,13 +50,13 @@ def test_posterior_mean_in_a_random_matrix():
 
 
 def test_learning_never_beats_the_optimum():
-    problem = Problem(alpha=1.0, kappa0=0.5, lambda_=0.02, noise=0.5)
+    problem = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.02, noise=0.5)
     for point in cost_curve(problem, [0.2, 1.0]):
         assert point.ratio > 1
 
 
 def test_points_beyond_double_precision_do_not_stop_the_others():
-    points = cost_curve(Problem(alpha=1.0, kappa0=0.5, lambda_=0.02, noise=0.5), [1e-9, 0.5])
+    points = cost_curve(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.02, noise=0.5), [1e-9, 0.5])
     assert points[0].bayes_error is None and np.isnan(points[0].ratio)
     assert points[1].bayes_error is not None
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from generated.tied_attention import float64
 from numeric.enclosure import Unresolved, working
 from numeric.laws import finite_list, over, power_law, rational_law
-from numeric.problem import TargetLaw
-from numeric.spectrum import _TRUSTED, exact_values, physical_root, spectral_values, support
+from numeric.marchenko_pastur import TRUSTED, MarchenkoPastur, physical_root
 from numeric.thresholds import interpolation
 
 NAMES = ("J", "J_v", "J_b", "J_vv", "J_bv", "mass")
@@ -104,7 +103,7 @@ def random_points(count, seed):
     kappa0 = np.exp(rng.uniform(np.log(0.02), np.log(5.0), count))
     v = np.exp(rng.uniform(np.log(1e-6), np.log(30.0), count))
     b = rng.uniform(-1, 3, count) * np.sqrt(1 + kappa0 + v)
-    return TargetLaw(kappa0, np.sqrt(kappa0)), v, b  # the model's inverse jump is sqrt(kappa0)
+    return (kappa0, np.sqrt(kappa0)), v, b  # the model's inverse jump is sqrt(kappa0)
 
 
 def test_float64_closed_forms_are_within_their_stated_error_at_1e5_points():
@@ -122,7 +121,7 @@ def test_float64_closed_forms_are_within_their_stated_error_at_1e5_points():
 
     with working(120):
         for k in range(len(v)):
-            point = acb(g[k].real, g[k].imag), arb(v[k]), arb(b[k]), arb(law.kappa0[k]), arb(law.r[k])
+            point = acb(g[k].real, g[k].imag), arb(v[k]), arb(b[k]), arb(law[0][k]), arb(law[1][k])
             for name in values:
                 exact = getattr(balls, f"spectral_{name}")(*point)
                 assert abs(float(exact - values[name][k])) <= errors[name][k], (name, point)
@@ -131,29 +130,61 @@ def test_float64_closed_forms_are_within_their_stated_error_at_1e5_points():
 @pytest.mark.parametrize("kappa0", [0.05, 0.5, 2.0])
 def test_the_switch_to_balls_is_right_on_both_sides(kappa0):
     """Approaching the upper edge the bound on the float64 error crosses the switch; values agree on both sides of it."""
-    law, v = TargetLaw.of(kappa0), 0.3
-    top = support(v, law)[-1][1]
+    law, v = MarchenkoPastur(kappa0), 0.3
+    top = law.support(v)[-1][1]
     sides = set()
     for depth in np.geomspace(1e-5, 0.3, 25):
         b = top * (1 - depth)
-        g = complex(physical_root(v, np.array(b), law))
-        trusted = float64.spectral_J_error(g, v, b, *law) <= _TRUSTED * abs(float64.spectral_J(g, v, b, *law))
+        g = complex(physical_root(v, np.array(b), law.law))
+        trusted = float64.spectral_J_error(g, v, b, *law.law) <= TRUSTED * abs(float64.spectral_J(g, v, b, *law.law))
         sides.add(bool(trusted))
-        chosen, exact = spectral_values(v, b, law), exact_values(v, b, law)
+        chosen, exact = law.values(v, b), law.exact_values(v, b)
         for mine, theirs in zip(chosen, exact, strict=True):
             # g itself is known to 1e-16 over its distance from a double root at the edge.
             assert mine == pytest.approx(theirs, rel=3e-9), depth
     assert sides == {True, False}
 
 
+@pytest.mark.parametrize("kappa0", [0.05, 1.0, 4.0])
+def test_many_pairs_at_once_are_the_pairs_one_by_one(kappa0):
+    """Including pairs for which ball arithmetic has to take over, and thresholds beyond the upper edge."""
+    law, rng = MarchenkoPastur(kappa0, 1.5), np.random.default_rng(3)
+    v = np.exp(rng.uniform(np.log(1e-4), np.log(10), (4, 50)))
+    top = np.vectorize(law.upper_edge)(v)
+    b = top * rng.uniform(-0.5, 1.2, v.shape)
+    b[0, :5] = top[0, :5] * (1 - 1e-4)
+    grid = law.grid(v, b)
+    assert grid.J.shape == v.shape
+    for index in np.ndindex(v.shape):
+        one = law.energy(v[index], b[index], 10.0)
+        # Alone, a pair also needs J_bv: where that cancels, all of it comes from ball arithmetic.
+        assert [row[index] for row in grid] == pytest.approx([one.J, one.J_v, one.J_b, one.mass], rel=TRUSTED)
+
+
+@settings(max_examples=200)
+@given(kappa0=st.floats(0.01, 10), v=st.floats(-14, 4), place=st.floats(-1, 3))
+def test_the_physical_root_solves_its_equation_on_its_branch(kappa0, v, place):
+    law, variance = (kappa0, np.sqrt(kappa0)), 10**v
+    b = place * np.sqrt(1 + kappa0 + variance)
+    g = complex(physical_root(variance, np.array(b), law))
+    assert g.imag <= 0 and abs(g) <= 1 / np.sqrt(variance) * (
+        1 + 1e-9
+    )  # a Stieltjes transform of variance v is bounded so
+    terms = abs(variance * g) + abs(kappa0 / (law[1] - g)) + abs(1 / g)
+    # At a double root g is known to sqrt(eps), but z is stationary there.
+    assert abs(float64.inverse_stieltjes(g, variance, *law) - b) <= 1e-13 * terms
+    if g.imag == 0:
+        assert float64.resolvent_slope(g.real, variance, *law) < 1e-6 / abs(g) ** 2
+
+
 def test_a_grid_that_starts_at_the_left_edge_keeps_its_branch():
     """Where other codes lose the branch: density >= 0 and total mass 1 on a grid from edge to edge."""
     for kappa0, v in ((0.5, 0.01), (2.0, 0.1), (0.1, 1.0)):
-        law = TargetLaw.of(kappa0)
+        law = MarchenkoPastur(kappa0)
         total = 0.0
-        for low, high in support(v, law):
+        for low, high in law.support(v):
             x = np.linspace(low, high, 20_001)
-            density = float64.density(physical_root(v, x, law))
+            density = law.density(v, x)
             assert (density >= 0).all()
             total += float(np.trapezoid(density, x))
         assert total == pytest.approx(1, abs=2e-4)  # trapezes under square-root edges

@@ -1,0 +1,146 @@
+"""Compiled kernels for the Marchenko-Pastur law: the physical root of the resolvent cubic and the closed forms there.
+
+The root is that below the axis if there is one, else the real one on which z(g) falls (theory note, section 4).
+"""
+
+import hashlib
+import inspect
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+from numba.extending import register_jitable
+
+from generated.tied_attention import float64 as physics
+
+_REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
+_NEWTON = 6  # steps: the start has five digits or more where v >= 1e-14 of the scale, so that two would do
+
+_compiled = njit(error_model="numpy")
+register_jitable(physics.angle_below)  # the closed forms call them
+register_jitable(physics.angle_above)
+_polynomial = njit(physics.resolvent_polynomial)
+_position, _slope = njit(physics.inverse_stieltjes), njit(physics.resolvent_slope, error_model="numpy")
+_J, _J_v, _J_b = njit(physics.spectral_J), njit(physics.spectral_J_v), njit(physics.spectral_J_b)
+_J_bv, _mass = njit(physics.spectral_J_bv), njit(physics.spectral_mass)
+_J_error, _J_v_error = njit(physics.spectral_J_error), njit(physics.spectral_J_v_error)
+_J_b_error, _J_bv_error = njit(physics.spectral_J_b_error), njit(physics.spectral_J_bv_error)
+_mass_error = njit(physics.spectral_mass_error)
+
+
+@_compiled
+def _polished(g, a3, a2, a1, a0):  # type: ignore[no-untyped-def]
+    """Newton steps towards the root near g while they make the polynomial smaller: where two roots meet they are rounding errors."""
+    value = ((a3 * g + a2) * g + a1) * g + a0
+    for _ in range(_NEWTON):
+        step = value / ((3.0 * a3 * g + 2.0 * a2) * g + a1)
+        following = ((a3 * (g - step) + a2) * (g - step) + a1) * (g - step) + a0
+        if not abs(following) < abs(value):
+            break
+        g, value = g - step, following
+    return g
+
+
+@_compiled
+def root(v, b, kappa0, r):  # type: ignore[no-untyped-def]
+    """Stieltjes transform of the noisy law at b, from above.
+
+    Cardano's formula for 1/g: the physical |g| is at most 1/sqrt(v), so that its inverse is not lost beside others.
+    """
+    a3, a2, a1, a0 = _polynomial(v, b, kappa0, r)
+    A, B, C = a1 / a0, a2 / a0, a3 / a0
+    Q, R = (A * A - 3.0 * B) / 9.0, ((2.0 * A * A - 9.0 * B) * A + 27.0 * C) / 54.0
+    if R * R > Q * Q * Q:
+        S = -np.copysign(np.cbrt(abs(R) + np.sqrt(R * R - Q * Q * Q)), R)
+        T = Q / S
+        inverse = complex(-0.5 * (S + T) - A / 3.0, 0.5 * np.sqrt(3.0) * abs(S - T))
+        g = _polished(1.0 / inverse, a3, a2, a1, a0)
+        if g.imag < -_REAL * abs(g):
+            return g
+    theta = np.arccos(min(1.0, max(-1.0, R / np.sqrt(Q * Q * Q)))) if Q > 0.0 else 0.0
+    best, least = complex(np.nan, 0.0), np.inf
+    for k in range(3):
+        inverse = -2.0 * np.sqrt(max(Q, 0.0)) * np.cos((theta + 2.0 * np.pi * k) / 3.0) - A / 3.0
+        g = complex(_polished(1.0 / inverse, a3, a2, a1, a0), 0.0)
+        slope = _slope(g.real, v, kappa0, r)
+        if slope < least:
+            best, least = g, slope
+    return best
+
+
+@_compiled
+def values(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
+    """J, J_v, J_b and mass above b, and the proven bounds on their rounding errors, at the physical root g."""
+    if g.imag == 0.0 and 0.0 < g.real < r:  # b is beyond the upper edge
+        return (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)
+    return (
+        _J(g, v, b, kappa0, r),
+        _J_v(g, v, b, kappa0, r),
+        _J_b(g, v, b, kappa0, r),
+        _mass(g, v, b, kappa0, r),
+    ), (
+        _J_error(g, v, b, kappa0, r),
+        _J_v_error(g, v, b, kappa0, r),
+        _J_b_error(g, v, b, kappa0, r),
+        _mass_error(g, v, b, kappa0, r),
+    )
+
+
+@_compiled
+def mixed(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
+    """J_bv and the proven bound on its rounding error; wanted only where the rank limit acts."""
+    if g.imag == 0.0 and 0.0 < g.real < r:
+        return 0.0, 0.0
+    return _J_bv(g, v, b, kappa0, r), _J_bv_error(g, v, b, kappa0, r)
+
+
+def _entries(digest: str) -> tuple[Any, ...]:
+    """What is called from outside, with a cache on disk that is valid for this digest of the generated formulas.
+
+    numba's cache key holds the function's own source file and its closure, but no callee in another file.
+    """
+
+    @njit(cache=True)
+    def at_point(v, b, kappa0, r):  # type: ignore[no-untyped-def]
+        _ = digest
+        g = root(v, b, kappa0, r)
+        (J, J_v, J_b, mass), (J_error, J_v_error, J_b_error, mass_error) = values(g, v, b, kappa0, r)
+        J_bv, J_bv_error = mixed(g, v, b, kappa0, r)
+        return (J, J_v, J_b, J_bv, mass), (J_error, J_v_error, J_b_error, J_bv_error, mass_error)
+
+    @njit(cache=True)
+    def roots(v, b, kappa0, r):  # type: ignore[no-untyped-def]
+        _ = digest
+        found = np.empty(len(v), dtype=np.complex128)
+        for k in range(len(v)):
+            found[k] = root(v[k], b[k], kappa0[k], r[k])
+        return found
+
+    @njit(cache=True, parallel=True)
+    def at_points(v, b, kappa0, r):  # type: ignore[no-untyped-def]
+        _ = digest
+        found, errors = np.empty((4, len(v))), np.empty((4, len(v)))
+        for k in prange(len(v)):
+            value, error = values(root(v[k], b[k], kappa0, r), v[k], b[k], kappa0, r)
+            for j in range(4):
+                found[j, k], errors[j, k] = value[j], error[j]
+        return found, errors
+
+    @njit(cache=True)
+    def upper_edge(v, kappa0, r):  # type: ignore[no-untyped-def]
+        """Upper end of the noisy law: between the poles 0 and r z(g) is convex, and the edge is its least value."""
+        _ = digest
+        low, high = 0.0, r
+        while True:
+            g = 0.5 * (low + high)
+            if not low < g < high:
+                return _position(g, v, kappa0, r)
+            if _slope(g, v, kappa0, r) < 0.0:
+                low = g
+            else:
+                high = g
+
+    return at_point, roots, at_points, upper_edge
+
+
+at_point, roots, at_points, upper_edge = _entries(hashlib.sha256(inspect.getsource(physics).encode()).hexdigest())

@@ -1,0 +1,176 @@
+"""A target with finitely many eigenvalues, and its noisy law mu_v in float64.
+
+Theory note, section 4 ("Atoms", Biane); formulas are generated (step `finite_spectrum`), the kernels are in numeric.subordination.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import NamedTuple, Self
+
+import numpy as np
+from flint import arb
+from numpy.polynomial.legendre import leggauss
+
+from generated.tied_attention import float64 as generated
+from numeric import subordination
+from numeric.enclosure import working
+from numeric.laws import FiniteLaw
+from numeric.target_law import TRUSTED, Array, Energy, Values, limited_energy
+
+_EXACT_BITS = 200  # J ~ x^(7/2) at a fraction x of a bulk below its edge: nine digits are left at x = 1e-12
+_SUM = 1e-9  # weights read from decimals sum to one within this; they are then normalised
+
+
+class Bulk(NamedTuple):
+    """One interval of the support of mu_v, and the range of distinct eigenvalues of the target whose weight it carries."""
+
+    low: float
+    high: float
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Eigenvalues:
+    """Law of the `eigenvalues` s_k >= 0 with positive `weights` of sum one; kept distinct and ascending.
+
+    Raises:
+        ValueError: an argument outside its domain.
+    """
+
+    eigenvalues: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.eigenvalues) != len(self.weights) or not self.eigenvalues:
+            raise ValueError(
+                f"weights: {len(self.weights)} for {len(self.eigenvalues)} eigenvalues, must be as many and at least one"
+            )
+        if not all(0 <= value < math.inf for value in self.eigenvalues) or not max(self.eigenvalues) > 0:
+            raise ValueError("eigenvalues: must be finite, not negative, and not all zero")
+        total = math.fsum(self.weights)
+        if not all(weight > 0 for weight in self.weights) or not abs(total - 1) <= _SUM:
+            raise ValueError(f"weights: must be positive and sum to one, not {total!r}")
+        merged: dict[float, list[float]] = {}
+        for value, weight in zip(self.eigenvalues, self.weights, strict=True):
+            merged.setdefault(float(value), []).append(weight)
+        distinct = sorted(merged)
+        object.__setattr__(self, "eigenvalues", tuple(distinct))
+        object.__setattr__(self, "weights", tuple(math.fsum(merged[value]) / total for value in distinct))
+
+    @cached_property
+    def arrays(self) -> tuple[Array, Array]:
+        """Eigenvalues and weights, each of shape (N,)."""
+        return np.array(self.eigenvalues), np.array(self.weights)
+
+    @property
+    def t0(self) -> float:
+        """Mean eigenvalue."""
+        s, w = self.arrays
+        return float(w @ s)
+
+    @property
+    def q0(self) -> float:
+        """Second moment, eigenvalue^2."""
+        s, w = self.arrays
+        return float(w @ s**2)
+
+    @property
+    def zero_mass(self) -> float:
+        """Share of zero eigenvalues."""
+        return self.weights[0] if self.eigenvalues[0] == 0 else 0.0
+
+    def scaled(self, factor: float) -> Self:
+        """Law of `factor` times the target."""
+        return type(self)(tuple(factor * value for value in self.eigenvalues), self.weights)
+
+    def bulks(self, v: float) -> list[Bulk]:
+        """Intervals of the support, ascending, each with the eigenvalues of the target that it holds."""
+        rows = subordination.bulks(float(v), *self.arrays)
+        return [Bulk(float(low), float(high), int(first), int(last)) for low, high, first, last in rows]
+
+    def support(self, v: float) -> list[tuple[float, float]]:
+        """Intervals on which mu_v has a density, from the lowest to the highest."""
+        return [(bulk.low, bulk.high) for bulk in self.bulks(v)]
+
+    def upper_edge(self, v: float) -> float:
+        """Upper end of the support."""
+        return float(subordination.upper_edge(float(v), *self.arrays))
+
+    def density(self, v: float, x: Array) -> Array:
+        """Density of mu_v (1/eigenvalue) at positions x, shape of `x`."""
+        positions = np.asarray(x, dtype=float)
+        g = subordination.transforms(positions.ravel(), float(v), *self.arrays)
+        return np.asarray(generated.density(g)).reshape(positions.shape)
+
+    def mass_above(self, v: float, x: float) -> float:
+        """Mass of mu_v above x, to double precision of the whole mass."""
+        return self._in_double(v, x)[0].mass
+
+    def energy(self, v: float, b: float, width: float) -> Energy:
+        """J(v, b) with derivatives, of at most the share `width` of eigenvalues; zero beyond the upper edge."""
+        return limited_energy(self, v, b, width)
+
+    def values(self, v: float, x: float) -> Values:
+        """Spectral function and derivatives at x in float64, or in ball arithmetic where they cancel.
+
+        Raises:
+            Unresolved: x is too close to an edge of the support for it.
+        """
+        values, errors = self._in_double(v, x)
+        if all(error <= TRUSTED * abs(value) for error, value in zip(errors, values, strict=True)):
+            return values
+        return self.exact_values(v, x)
+
+    def exact_values(self, v: float, x: float) -> Values:
+        """The same in ball arithmetic.
+
+        Raises:
+            Unresolved: x is too close to an edge of the support for it.
+        """
+        with working(_EXACT_BITS):
+            point = self._exact.at(arb(float(v)), arb(float(x)))
+            return Values(*(float(point.value(name)) for name in Values._fields))
+
+    @cached_property
+    def _exact(self) -> FiniteLaw:
+        """The same list with its binary values taken as exact."""
+        return FiniteLaw(
+            lambda: [arb(value) for value in self.eigenvalues],
+            [Fraction(weight) for weight in self.weights],
+            Fraction(self.zero_mass),
+        )
+
+    def _in_double(self, v: float, x: float) -> tuple[Values, Values]:
+        """Values in float64 and estimates of their rounding errors."""
+        ends, errors = subordination.spectral(float(v), float(x), *self.arrays, *_rule())
+        return (
+            Values(*(float(generated.finite_value(end)) for end in ends)),
+            Values(*(float(error) for error in errors)),
+        )
+
+
+@lru_cache(maxsize=1)
+def _rule() -> tuple[Array, Array]:
+    nodes, weights = leggauss(subordination.NODES)
+    return nodes, weights
+
+
+def power_law(gamma: float, dim: int, q0: float = 1.0) -> Eigenvalues:
+    """`dim` eigenvalues proportional to k^-gamma, scaled to the second moment q0 (theory note, section 1)."""
+    powers = np.arange(1, dim + 1) ** -float(gamma)
+    scaled = powers * np.sqrt(q0 * dim / np.sum(powers**2))
+    return Eigenvalues(tuple(scaled.tolist()), (1 / dim,) * dim)
+
+
+def finite_rank(values: tuple[float, ...], dim: int) -> Eigenvalues:
+    """The eigenvalues `values`, weight 1/dim each, and zero for the rest of the `dim`.
+
+    Raises:
+        ValueError: more values than dimensions.
+    """
+    if len(values) > dim:
+        raise ValueError(f"values: {len(values)} eigenvalues do not fit into dim = {dim}; raise dim")
+    return Eigenvalues((*values, *[0.0] * (dim - len(values))), (1 / dim,) * dim)

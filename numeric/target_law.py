@@ -1,0 +1,97 @@
+"""What every law of the target's eigenvalues offers: moments, and the law with a semicircle of variance v added (mu_v).
+
+Theory note, section 4. A target is a frozen, hashable value; eigenvalues carry the unit of S0.
+"""
+
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from generated.tied_attention import float64 as generated
+
+Array = NDArray[np.float64]
+# Where the bound on the rounding error of float64 exceeds this share of a value, ball arithmetic takes over: the channel average
+# beside it is not better than 1e-8.
+TRUSTED = 1e-9
+
+
+class Energy(NamedTuple):
+    """Spectral function and derivatives above the threshold, of the largest kappa d eigenvalues only if that is fewer.
+
+    J (eigenvalue^2), J_v, J_b (eigenvalue), `mass` of the eigenvalues that count, and the `quantile` (eigenvalue) at which the
+    rank limit cuts, None where it does not.
+    """
+
+    J: float
+    J_v: float
+    J_b: float
+    mass: float
+    quantile: float | None
+
+
+class Values(NamedTuple):
+    """Spectral function and derivatives at one position, and the mass above it."""
+
+    J: float
+    J_v: float
+    J_b: float
+    J_bv: float
+    mass: float
+
+
+class Target(Protocol):
+    """Law of the eigenvalues of S0: mean `t0`, second moment `q0`, share `zero_mass` of zero eigenvalues."""
+
+    @property
+    def t0(self) -> float:
+        """Mean eigenvalue."""
+
+    @property
+    def q0(self) -> float:
+        """Second moment, eigenvalue^2."""
+
+    @property
+    def zero_mass(self) -> float:
+        """Share of zero eigenvalues."""
+
+    def scaled(self, factor: float) -> Self:
+        """Law of `factor` times the target."""
+
+    def support(self, v: float) -> list[tuple[float, float]]:
+        """Intervals on which mu_v has a density, from the lowest to the highest."""
+
+    def upper_edge(self, v: float) -> float:
+        """Upper end of the support."""
+
+    def density(self, v: float, x: Array) -> Array:
+        """Density of mu_v (1/eigenvalue) at positions x, shape of `x`."""
+
+    def mass_above(self, v: float, x: float) -> float:
+        """Mass of mu_v above x, to double precision of the whole mass."""
+
+    def energy(self, v: float, b: float, width: float) -> Energy:
+        """J(v, b) with derivatives, of at most the share `width` of eigenvalues."""
+
+    def values(self, v: float, x: float) -> Values:
+        """Spectral function and derivatives at b = x without a rank limit."""
+
+
+def limited_energy(target: Target, v: float, b: float, width: float) -> Energy:
+    """`Target.energy` from `Target.values`: zero beyond the upper edge, cut at the quantile where the rank limit acts."""
+    top = target.upper_edge(v)
+    if b >= top:
+        return Energy(0.0, 0.0, 0.0, 0.0, None)
+    here = target.values(v, b)
+    if here.mass <= width:
+        return Energy(here.J, here.J_v, here.J_b, here.mass, None)
+    Q = quantile(target, v, width, b, top)
+    above = target.values(v, Q)
+    J, J_v, J_b = generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, Q, b, width)
+    return Energy(float(J), float(J_v), float(J_b), width, Q)
+
+
+def quantile(target: Target, v: float, mass: float, low: float, high: float) -> float:
+    """Eigenvalue of mu_v in [low, high] above which the law has this mass."""
+    return float(brentq(lambda x: target.mass_above(v, x) - mass, low, high, xtol=1e-14, rtol=1e-14))
