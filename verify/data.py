@@ -102,6 +102,26 @@ class Sequences:
         return out.div_(math.sqrt(dim))
 
 
+def packed(h: torch.Tensor) -> torch.Tensor:
+    """The indices per unit, h_ab/sqrt(1 + delta_ab) for a <= b, shape (n, T(T+1)/2), of symmetric h (n, T, T)."""
+    a, b = torch.triu_indices(*h.shape[1:], device=h.device)
+    return h[:, a, b] / _spread(a, b).to(h)
+
+
+def unpacked(units: torch.Tensor, tokens: int) -> torch.Tensor:
+    """Inverse of `packed`, shape (n, T, T)."""
+    a, b = torch.triu_indices(tokens, tokens, device=units.device)
+    place = torch.empty(tokens, tokens, dtype=torch.long, device=units.device)
+    place[a, b] = place[b, a] = torch.arange(len(a), device=units.device)
+    return (units * _spread(a, b).to(units))[:, place]
+
+
+def packed_slope(g: torch.Tensor) -> torch.Tensor:
+    """A slope by the T^2 entries of h (n, T, T) as one by `packed` h: g_ab and g_ba act on the same index."""
+    a, b = torch.triu_indices(*g.shape[1:], device=g.device)
+    return (g[:, a, b] + g[:, b, a]) / _spread(a, b).to(g)
+
+
 @dataclass(frozen=True)
 class GaussianEquivalent:
     """h_ab = tr(G_ab S)/sqrt(d) with symmetric Gaussian G_ab = G_ba in place of token products.
@@ -117,6 +137,11 @@ class GaussianEquivalent:
     def __len__(self) -> int:
         return len(self.sensing)
 
+    @property
+    def dim(self) -> int:
+        """d, from the d(d + 1)/2 coordinates of a symmetric matrix."""
+        return (math.isqrt(8 * self.sensing.shape[-1] + 1) - 1) // 2
+
     def blocks(self) -> Iterator[tuple[slice, GaussianEquivalent]]:
         """Yield (which samples, the same samples alone) in blocks of about `BLOCK_ROWS` sensing matrices."""
         step = max(1, BLOCK_ROWS[self.sensing.device.type] // self.sensing.shape[1])
@@ -127,26 +152,20 @@ class GaussianEquivalent:
         """Return h, shape (n, T, T), of a symmetric S (d, d)."""
         rows, columns = torch.triu_indices(*s.shape, device=s.device)
         coordinates = s[rows, columns] * _multiplicity(rows, columns).sqrt().to(s)
-        return self._unpack(self.sensing @ coordinates / math.sqrt(s.shape[0]))
+        return unpacked(self.sensing @ coordinates / math.sqrt(s.shape[0]), self.token_count)
 
     def adjoint(self, g: torch.Tensor) -> torch.Tensor:
         """Return d/dS of sum_n <g, indices(S)>, symmetric (d, d), for any `g` (n, T, T)."""
-        size = self.sensing.shape[-1]
-        dim = (math.isqrt(8 * size + 1) - 1) // 2
-        a, b = torch.triu_indices(self.token_count, self.token_count, device=g.device)
-        weights = (g[:, a, b] + g[:, b, a]) / _spread(a, b).to(g)  # g_ab and g_ba act on one index
-        coordinates = weights.reshape(-1) @ self.sensing.reshape(-1, size) / math.sqrt(dim)
-        rows, columns = torch.triu_indices(dim, dim, device=g.device)
-        out = g.new_zeros(dim, dim)
-        out[rows, columns] = coordinates / _multiplicity(rows, columns).sqrt().to(g)
-        return out + out.T - torch.diag(out.diagonal())
+        return self.packed_adjoint(packed_slope(g))
 
-    def _unpack(self, upper: torch.Tensor) -> torch.Tensor:
-        a, b = torch.triu_indices(self.token_count, self.token_count, device=upper.device)
-        h = upper.new_empty(len(upper), self.token_count, self.token_count)
-        h[:, a, b] = upper * _spread(a, b).to(upper)
-        h[:, b, a] = h[:, a, b]
-        return h
+    def packed_adjoint(self, f: torch.Tensor) -> torch.Tensor:
+        """Return d/dS of sum_n <f, packed(indices(S))>, symmetric (d, d), for `f` (n, T(T+1)/2)."""
+        dim = self.dim
+        coordinates = f.reshape(-1) @ self.sensing.reshape(-1, self.sensing.shape[-1]) / math.sqrt(dim)
+        rows, columns = torch.triu_indices(dim, dim, device=f.device)
+        out = f.new_zeros(dim, dim)
+        out[rows, columns] = coordinates / _multiplicity(rows, columns).sqrt().to(f)
+        return out + out.T - torch.diag(out.diagonal())
 
 
 Inputs = Sequences | GaussianEquivalent

@@ -56,10 +56,14 @@ class Risk:
     def train_error(self, s: torch.Tensor) -> float:
         """Return (1/n) sum_mu || y - softmax(beta h) ||_F^2 of a map S (d, d)."""
         total = sum(
-            float((row_softmax(self.beta, block.indices(s)) - self.labels[part]).square().sum())
-            for part, block in self.inputs.blocks()
+            float(losses(block.indices(s), self.labels[part], self.beta).sum()) for part, block in self.inputs.blocks()
         )
         return total / len(self.labels)
+
+
+def losses(indices: torch.Tensor, labels: torch.Tensor, beta: float) -> torch.Tensor:
+    """Return || y - softmax(beta h) ||_F^2 of each sample, shape (n,)."""
+    return (row_softmax(beta, indices) - labels).square().sum((-2, -1))
 
 
 def index_loss(indices: torch.Tensor, labels: torch.Tensor, beta: float) -> tuple[torch.Tensor, torch.Tensor]:
