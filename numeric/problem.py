@@ -1,9 +1,20 @@
 """One learning problem: parameters of the model, valid by construction."""
 
+import enum
 from dataclasses import dataclass, replace
 
 from generated.tied_attention import float64 as generated
 from numeric.target_law import Target
+
+MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
+
+
+class Parametrisation(enum.StrEnum):
+    """What is trained: factors W with weight decay lambda ||W||^2, or the matrix A itself with penalty lambda d ||A||_F^2."""
+
+    FACTORISED = "factorised"
+    SYMMETRIC = "symmetric"
+    GENERAL = "general"
 
 
 @dataclass(frozen=True)
@@ -11,7 +22,8 @@ class Problem:
     """Empirical risk minimisation of tied attention in the limit d -> infinity (theory note, section 1).
 
     alpha = n/d^2; target: law of the eigenvalues of S0; width: rank of the student over d; lambda_: weight decay on W; noise:
-    variance Delta of the label noise; tokens T; beta, beta0: inverse temperatures of student and target.
+    variance Delta of the label noise; tokens T; beta, beta0: inverse temperatures of student and target. Direct training
+    (`parametrisation` symmetric or general) has no width; lambda_ = 0 is the limit lambda -> 0.
     """
 
     alpha: float
@@ -22,19 +34,18 @@ class Problem:
     tokens: int = 2
     beta: float = 1.0
     beta0: float = 1.0
+    parametrisation: Parametrisation = Parametrisation.FACTORISED
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "lambda_", "width", "beta", "beta0"):
+        for name in ("alpha", "width", "beta", "beta0"):
             if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(
-                    f"{name} = {getattr(self, name)!r}: must be positive and finite; lambda -> 0 is in numeric.thresholds"
-                )
-        if not 0 <= self.noise < float("inf"):
-            raise ValueError(f"noise = {self.noise!r}: must not be negative; use 0 for noise-free labels")
-        if self.tokens != 2:
-            raise ValueError(
-                f"tokens = {self.tokens!r}: learning curves are generated for 2 tokens; thresholds take any number"
-            )
+                raise ValueError(f"{name} = {getattr(self, name)!r}: must be positive and finite")
+        for name in ("lambda_", "noise"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} = {getattr(self, name)!r}: must not be negative; use 0 for none")
+        if not (isinstance(self.tokens, int) and 2 <= self.tokens <= MOST_TOKENS):
+            raise ValueError(f"tokens = {self.tokens!r}: must be an integer from 2 to {MOST_TOKENS}")
+        object.__setattr__(self, "parametrisation", Parametrisation(self.parametrisation))
 
     def at(self, alpha: float) -> "Problem":
         """The same problem at another sample ratio."""

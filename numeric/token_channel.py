@@ -17,16 +17,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from generated.tied_attention import float64 as physics
-from numeric.token_index import TokenIndex, token_index
+from numeric.token_index import token_index
 from numeric.token_sample import (
-    energy_of,
+    cholesky,
     fill_index,
     fill_loss_gradient,
     fill_loss_hessian,
     fill_softmax,
     global_minimiser,
-    cholesky,
     loss_of,
     solve_with,
     workspace,
@@ -79,7 +77,9 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if self.points < 2 or self.points & (self.points - 1):
-            raise ValueError(f"points = {self.points}: must be a power of two; use {1 << max(1, self.points.bit_length())}")
+            raise ValueError(
+                f"points = {self.points}: must be a power of two; use {1 << max(1, self.points.bit_length())}"
+            )
         if self.replicates < 4:
             raise ValueError(f"replicates = {self.replicates}: the scatter of fewer than 4 says nothing; use 8")
 
@@ -89,7 +89,14 @@ class Sampling:
 
 
 def sample_means(
-    fields: Fields, V: float, V_odd: float, beta: float, beta0: float, tokens: int, sampling: Sampling, response: bool = False
+    fields: Fields,
+    V: float,
+    V_odd: float,
+    beta: float,
+    beta0: float,
+    tokens: int,
+    sampling: Sampling,
+    response: bool = False,
 ) -> SampleMeans:
     """Means over the channel at T = tokens; a general index (with antisymmetric part) if V_odd > 0.
 
@@ -120,7 +127,16 @@ def _blocks(gaussians, size, index, fields, stiffness, beta, beta0, response):  
     blocks = len(gaussians) // size
     sums = np.zeros((blocks, 13))
     for block in prange(blocks):
-        _add_block(np.ascontiguousarray(gaussians[block * size : (block + 1) * size]), index, fields, stiffness, beta, beta0, response, sums[block])
+        _add_block(
+            np.ascontiguousarray(gaussians[block * size : (block + 1) * size]),
+            index,
+            fields,
+            stiffness,
+            beta,
+            beta0,
+            response,
+            sums[block],
+        )
     return sums
 
 
@@ -132,10 +148,12 @@ def _add_block(gaussians, index, fields, stiffness, beta, beta0, response, sums)
     even = directions - odd
     work = workspace(tokens, components)
     gamma1, gamma2, w, z = np.zeros(components), np.zeros(components), np.zeros(components), np.zeros(components)
-    even_axes = np.ascontiguousarray(index.visible[:symmetric, :even])
     for point in gaussians:
-        gamma1[:symmetric] = np.dot(even_axes, point[:even])
-        gamma2[:symmetric] = np.dot(even_axes, point[even : 2 * even])
+        for i in range(symmetric):
+            gamma1[i], gamma2[i] = 0.0, 0.0
+            for k in range(even):
+                gamma1[i] += index.visible[i, k] * point[k]
+                gamma2[i] += index.visible[i, k] * point[even + k]
         gamma2[symmetric:] = point[2 * even :]
         for i in range(symmetric):
             z[i] = fields.target * gamma1[i]

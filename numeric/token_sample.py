@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as physics
 from numeric.proximal import REACH, compiled
-from numeric.token_index import TokenIndex
 
 Array = NDArray[np.float64]
 
@@ -230,7 +229,9 @@ def descend(x, w, stiffness, index, beta, reach, work):  # type: ignore[no-untyp
             fraction *= 0.4
         x[:] = work.trial
         energy = lower
-        if newton and fraction == 1.0 and size < 1e-5 * (1.0 / beta + extent):  # quadratic convergence: error now ~1e-10
+        if (
+            newton and fraction == 1.0 and size < 1e-5 * (1.0 / beta + extent)
+        ):  # quadratic convergence: error now ~1e-10
             break
     return energy
 

@@ -23,18 +23,19 @@ from numeric.arguments import (
     run,
     write_atomically,
 )
+from numeric.problem import Parametrisation
 from verify import report
 from verify.compare import Comparison, compare
 from verify.data import DataKind, TargetKind, require_memory
+from verify.descents import compare_descents
 from verify.execution import WorkerError, execute_all
 from verify.figures import draw_thresholds
 from verify.job import PRESETS, Campaign, carry_out, panel, preset
 from verify.minimise import MINIMISERS
-from verify.parametrisation import compare_parametrisations
 from verify.run import MINIMUM_DIM, Run, RunResult
 from verify.spectra import Panel, distance, distance_band, zero_fraction
 from verify.store import R, Store
-from verify.theory import replica_predictions
+from verify.theory import problem_of, replica_predictions
 from verify.thresholds import DECAY, Sighting, observe, vanishing_store
 
 PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
@@ -91,6 +92,8 @@ def build_parser() -> Parser:
         add_problem_arguments(command, *PROBLEM, defaults=PAPER)
         command.add_argument("--data", choices=[str(k) for k in DataKind], default="sequences",
                              help="what the indices are made of (default sequences)")  # fmt: skip
+        command.add_argument("--parametrisation", choices=[str(p) for p in Parametrisation], default="factorised",
+                             help="train factors W of S, or S itself (default factorised)")  # fmt: skip
         _add_execution(command)
     return parser
 
@@ -177,15 +180,13 @@ def thresholds(arguments: argparse.Namespace) -> int:
     """Locate both thresholds in training, compare with the proven values, write figure and JSON."""
     started = time.perf_counter()
     sizes = _threshold_sizes(arguments)
-    arguments.data, arguments.lambda_ = DataKind.SEQUENCES, DECAY
+    arguments.data, arguments.lambda_, arguments.parametrisation = DataKind.SEQUENCES, DECAY, "factorised"
     folder = Path(arguments.out)
     base = _base(arguments, sizes[0][0], 1.0)
     sightings = observe(base, sizes, _opened(vanishing_store, folder), _note, arguments.workers)
     _note("descents over W and over S")
     same = [
-        compare_parametrisations(
-            dataclasses.replace(base, alpha=multiple * float(sighting.proven), lambda_=COMPARISON_DECAY)
-        )
+        compare_descents(dataclasses.replace(base, alpha=multiple * float(sighting.proven), lambda_=COMPARISON_DECAY))
         for sighting in sightings[:1]
         for multiple in (0.8, 2.0)
     ]
@@ -263,16 +264,17 @@ def _panel_document(found: Panel) -> dict[str, object]:
 
 
 def _base(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
-    if arguments.tokens != 2:
-        raise BadInput("--tokens", arguments.tokens, "the theory is solved for two tokens", "use --tokens 2")
     if arguments.lambda_ == 0:
         raise BadInput("--lambda", 0, "the theory needs weight decay > 0", "use a small value such as 1e-3")
     kappa0, width, decay, noise, _, beta, beta0 = (float(getattr(arguments, name)) for name in PROBLEM)
-    return Run(
+    base = Run(
         dim=dim, alpha=alpha, kappa0=kappa0, width=width, lambda_=decay, noise=noise, beta=beta, beta0=beta0,
-        target=TargetKind(arguments.target), data=DataKind(arguments.data), minimiser=arguments.minimiser,
+        tokens=arguments.tokens, parametrisation=Parametrisation(arguments.parametrisation), target=TargetKind(arguments.target),
+        data=DataKind(arguments.data), minimiser=arguments.minimiser,
         entropy=arguments.seed, shuffle_labels=arguments.shuffle_labels, device=arguments.device,
     )  # fmt: skip
+    problem_of(base)  # so that what the theory does not cover is refused before an hour of training
+    return base
 
 
 def _sizes(dims: Sequence[int], runs: Sequence[int]) -> tuple[tuple[int, int], ...]:
@@ -304,7 +306,10 @@ def _opened(open_store: Callable[[Path], Store[R]], folder: Path) -> Store[R]:
 
 
 def _parameters(arguments: argparse.Namespace) -> dict[str, str]:
-    return {name.rstrip("_"): str(getattr(arguments, name)) for name in (*PROBLEM, "target", "data", "minimiser")}
+    return {
+        name.rstrip("_"): str(getattr(arguments, name))
+        for name in (*PROBLEM, "target", "data", "minimiser", "parametrisation")
+    }
 
 
 def _verdict_lines(kind: str, comparison: Comparison) -> str:

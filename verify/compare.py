@@ -23,7 +23,8 @@ from scipy.special import ndtri_exp
 from scipy.stats import t as student
 
 from numeric.marchenko_pastur import MarchenkoPastur
-from verify.data import TargetKind
+from numeric.problem import Parametrisation
+from verify.data import TargetKind, target_rank
 from verify.minimise import Status
 from verify.run import Run, RunResult
 
@@ -34,10 +35,14 @@ MINIMUM_RUNS = 2  #: converged runs at each d without which there is no standard
 
 @dataclass(frozen=True)
 class Setting:
-    """The parameters that the theory depends on; the target is target_scale times the Marchenko-Pastur one."""
+    """The parameters that the theory depends on.
+
+    The target is target_scale times the Marchenko-Pastur one of `kappa0`; or, without kappa0, the one named by
+    `power_law` or `spikes`, whose d `eigenvalues` are known once d is.
+    """
 
     alpha: float
-    kappa0: float
+    kappa0: float | None
     width: float
     lambda_: float
     noise: float
@@ -45,6 +50,10 @@ class Setting:
     beta: float
     beta0: float
     target_scale: float = 1.0
+    parametrisation: Parametrisation = Parametrisation.FACTORISED
+    power_law: float | None = None
+    spikes: tuple[float, ...] = ()
+    eigenvalues: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -148,7 +157,7 @@ def compare(results: Sequence[RunResult], theory: Theory) -> Comparison:
     converged = [r for r in results if r.status is Status.CONVERGED]
     excluded = tuple(r for r in results if r.status is not Status.CONVERGED)
     predictions = predict(converged, theory)
-    points = sorted({nominal_setting(r.run) for r in results}, key=dataclasses.astuple)
+    points = sorted({nominal_setting(r.run) for r in results}, key=_order)
     scores = tuple(
         _score(quantity, point, [(r, predictions[r.run]) for r in converged if nominal_setting(r.run) == point])
         for quantity in QUANTITIES
@@ -158,21 +167,38 @@ def compare(results: Sequence[RunResult], theory: Theory) -> Comparison:
     return Comparison(scores, verdicts, excluded)
 
 
+def _order(setting: Setting) -> tuple[str, tuple[float, ...], str]:
+    """By target law, then by every number."""
+    law = (setting.kappa0, setting.power_law, setting.spikes)
+    numbers = (
+        setting.alpha,
+        setting.width,
+        setting.lambda_,
+        setting.noise,
+        setting.tokens,
+        setting.beta,
+        setting.beta0,
+    )
+    return str(law), numbers, setting.parametrisation
+
+
 def nominal_setting(run: Run) -> Setting:
     """Return the setting that was asked for, common to all sizes and seeds."""
-    return Setting(run.alpha, run.kappa0, run.width, run.lambda_, run.noise, run.tokens, run.beta, run.beta0)
+    shared = {field.name: getattr(run, field.name) for field in dataclasses.fields(Setting) if hasattr(run, field.name)}
+    return Setting(**shared)
 
 
 def realised_setting(run: Run, q0: float) -> Setting:
-    """Return the setting that the run really had: n/d^2, m/d and tr S0^2/d after rounding and sampling."""
+    """Return the setting that the run really had: n/d^2, m/d and the target after rounding and sampling."""
+    setting = dataclasses.replace(nominal_setting(run), alpha=run.samples / run.dim**2, width=run.columns / run.dim)
+    if run.kappa0 is None:
+        return dataclasses.replace(setting, eigenvalues=tuple(run.target_eigenvalues().tolist()))
     # a Gaussian target has rank round(kappa0 d); the deterministic one keeps the law of kappa0 and averages it
-    kappa0 = run.target_rank / run.dim if run.target is TargetKind.GAUSSIAN else run.kappa0
+    kappa0 = target_rank(run.dim, run.kappa0) / run.dim if run.target is TargetKind.GAUSSIAN else run.kappa0
     scale = math.sqrt(q0 / MarchenkoPastur(kappa0).q0)
     return dataclasses.replace(
-        nominal_setting(run),
+        setting,
         kappa0=kappa0,
-        alpha=run.samples / run.dim**2,
-        width=run.columns / run.dim,
         # 1e-9: rotations of one target differ in the last bits, and need not be solved for each
         target_scale=round(scale, 9),
     )

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 
 from numeric.arguments import BadInput
-from numeric.target import target_quantile_means
 
 MEMORY_LIMIT = 8 << 30  #: bytes that the inputs of one run may take; beyond it the run is refused
 
@@ -25,7 +24,7 @@ BLOCK_ROWS = {"cpu": 1024, "cuda": 1 << 18}
 
 
 class TargetKind(enum.StrEnum):
-    """How the eigenvalues of the target are drawn."""
+    """How the eigenvalues of the target are drawn: those of a random factor, or the means of the law over d equal masses."""
 
     GAUSSIAN = "gaussian"
     DETERMINISTIC = "deterministic"
@@ -38,19 +37,17 @@ class DataKind(enum.StrEnum):
     GAUSSIAN_EQUIVALENT = "gaussian-equivalent"
 
 
-def draw_target(kind: TargetKind, dim: int, kappa0: float, rng: np.random.Generator) -> np.ndarray:
-    """Return a target S0, shape (d, d), with the Marchenko-Pastur law of rate kappa0 and jump 1/sqrt(kappa0).
+def gaussian_target(dim: int, kappa0: float, rng: np.random.Generator) -> np.ndarray:
+    """Return S0 = W0 W0^T / sqrt(m0 d), shape (d, d): tr S0^2/d fluctuates by several percent at d = 100."""
+    rank = target_rank(dim, kappa0)
+    factor = rng.standard_normal((dim, rank))
+    return factor @ factor.T / math.sqrt(rank * dim)
 
-    GAUSSIAN: W0 W0^T / sqrt(m0 d), whose tr S0^2/d fluctuates by several percent at
-    d = 100. DETERMINISTIC: O diag(s) O^T with O Haar and s the means of the law over d bins of equal mass, so
-    that only the data fluctuate from run to run.   (section 1 and 9)
-    """
-    if kind is TargetKind.GAUSSIAN:
-        rank = target_rank(dim, kappa0)
-        factor = rng.standard_normal((dim, rank))
-        return factor @ factor.T / math.sqrt(rank * dim)
-    rotation = haar_rotation(dim, rng)
-    return (rotation * target_quantile_means(kappa0, dim)) @ rotation.T
+
+def rotated_target(eigenvalues: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return S0 = O diag(s) O^T with O Haar, shape (d, d), of eigenvalues s (d,): only its directions are random."""
+    rotation = haar_rotation(len(eigenvalues), rng)
+    return (rotation * eigenvalues) @ rotation.T
 
 
 def target_rank(dim: int, kappa0: float) -> int:
@@ -92,25 +89,45 @@ class Sequences:
             yield part, Sequences(self.tokens[part])
 
     def indices(self, s: torch.Tensor) -> torch.Tensor:
-        """Return h_ab = (x_a^T S x_b - delta_ab tr S)/sqrt(d), shape (n, T, T), of a symmetric S (d, d)."""
+        """Return h_ab = (x_a^T S x_b - delta_ab tr S)/sqrt(d), shape (n, T, T), of any S (d, d)."""
         h = torch.bmm(self.tokens @ s, self.tokens.transpose(1, 2))
         h.diagonal(dim1=1, dim2=2).sub_(s.trace())
         return h.div_(math.sqrt(s.shape[0]))
 
     def adjoint(self, g: torch.Tensor) -> torch.Tensor:
-        """Return d/dS of sum_n <g, indices(S)>, shape (d, d), for `g` symmetric in its tokens, (n, T, T)."""
+        """Return d/dS of sum_n <g, indices(S)>, shape (d, d), by each entry of S, for any `g` (n, T, T)."""
         dim = self.tokens.shape[-1]
         out = self.tokens.reshape(-1, dim).T @ torch.bmm(g, self.tokens).reshape(-1, dim)
         out.diagonal().sub_(g.diagonal(dim1=1, dim2=2).sum())
         return out.div_(math.sqrt(dim))
 
 
+def packed(h: torch.Tensor) -> torch.Tensor:
+    """The indices per unit, h_ab/sqrt(1 + delta_ab) for a <= b, shape (n, T(T+1)/2), of symmetric h (n, T, T)."""
+    a, b = torch.triu_indices(*h.shape[1:], device=h.device)
+    return h[:, a, b] / _spread(a, b).to(h)
+
+
+def unpacked(units: torch.Tensor, tokens: int) -> torch.Tensor:
+    """Inverse of `packed`, shape (n, T, T)."""
+    a, b = torch.triu_indices(tokens, tokens, device=units.device)
+    place = torch.empty(tokens, tokens, dtype=torch.long, device=units.device)
+    place[a, b] = place[b, a] = torch.arange(len(a), device=units.device)
+    return (units * _spread(a, b).to(units))[:, place]
+
+
+def packed_slope(g: torch.Tensor) -> torch.Tensor:
+    """A slope by the T^2 entries of h (n, T, T) as one by `packed` h: g_ab and g_ba act on the same index."""
+    a, b = torch.triu_indices(*g.shape[1:], device=g.device)
+    return (g[:, a, b] + g[:, b, a]) / _spread(a, b).to(g)
+
+
 @dataclass(frozen=True)
 class GaussianEquivalent:
     """h_ab = tr(G_ab S)/sqrt(d) with symmetric Gaussian G_ab = G_ba in place of token products.
 
-    `sensing` has shape (n, T(T+1)/2, d(d+1)/2): entries i.i.d. N(0, 1), the coordinates of G_ab/sqrt(1 + delta_ab)
-    for a <= b in the orthonormal basis of symmetric matrices, so that h has the covariance
+    Symmetric maps only. `sensing` has shape (n, T(T+1)/2, d(d+1)/2): entries i.i.d. N(0, 1), the coordinates of
+    G_ab/sqrt(1 + delta_ab) for a <= b in the orthonormal basis of symmetric matrices, so that h has the covariance
     (1 + delta_ab) tr S^2/d of the theory exactly, at every d.   (end of section 8)
     """
 
@@ -119,6 +136,11 @@ class GaussianEquivalent:
 
     def __len__(self) -> int:
         return len(self.sensing)
+
+    @property
+    def dim(self) -> int:
+        """d, from the d(d + 1)/2 coordinates of a symmetric matrix."""
+        return (math.isqrt(8 * self.sensing.shape[-1] + 1) - 1) // 2
 
     def blocks(self) -> Iterator[tuple[slice, GaussianEquivalent]]:
         """Yield (which samples, the same samples alone) in blocks of about `BLOCK_ROWS` sensing matrices."""
@@ -130,26 +152,20 @@ class GaussianEquivalent:
         """Return h, shape (n, T, T), of a symmetric S (d, d)."""
         rows, columns = torch.triu_indices(*s.shape, device=s.device)
         coordinates = s[rows, columns] * _multiplicity(rows, columns).sqrt().to(s)
-        return self._unpack(self.sensing @ coordinates / math.sqrt(s.shape[0]))
+        return unpacked(self.sensing @ coordinates / math.sqrt(s.shape[0]), self.token_count)
 
     def adjoint(self, g: torch.Tensor) -> torch.Tensor:
-        """Return d/dS of sum_n <g, indices(S)>, shape (d, d), for `g` symmetric in its tokens, (n, T, T)."""
-        size = self.sensing.shape[-1]
-        dim = (math.isqrt(8 * size + 1) - 1) // 2
-        a, b = torch.triu_indices(self.token_count, self.token_count, device=g.device)
-        weights = g[:, a, b] * (_multiplicity(a, b) * (1 + (a == b)).sqrt()).to(g)
-        coordinates = weights.reshape(-1) @ self.sensing.reshape(-1, size) / math.sqrt(dim)
-        rows, columns = torch.triu_indices(dim, dim, device=g.device)
-        out = g.new_zeros(dim, dim)
-        out[rows, columns] = coordinates / _multiplicity(rows, columns).sqrt().to(g)
-        return out + out.T - torch.diag(out.diagonal())
+        """Return d/dS of sum_n <g, indices(S)>, symmetric (d, d), for any `g` (n, T, T)."""
+        return self.packed_adjoint(packed_slope(g))
 
-    def _unpack(self, upper: torch.Tensor) -> torch.Tensor:
-        a, b = torch.triu_indices(self.token_count, self.token_count, device=upper.device)
-        h = upper.new_empty(len(upper), self.token_count, self.token_count)
-        h[:, a, b] = upper * (1 + (a == b)).sqrt().to(upper)
-        h[:, b, a] = h[:, a, b]
-        return h
+    def packed_adjoint(self, f: torch.Tensor) -> torch.Tensor:
+        """Return d/dS of sum_n <f, packed(indices(S))>, symmetric (d, d), for `f` (n, T(T+1)/2)."""
+        dim = self.dim
+        coordinates = f.reshape(-1) @ self.sensing.reshape(-1, self.sensing.shape[-1]) / math.sqrt(dim)
+        rows, columns = torch.triu_indices(dim, dim, device=f.device)
+        out = f.new_zeros(dim, dim)
+        out[rows, columns] = coordinates / _multiplicity(rows, columns).sqrt().to(f)
+        return out + out.T - torch.diag(out.diagonal())
 
 
 Inputs = Sequences | GaussianEquivalent
@@ -212,6 +228,11 @@ def _joint_gaussian(
 
 def _slices(n: int, step: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def _spread(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    """Standard deviation of an index per unit, sqrt(1 + delta_ab)."""
+    return (1 + (a == b).double()).sqrt()
 
 
 def _multiplicity(rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:

@@ -120,7 +120,8 @@ def spectrum_figure(outcome: Outcome) -> Figure:
     columns = min(4, len(outcome.panels))
     rows = math.ceil(len(outcome.panels) / columns)
     figure = Figure(figsize=(3.1 * columns, 2.9 * rows), layout="constrained")
-    target = MarchenkoPastur(outcome.plan.base.kappa0)
+    kappa0 = outcome.plan.base.kappa0
+    target = None if kappa0 is None else MarchenkoPastur(kappa0)  # a list of eigenvalues has no density to draw
     for axes, panel in zip(figure.subplots(rows, columns, squeeze=False).flat, outcome.panels, strict=False):
         _spectrum_panel(axes, panel, target)
     figure.axes[0].set_ylabel("density")
@@ -128,7 +129,7 @@ def spectrum_figure(outcome: Outcome) -> Figure:
     return figure
 
 
-def _spectrum_panel(axes: Axes, panel: Panel, target: MarchenkoPastur) -> None:
+def _spectrum_panel(axes: Axes, panel: Panel, target: MarchenkoPastur | None) -> None:
     values = panel.values.ravel()
     nonzero = values[values > ZERO * values.max()]
     # narrow bins at small values, where a spike of learned noise stands beside a broad bulk
@@ -137,17 +138,19 @@ def _spectrum_panel(axes: Axes, panel: Panel, target: MarchenkoPastur) -> None:
     density = heights / (len(values) * np.diff(edges))  # of all values, so that its area is the non-zero mass
     axes.stairs(density, edges, fill=True, color="0.82", label=f"trained, $d={panel.dim}$")
     axes.plot(panel.theory.x, panel.theory.density, color=COLOURS[0], lw=1.6, label="theory")
-    low, high = target_edges(target)
-    x, _ = edge_grid(low, high, 400)
-    bulk = target_density(x, target)
-    axes.plot(x, bulk, "--", color="#c0392b", lw=1.1, label="target")
+    typical = float(np.median(panel.theory.density)) if len(panel.theory.density) else 1.0
+    if target is not None:
+        x, _ = edge_grid(*target_edges(target), 400)
+        bulk = target_density(x, target)
+        typical = float(np.median(bulk))
+        axes.plot(x, bulk, "--", color="#c0392b", lw=1.1, label="target")
     axes.set_title(rf"$\alpha = {panel.alpha:g}$", fontsize=11)
     axes.text(
         0.97, 0.97, f"mass at 0\ntheory {panel.theory.zero_mass:.3f}\ntrained {1 - len(nonzero) / len(values):.3f}",
         transform=axes.transAxes, ha="right", va="top", fontsize=8,
     )  # fmt: skip
     axes.set_xlabel("singular value of $S$")
-    _scale(axes, max(float(density.max()), float(np.max(panel.theory.density, initial=0))), float(np.median(bulk)))
+    _scale(axes, max(float(density.max()), float(np.max(panel.theory.density, initial=0))), typical)
     axes.set_xlim(0, None)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -29,20 +30,25 @@ CURVE_POINTS = 30  #: of the theory, per width: enough for a smooth line over tw
 
 @dataclass(frozen=True)
 class Campaign:
-    """Runs of one kind of data: every alpha and width at every size (d, number of runs)."""
+    """Runs of one kind of data: every alpha, width and variation at every size (d, number of runs).
+
+    A variation gives other values to any further fields of a Run, e.g. {"tokens": 3, "beta": 2.0}.
+    """
 
     data: DataKind
     sizes: tuple[tuple[int, int], ...]
     alphas: tuple[float, ...]
     widths: tuple[float, ...]
+    variations: tuple[Mapping[str, Any], ...] = ({},)
 
     def runs(self, base: Run) -> list[Run]:
         """The runs, all other parameters those of `base`."""
         return [
-            dataclasses.replace(base, data=self.data, dim=dim, alpha=alpha, width=width, index=index)
+            dataclasses.replace(base, data=self.data, dim=dim, alpha=alpha, width=width, index=index, **variation)
             for dim, count in self.sizes
             for alpha in self.alphas
             for width in self.widths
+            for variation in self.variations
             for index in range(count)
         ]
 

@@ -1,6 +1,6 @@
 """Minimisers of the empirical risk: each a frozen configuration with one method, each reporting how it ended.
 
-Converged means ||grad L|| ||W|| <= tolerance * L at the weights W (d, m), which does not change under a rescaling
+Converged means ||grad L|| ||W|| <= tolerance * L at the weights W, (d, m) or (d, d), which does not change under a rescaling
 of W or of L.  At 1e-5 the overlaps m and q are within 1e-5 of their limit, relatively, even below interpolation,
 where the risk is flattest; runs scatter by a thousand times more.
 """
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
-from verify.erm import Risk, attention_map
+from verify.erm import Risk
 
 
 class Status(enum.Enum):
@@ -31,7 +31,7 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where a minimiser stopped: `weights` (d, m), loss per d^2, relative gradient, evaluations of the risk."""
+    """Where a minimiser stopped: `weights`, loss per d^2, relative gradient, evaluations of the risk."""
 
     weights: np.ndarray
     loss: float
@@ -41,7 +41,7 @@ class Minimum:
 
 
 class Minimiser(Protocol):
-    """A way down from `start` (d, m); never raises for a failure to converge, but says so in the status."""
+    """A way down from the weights `start`; never raises for a failure to converge, but says so in the status."""
 
     def minimise(self, risk: Risk, start: torch.Tensor) -> Minimum:
         """Return where the descent stopped."""
@@ -50,7 +50,7 @@ class Minimiser(Protocol):
 
 @dataclass(frozen=True)
 class Lbfgs:
-    """Full-batch L-BFGS on W (SciPy's), started by proximal steps on S where these are well conditioned.  Default.
+    """Full-batch L-BFGS on the weights (SciPy's), started by proximal steps on S where these are well conditioned.  Default.
 
     Pro: 30 to 60 evaluations above interpolation, 200 to 400 below.  SciPy's takes a half to a fifth of the
     evaluations of torch.optim.LBFGS and can be made to stop on the gradient alone.
@@ -66,7 +66,8 @@ class Lbfgs:
         """Descend from `start`; the steps of both stages count towards `max_steps`."""
         watch = _Watch(risk, self.tolerance, self.max_steps)
         try:
-            if self.proximal_steps and _curved_everywhere(risk, len(start)):
+            dim, tokens = len(start), risk.labels.shape[-1]
+            if self.proximal_steps and risk.weights.labels_determine_map(len(risk.labels), tokens, dim):
                 _proximal_descent(watch, start, self.proximal_steps)
                 start = watch.best.weights
             minimize(
@@ -110,9 +111,9 @@ class Adam:
 
 @dataclass(frozen=True)
 class Proximal:
-    """Proximal gradient on S alone: the trace penalty and the cone of admissible S in place of weight decay on W.
+    """Proximal gradient on S alone: for factors, the trace penalty and the cone of S in place of weight decay on W.
 
-    Pro: never sees the factors. Contra: slow where the data leave directions of S flat.
+    Pro: never differentiates by the factors. Contra: slow where the data leave directions of S flat.
     """
 
     tolerance: float = 1e-5
@@ -188,32 +189,23 @@ class _Watch:
         return Minimum(best.weights.cpu().numpy(), best.loss, best.relative_gradient, self.evaluations, status)
 
 
-def _curved_everywhere(risk: Risk, dim: int) -> bool:
-    """Whether the labels hold more numbers than S does, so that no direction of S is flat."""
-    tokens = risk.labels.shape[-1]
-    return len(risk.labels) * (tokens * (tokens + 1) // 2 - 1) > dim * (dim + 1) // 2
-
-
 def _proximal_descent(watch: _Watch, start: torch.Tensor, steps: int) -> None:
-    """Proximal gradient on S = W W^T/sqrt(m d), the penalty and the cone taken exactly.
+    """Proximal gradient on S, the penalty and the set of admissible S taken exactly.
 
-    In S the risk of Gaussian inputs is nearly isotropic, while in W its curvature vanishes with the eigenvalues of
-    S. The proximal map shifts the eigenvalues by the weight decay and keeps the positive ones among the largest m.
-    Steps are those of Barzilai and Borwein, long and short in turn; they may go uphill, and `watch` keeps the best.
+    In S the risk of Gaussian inputs is nearly isotropic, while in the factors its curvature vanishes with the
+    eigenvalues of S.  Steps are those of Barzilai and Borwein, long and short in turn; they may go uphill, and
+    `watch` keeps the best.
     """
-    dim, width = start.shape
-    unit = math.sqrt(width * dim)  # ||W||^2 = unit tr S
-    decay = watch.risk.lambda_
-    weights, step, before = start, dim / len(watch.risk.labels), None
+    risk, weights, before = watch.risk, start, None
+    step = len(start) / len(risk.labels)
     for count in range(steps):
-        s = attention_map(weights)
-        fit, slope = watch.risk.fit(s)
-        value = (fit + decay * weights.square().sum()) / dim**2
-        watch.record(weights, value, 2 * (slope @ weights / unit + decay * weights) / dim**2)
+        s = risk.weights.attention_map(weights)
+        fit, slope = risk.fit(s)
+        watch.record(weights, *risk.with_decay(weights, fit, slope))
         if before is not None:
             step = _spectral_step(s - before[0], slope - before[1], count % 2 == 0) or step
         before = (s, slope)
-        weights = _proximal_map(s - step * slope, step * decay * unit, unit, width)
+        weights = risk.weights.proximal(s - step * slope, step * risk.lambda_, weights)
 
 
 def _spectral_step(moved: torch.Tensor, changed: torch.Tensor, long: bool) -> float | None:
@@ -222,11 +214,3 @@ def _spectral_step(moved: torch.Tensor, changed: torch.Tensor, long: bool) -> fl
     if curvature <= 0:
         return None
     return float(moved.square().sum()) / curvature if long else curvature / float(changed.square().sum())
-
-
-def _proximal_map(s: torch.Tensor, shift: float, unit: float, width: int) -> torch.Tensor:
-    """Return W (d, m) with W W^T / unit the positive part of S - shift, its largest m eigenvalues only."""
-    values, vectors = torch.linalg.eigh(s)
-    kept = min(width, len(s))
-    columns = vectors[:, -kept:] * (unit * (values[-kept:] - shift).clamp_min(0)).sqrt()
-    return torch.nn.functional.pad(columns, (0, width - kept))

@@ -6,9 +6,11 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from numeric.curve import learning_curve
+from numeric.eigenvalues import Eigenvalues
 from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.problem import Problem
 from numeric.solution import Solution
+from numeric.target_law import Target
 from verify.compare import QUANTITIES, Prediction, Setting, nominal_setting
 from verify.run import Run
 
@@ -22,14 +24,22 @@ def problem_at(setting: Setting) -> Problem:
     """Return the Problem of a setting."""
     return Problem(
         alpha=setting.alpha,
-        target=MarchenkoPastur(setting.kappa0, setting.target_scale),
+        target=_target(setting),
         lambda_=setting.lambda_,
         noise=setting.noise,
         width=setting.width,
         tokens=setting.tokens,
         beta=setting.beta,
         beta0=setting.beta0,
+        parametrisation=setting.parametrisation,
     )
+
+
+def _target(setting: Setting) -> Target:
+    if setting.kappa0 is not None:
+        return MarchenkoPastur(setting.kappa0, setting.target_scale)
+    weight = 1 / len(setting.eigenvalues)
+    return Eigenvalues(setting.eigenvalues, (weight,) * len(setting.eigenvalues))
 
 
 def solve_along(problem: Problem, alphas: Iterable[float]) -> dict[float, Solution]:

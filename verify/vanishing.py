@@ -14,8 +14,9 @@ from typing import Any
 
 import torch
 
-from verify.erm import Risk, attention_map
+from verify.erm import Risk
 from verify.minimise import Lbfgs, Status
+from verify.parametrisation import WEIGHTS
 from verify.run import Run, draw
 
 #: Multiples of the smallest decay, in the order in which they are visited.
@@ -66,10 +67,10 @@ def follow(run: Run) -> VanishingResult:
     started, drawn = time.perf_counter(), draw(run)
     weights, losses, errors, evaluations, statuses = drawn.start, [], [], 0, []
     for multiple in DECAYS:
-        risk = Risk(drawn.inputs, drawn.labels, multiple * run.lambda_, run.beta)
+        risk = Risk(drawn.inputs, drawn.labels, multiple * run.lambda_, run.beta, WEIGHTS[run.parametrisation])
         minimum = Lbfgs(tolerance=TOLERANCE, max_steps=MAX_STEPS).minimise(risk, weights)
         weights = torch.as_tensor(minimum.weights, device=run.device)
-        s = attention_map(weights)
+        s = risk.weights.attention_map(weights)
         losses.append(risk.train_error(s))
         errors.append(float((s - drawn.s0).square().sum()) / run.dim)
         evaluations += minimum.evaluations

@@ -6,8 +6,8 @@ import pytest
 from numeric.arguments import BadInput
 from verify.__main__ import main
 from verify.crossing import SizePoints, crossing_of, find_crossing
+from verify.descents import compare_descents
 from verify.minimise import Status
-from verify.parametrisation import compare_parametrisations
 from verify.run import Run
 from verify.store import Store
 from verify.vanishing import VanishingResult, follow
@@ -82,7 +82,7 @@ def test_noise_below_the_dimension_count_is_fitted_and_above_it_is_not():
 
 @pytest.mark.parametrize("alpha", [0.12, 0.4])
 def test_weight_decay_on_factors_is_a_trace_penalty(alpha):
-    found = compare_parametrisations(Run(dim=20, alpha=alpha, kappa0=0.5, width=1.0, lambda_=0.01, noise=0.25))
+    found = compare_descents(Run(dim=20, alpha=alpha, kappa0=0.5, width=1.0, lambda_=0.01, noise=0.25))
     assert found.agrees, found
 
 
