@@ -15,8 +15,6 @@ Gauss-Hermite product converges only to ~1e-4.  Here the four Gaussian coordinat
 Formulas come from generated/tied_attention (theory.md, sections 1-3).
 """
 
-import hashlib
-import inspect
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -29,6 +27,7 @@ from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as physics
 from numeric import line_integral, proximal
+from numeric.compiled import digest, over_blocks
 from numeric.line_integral import CUT, integrate_line, nearly_unlearned
 from numeric.proximal import Line, Setting, compiled
 
@@ -103,48 +102,76 @@ def _line(axes, c, s, scale_w, scale_z, x1, y1, y2):  # type: ignore[no-untyped-
 
 
 @compiled
-def _sum_over_lines(axes, c, s, scale_w, scale_z, setting, rule, panels, tolerance):  # type: ignore[no-untyped-def]
-    """Averages: loss at u, loss at w, f^T Sigma f, f.L g_in, f.L g_out, and the unresolved probability.
+def _sum_bundles(first, last, axes, c, s, scale_w, scale_z, setting, rule, panels, tolerance, bundles):  # type: ignore[no-untyped-def]
+    """Add each bundle of lines of one g_out, `first` to `last`, to its row of `bundles`."""
+    outer = rule[0]
+    for bundle in range(first, last):
+        i, j = bundle // len(outer), bundle % len(outer)
+        _add_bundle(i, j, axes, c, s, scale_w, scale_z, setting, rule, panels, tolerance, bundles[bundle])
+
+
+@compiled
+def _add_bundle(i, j, axes, c, s, scale_w, scale_z, setting, rule, panels, tolerance, averages):  # type: ignore[no-untyped-def]
+    """Add the lines of one g_out to: loss at u, loss at w, f^T Sigma f, f.L g_in, f.L g_out, and the unresolved probability.
 
     f less the field of S = 0 where `nearly_unlearned`.
     """
     outer, outer_weights, across, across_weights, nodes, weights, ends = rule
     L11, L12, L21, L22 = axes
-    averages, total, sums, stack = np.zeros(6), np.empty(7), np.empty(7), np.empty((MAX_PIECES, 6))
-    for i in range(len(outer)):
-        for j in range(len(outer)):
-            for k in range(len(across)):
-                weight = outer_weights[i] * outer_weights[j] * across_weights[k]
-                if weight < NEGLIGIBLE:
-                    continue
-                x1, y1, y2 = outer[i], outer[j], across[k]
-                line = _line(axes, c, s, scale_w, scale_z, x1, y1, y2)
-                unresolved = integrate_line(line, setting, panels, nodes, weights, ends, tolerance, stack, sums, total)
-                averages[:3] += weight * total[:3]
-                f_x, f_y = L11 * total[3] + L21 * total[4], L12 * total[3] + L22 * total[4]
-                averages[3] += weight * (L11 * total[5] + L21 * total[6] + y2 * f_y)
-                averages[4] += weight * (x1 * f_x + y1 * f_y)
-                averages[5] += weight * unresolved
-    return averages
+    total, sums, stack = np.empty(7), np.empty(7), np.empty((MAX_PIECES, 6))
+    for k in range(len(across)):
+        weight = outer_weights[i] * outer_weights[j] * across_weights[k]
+        if weight < NEGLIGIBLE:
+            continue
+        x1, y1, y2 = outer[i], outer[j], across[k]
+        line = _line(axes, c, s, scale_w, scale_z, x1, y1, y2)
+        unresolved = integrate_line(line, setting, panels, nodes, weights, ends, tolerance, stack, sums, total)
+        averages[:3] += weight * total[:3]
+        f_x, f_y = L11 * total[3] + L21 * total[4], L12 * total[3] + L22 * total[4]
+        averages[3] += weight * (L11 * total[5] + L21 * total[6] + y2 * f_y)
+        averages[4] += weight * (x1 * f_x + y1 * f_y)
+        averages[5] += weight * unresolved
 
 
-def _compiled(digest: str) -> Any:
-    """The sum over lines with a cache on disk, valid for this digest of the generated formulas.
+def _entry(sources: str) -> Any:
+    """`_sum_bundles` with a cache on disk, valid for this digest of the sources it calls."""
 
-    numba's cache key holds the function's own source file and its closure, but no callee in another file.
-    """
+    @njit(cache=True, nogil=True)
+    def sum_bundles(*arguments):  # type: ignore[no-untyped-def]
+        _ = sources
+        _sum_bundles(*arguments)
 
-    @njit(cache=True)
-    def sum_over_lines(*arguments):  # type: ignore[no-untyped-def]
-        _ = digest
-        return _sum_over_lines(*arguments)
-
-    return sum_over_lines
+    return sum_bundles
 
 
-_cached_sum_over_lines = _compiled(
-    hashlib.sha256("".join(map(inspect.getsource, (physics, proximal, line_integral))).encode()).hexdigest()
-)
+_cached_sum_bundles = _entry(digest(physics, proximal, line_integral))
+
+
+def _sum_over_lines(
+    c: float, s: float, scale_w: float, scale_z: float, setting: Setting, resolution: Resolution
+) -> Array:
+    """The six averages of `_add_bundle` over all lines, bundles added up in a fixed order."""
+    rule = _rule(resolution)
+    bundles = np.zeros((len(rule[0]) ** 2, 6))
+
+    def work(first: int, last: int) -> None:
+        _cached_sum_bundles(
+            first,
+            last,
+            _axes(),
+            c,
+            s,
+            scale_w,
+            scale_z,
+            setting,
+            rule,
+            resolution.panels,
+            resolution.tolerance,
+            bundles,
+        )
+
+    over_blocks(work, len(bundles))
+    return bundles.sum(axis=0)
 
 
 @lru_cache(maxsize=16)
@@ -195,9 +222,8 @@ def average(
     scale_w = float(np.hypot(teacher, independent))
     c, s = float(teacher / scale_w), float(independent / scale_w)
     setting = Setting(float(V), float(beta), float(beta0))
-    train, test, dual, f_in, f_out, unresolved = _cached_sum_over_lines(
-        _axes(), c, s, scale_w, float(scale_z), setting, _rule(resolution), resolution.panels, resolution.tolerance
-    )
+    sums = _sum_over_lines(c, s, scale_w, float(scale_z), setting, resolution)
+    train, test, dual, f_in, f_out, unresolved = sums
     if unresolved > resolution.tolerance:
         raise ArithmeticError(
             f"samples of probability {unresolved:.1e} not resolved at V = {V!r}: raise panels or nodes"

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,14 @@ class Outcome(NamedTuple):
     residual: float
     steps: int
     converged: bool
+
+
+class Algorithm(Protocol):
+    """Way to a root of F(x) - x."""
+
+    def iterates(self, F: Map, x: Vector) -> Iterator[tuple[Vector, float]]:
+        """Points and residuals, without end."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +69,7 @@ class Anderson:
         return gaps[-1] - (moves + changes) @ weights
 
 
-def iterate(F: Map, start: Vector, algorithm: Anderson, *, tolerance: float, max_steps: int) -> Outcome:
+def iterate(F: Map, start: Vector, algorithm: Algorithm, *, tolerance: float, max_steps: int) -> Outcome:
     """Run `algorithm` until the residual is below `tolerance`, the points leave the finite numbers, or the steps run out."""
     best = Outcome(start, float("inf"), 0, False)
     for step, (point, residual) in enumerate(algorithm.iterates(F, start), 1):
@@ -72,3 +80,62 @@ def iterate(F: Map, start: Vector, algorithm: Anderson, *, tolerance: float, max
         if best.converged or step >= max_steps:
             return best._replace(steps=step)
     raise AssertionError("an algorithm is an endless generator")
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Root of F(x) - x by Newton's method with differences for the Jacobian; steps are halved until the residual falls.
+
+    Pro: finds repelling fixed points. Contra: unknowns + 1 evaluations a step, and it needs a start nearby.
+    """
+
+    difference: float = 1e-5
+    longest: float = 1.0
+    halvings: int = 6
+
+    def iterates(self, F: Map, x: Vector) -> Iterator[tuple[Vector, float]]:
+        """Points and residuals, without end."""
+        gap = F(x) - x
+        while True:
+            yield x, float(np.max(np.abs(gap)))
+            columns = [F(x + self.difference * axis) - x - self.difference * axis - gap for axis in np.eye(len(x))]
+            step = _solve(np.stack(columns, axis=-1) / self.difference, -gap)
+            step *= min(1.0, self.longest / float(np.max(np.abs(step)) + 1e-300))
+            for _ in range(self.halvings):
+                trial = F(x + step) - x - step
+                if np.max(np.abs(trial)) < np.max(np.abs(gap)):
+                    break
+                step /= 2
+            x, gap = x + step, trial
+
+
+def _solve(matrix: Vector, vector: Vector) -> Vector:
+    """The least-squares solution, not a number where the matrix is not finite."""
+    if not np.all(np.isfinite(matrix)):
+        return np.full_like(vector, np.nan)
+    return np.linalg.lstsq(matrix, vector, rcond=1e-12)[0]
+
+
+@dataclass(frozen=True)
+class Chord:
+    """Newton's method with a fixed Jacobian of F: one evaluation a step, for roots that move little."""
+
+    jacobian: Vector
+
+    def iterates(self, F: Map, x: Vector) -> Iterator[tuple[Vector, float]]:
+        """Points and residuals, without end."""
+        matrix = self.jacobian - np.eye(len(x))
+        while True:
+            gap = F(x) - x
+            yield x, float(np.max(np.abs(gap)))
+            x = x + _solve(matrix, -gap)
+
+
+def chord(F: Map, start: Vector, jacobian: Vector, *, tolerance: float, max_steps: int) -> Outcome:
+    """Root near `start` with a known Jacobian; Anderson's acceleration goes on where the chord stalls."""
+    first = iterate(F, start, Chord(jacobian), tolerance=tolerance, max_steps=max_steps)
+    if first.converged:
+        return first
+    second = iterate(F, first.point, Anderson(), tolerance=tolerance, max_steps=max_steps)
+    better = min(first, second, key=lambda outcome: outcome.residual)
+    return better._replace(steps=first.steps + second.steps)

@@ -1,174 +1,252 @@
-"""The six saddle-point equations as a map of the conjugates, its solution, and the phase S = 0 (theory note, section 3).
+"""The saddle-point equations as a map of the conjugates, and its solution (theory note, section 3).
 
-Unknowns are the logarithms of (mh, qh, Vh): every value is in the domain, and the spectral side gives (m, q, V) that
-exist. One application of the map costs one channel average.
+A solve finds the root on the coarsest channel rule: damped steps and Anderson acceleration, then Newton, then continuation from a
+weight decay at which little is learned. Finer rules start from it with its Jacobian, which is also what turns errors of the channel
+into errors of every quantity.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from generated.tied_attention import float64 as generated
-from numeric.channel import COARSE, ChannelAverages, Resolution, average, unlearned
-from numeric.iterate import Anderson, Outcome, Vector, iterate
+from numeric.averages import COARSE_SAMPLING, Averages, ChannelRule, first_rule
+from numeric.errors import Response, respond, spread
+from numeric.iterate import Anderson, Newton, Outcome, Vector, chord, iterate
+from numeric.prior import Overlaps, prior_of
 from numeric.problem import Problem
 from numeric.solution import QUANTITIES, Solution, Status
-from numeric.target_law import Energy
+from numeric.stability import replicon
 
 TOLERANCE = 1e-8  # relative change of the conjugates under one step: far below the quadrature error
-MAX_STEPS = 200
-ACCURACY = 1e-4  # relative error estimate at which the channel is fine enough
-REFINEMENTS = 3  # of the channel; each costs about 2.5 times the one before
-SAFETY = 4  # on the last change where refinement stopped short of ACCURACY: changes no longer fall geometrically there
+ACCURACY = {False: 1e-4, True: 1e-3}  # relative error at which a deterministic and a sampled channel are fine enough
+COARSE_TOLERANCE = 1e-5  # on the coarsest rule, whose own error is larger
+STALLED = (
+    1e-2  # residual up to which a coarse point may start a finer rule: with sharp labels coarse averages are rough
+)
 INACCURATE = 1e-2  # relative error estimate above which a solution is not called converged
-
-
-class Overlaps(NamedTuple):
-    """Order parameters of the student that the spectral side gives."""
-
-    m: float
-    q: float
-    V: float
-
-
-class Reduced(NamedTuple):
-    """Equivalent denoising problem: noise variance v, eigenvalue threshold b, gain c, and its spectral energy."""
-
-    v: float
-    b: float
-    c: float
-    energy: Energy
+REFINEMENTS = {False: 3, True: 3}  # of the coarsest rule at most; each costs 2.5 or 4 times the one before
+STEPS = {"anderson": 60, "newton": 12, "chord": 12}
 
 
 @dataclass(frozen=True)
 class SaddleMap:
-    """F(log conjugates) = log conjugates, at one channel resolution."""
+    """F(log conjugates) = log conjugates, with one channel rule."""
 
     problem: Problem
-    resolution: Resolution
+    rule: ChannelRule
 
-    def reduced(self, x: Vector) -> Reduced:
-        """Denoising problem at these conjugates."""
-        mh, qh, Vh = np.exp(x)
-        v, b, c = generated.reduced_variables(mh, qh, Vh, self.problem.lambda_, self.problem.width)
-        return Reduced(float(v), float(b), float(c), self.problem.target.energy(float(v), float(b), self.problem.width))
-
-    def overlaps(self, x: Vector) -> Overlaps:
-        """Order parameters at these conjugates."""
-        v, b, c, energy = self.reduced(x)
-        return Overlaps(
-            *(
-                float(value)
-                for value in generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, float(np.exp(x[2])))
-            )
-        )
-
-    def channel(self, overlaps: Overlaps) -> ChannelAverages:
-        """Channel averages; those of S = 0 where nothing is learned."""
-        problem = self.problem
+    def averages(self, x: Vector) -> Averages:
+        """Channel averages at the overlaps that these conjugates give; those of S = 0 where nothing is learned."""
+        overlaps = prior_of(self.problem).overlaps(x)
         if overlaps.q == 0:
-            return unlearned(problem.rho, problem.beta, problem.beta0, self.resolution)
-        return average(*overlaps, problem.rho, problem.beta, problem.beta0, self.resolution)
+            return self.rule.unlearned(self.problem)
+        return self.rule.average(overlaps, self.problem)
 
-    def conjugates(self, channel: ChannelAverages) -> Vector:
-        """Logarithms of (mh, qh, Vh); not finite where a sign is wrong, which ends the iteration."""
-        values = np.array(generated.conjugates(self.problem.alpha, channel.dM_dm, channel.dM_dq, channel.dM_dV))
+    def conjugates(self, averages: Averages) -> Vector:
+        """Logarithms of the conjugates, shape (replicates, unknowns); not finite where a sign is wrong."""
+        alpha, general = self.problem.alpha, np.any(averages.dM_dq_odd != 0)
+        even = generated.conjugates(alpha, averages.dM_dm, averages.dM_dq, averages.dM_dV)
+        odd = generated.conjugates(alpha, 0.0, averages.dM_dq_odd, averages.dM_dV_odd)
+        values = np.stack([*even, *(odd[1:] if general else ())], axis=-1)
         return np.log(np.where(values > 0, values, np.nan))
 
     def __call__(self, x: Vector) -> Vector:
         """One application; not a number where the channel average does not exist or cannot be resolved."""
         try:
-            return self.conjugates(self.channel(self.overlaps(x)))
+            return self.conjugates(self.averages(x).mean())[0]
         except (ArithmeticError, ValueError):
             return np.full_like(x, np.nan)
 
+    def quantities(self, x: Vector, averages: Averages) -> Vector:
+        """Values of QUANTITIES at conjugates x, shape (replicates, quantities)."""
+        problem, prior = self.problem, prior_of(self.problem)
+        overlaps, denoising = prior.overlaps(x), prior.denoising(x)
+        fixed = (*overlaps[:3], *np.exp(x[:3]), np.sqrt(denoising.v), np.nan if denoising.b is None else denoising.b)
+        estimation = generated.estimation_error(problem.q0, overlaps.m, overlaps.q + overlaps.q_odd)
+        rows = (
+            (*fixed, denoising.c, train, test, estimation, prior.free_entropy(x, M))
+            for M, train, test in zip(averages.M, averages.train_error, averages.test_error, strict=True)
+        )
+        return np.array([list(row) for row in rows], dtype=float)
+
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")  # what overflows ends the solve with a status
-def solve(problem: Problem, start: Solution | None = None, algorithm: Anderson | None = None) -> Solution:
+def solve(problem: Problem, start: Solution | None = None, accuracy: float | None = None) -> Solution:
     """Solve at one point, cold or from the solution at a nearby point; always returns, with a status.
 
-    The channel is refined until two successive resolutions give the same solution within ACCURACY; their difference,
-    plus what the residual allows, is the error estimate.
+    The channel is refined until the relative error estimate of every quantity is below `accuracy` (default 1e-4 for two tokens,
+    1e-3 where the channel is sampled), or as often as is sensible.
     """
-    algorithm = algorithm or Anderson()
-    saddle = SaddleMap(problem, COARSE)
-    at_zero = saddle.conjugates(saddle.channel(Overlaps(0.0, 0.0, 0.0)))
+    if not problem.lambda_:
+        from numeric.ridgeless import solve_ridgeless
+
+        return solve_ridgeless(problem, start, accuracy)
+    rule = first_rule(problem)
+    solution = _solve_with(rule, problem, start, accuracy)
+    if solution.status in _UNRESOLVED and not rule.independent:
+        sampled = _solve_with(COARSE_SAMPLING, problem, solution if solution.q > 0 else start, accuracy)
+        if sampled.trusted and not (solution.trusted and solution.error_estimate < sampled.error_estimate):
+            return sampled
+    return solution
+
+
+_UNRESOLVED = (Status.INACCURATE, Status.STEP_LIMIT, Status.DIVERGED, Status.ROUGH)
+
+
+def _solve_with(rule: ChannelRule, problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:
+    saddle, prior = SaddleMap(problem, rule), prior_of(problem)
     try:
-        if nothing_learned(saddle, at_zero):
-            return _solution(saddle, Outcome(at_zero, 0.0, 0, True))
+        at_zero = saddle.conjugates(rule.unlearned(problem).mean())[0]
+        if prior.learns_nothing(at_zero):
+            return _unlearned(saddle, at_zero)
     except (ArithmeticError, ValueError):  # parameters so extreme that the noisy law overflows
-        return _failed(problem, Outcome(at_zero, float("inf"), 0, False))
-    x = np.log([start.mh, start.qh, start.Vh]) if start and start.q > 0 else at_zero
-    outcome = iterate(saddle, x, algorithm, tolerance=TOLERANCE, max_steps=MAX_STEPS)
-    solution = _solution(saddle, outcome)
-    for _ in range(REFINEMENTS):
-        if not solution.trusted:
+        return failed(problem, Outcome(np.zeros(3), float("inf"), 0, False))
+    begin = start.conjugates if start is not None and start.q > 0 else at_zero
+    outcome = _coarse_root(saddle, begin)
+    if not outcome.residual < STALLED:
+        return failed(problem, outcome)
+    return _refine(saddle, outcome, accuracy or ACCURACY[rule.independent])
+
+
+def _coarse_root(saddle: SaddleMap, begin: Vector) -> Outcome:
+    """A root on this rule by the first of the ways that finds one."""
+    best = Outcome(begin, float("inf"), 0, False)
+    for attempt in _attempts(saddle, begin):
+        if attempt.residual < best.residual:
+            best = attempt
+        if best.converged:
             break
-        saddle = SaddleMap(problem, saddle.resolution.refined())
-        before = outcome.steps
-        outcome = iterate(saddle, outcome.point, algorithm, tolerance=TOLERANCE, max_steps=MAX_STEPS)
-        outcome = outcome._replace(steps=before + outcome.steps)
-        coarser, solution = solution, _solution(saddle, outcome)
-        solution = replace(solution, errors=_errors(coarser, solution))
-        if solution.error_estimate < ACCURACY:
-            return solution
-    solution = replace(solution, errors={name: SAFETY * error for name, error in solution.errors.items()})
-    inaccurate = solution.trusted and solution.error_estimate > INACCURATE  # a step limit keeps its own advice
-    return replace(solution, status=Status.INACCURATE) if inaccurate else solution
+    return best
 
 
-def nothing_learned(saddle: SaddleMap, at_zero: Vector) -> bool:
-    """Whether S = 0 reproduces itself: no eigenvalue of Y exceeds the threshold that the conjugates of S = 0 set."""
-    reduced = saddle.reduced(at_zero)
-    return reduced.b >= saddle.problem.target.upper_edge(reduced.v)
+def _attempts(saddle: SaddleMap, begin: Vector) -> Iterator[Outcome]:
+    first = iterate(saddle, begin, Anderson(), tolerance=COARSE_TOLERANCE, max_steps=STEPS["anderson"])
+    yield first
+    if np.all(np.isfinite(first.point)):
+        yield iterate(saddle, first.point, Newton(), tolerance=COARSE_TOLERANCE, max_steps=STEPS["newton"])
+    yield _from_strong_decay(saddle)
 
 
-def _errors(coarser: Solution, finer: Solution) -> dict[str, float]:
-    """Absolute error of each quantity: change under refinement, and the residual as a relative error."""
-    return {
-        name: abs(getattr(finer, name) - getattr(coarser, name)) + finer.residual * abs(getattr(finer, name))
-        for name in QUANTITIES
-    }
+def _from_strong_decay(saddle: SaddleMap) -> Outcome:
+    """Follow the root down from a weight decay that leaves little to learn, in steps as long as they succeed."""
+    problem = saddle.problem
+    goal, ratio = np.log(problem.lambda_), np.log(10.0)
+    decay = goal + 3 * ratio
+    point, steps = None, 0
+    while steps < MOST_CONTINUATIONS:
+        there = SaddleMap(replace(problem, lambda_=float(np.exp(decay))), saddle.rule)
+        begin = point
+        if begin is None:
+            begin = there.conjugates(there.rule.unlearned(there.problem).mean())[0]
+        tolerance = COARSE_TOLERANCE if decay == goal else STALLED
+        outcome = iterate(there, begin, Anderson(), tolerance=tolerance, max_steps=STEPS["anderson"])
+        if not outcome.converged:
+            outcome = iterate(there, outcome.point, Newton(), tolerance=tolerance, max_steps=STEPS["newton"])
+        steps += 1
+        if outcome.converged and decay == goal:
+            return outcome
+        if outcome.converged:
+            point, decay = outcome.point, max(goal, decay - ratio)
+        elif point is None:
+            decay = decay - ratio
+        else:
+            ratio /= 2
+            decay += ratio
+        decay = max(goal, decay)
+    return Outcome(np.full(3, np.nan), float("inf"), 0, False)
 
 
-def _failed(problem: Problem, outcome: Outcome) -> Solution:
-    """A solve that left the domain: every value is not a number."""
-    nothing: dict[str, Any] = dict.fromkeys(QUANTITIES, float("nan"))
+MOST_CONTINUATIONS = 10
+
+
+def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
+    """Finer rules until the error estimate is small enough; each starts from the root before, with its Jacobian."""
+    response = respond(saddle, outcome.point)
+    steps, coarser, solution = outcome.steps, saddle, failed(saddle.problem, outcome)
+    for _ in range(REFINEMENTS[saddle.rule.independent]):
+        finer = replace(saddle, rule=coarser.rule.refined())
+        outcome = chord(finer, outcome.point, response.jacobian, tolerance=TOLERANCE, max_steps=STEPS["chord"])
+        steps += outcome.steps
+        if not np.isfinite(outcome.residual):
+            return solution if solution.trusted else failed(saddle.problem, outcome)
+        solution = _solution(finer, coarser, outcome._replace(steps=steps), response)
+        if solution.error_estimate < accuracy:
+            break
+        coarser = finer
+    return solution
+
+
+def _solution(saddle: SaddleMap, coarser: SaddleMap, outcome: Outcome, response: Response) -> Solution:
+    """Values at a root, with errors from the replicates or from the coarser rule."""
+    x = outcome.point
+    averages = saddle.averages(x)
+    alternatives = averages if saddle.rule.independent else coarser.averages(x)
+    values = saddle.quantities(x, averages.mean())[0]
+    errors = spread(saddle, x, averages, alternatives, response) + outcome.residual * np.abs(values)
+    named = dict(zip(QUANTITIES, map(float, values), strict=True))
+    bounds = {name: float(error) for name, error in zip(QUANTITIES, errors, strict=True)}
+    energy = prior_of(saddle.problem).denoising(x).energy
+    solution = Solution(
+        problem=saddle.problem,
+        status=Status.CONVERGED,
+        **named,
+        quantile=None if energy is None else energy.quantile,
+        odd=_odd(prior_of(saddle.problem).overlaps(x), x),
+        replicon=replicon(saddle.problem, x),
+        residual=outcome.residual,
+        iterations=outcome.steps,
+        errors=bounds,
+    )
+    return replace(solution, status=_status(solution, outcome))
+
+
+def _odd(overlaps: Overlaps, x: Vector) -> tuple[float, float, float, float] | None:
+    return None if len(x) == 3 else (overlaps.q_odd, overlaps.V_odd, *map(float, np.exp(x[3:])))
+
+
+def _status(solution: Solution, outcome: Outcome) -> Status:
+    if solution.error_estimate > INACCURATE:
+        return Status.INACCURATE
+    if not outcome.converged:
+        # What is left of a residual within the error of the channel is the roughness of its rule, not the solver's.
+        return Status.ROUGH if outcome.residual < solution.error_estimate else Status.STEP_LIMIT
+    return Status.UNSTABLE if solution.replicon < 0 else Status.CONVERGED
+
+
+def _unlearned(saddle: SaddleMap, x: Vector) -> Solution:
+    """The phase S = 0: exact up to the average over labels."""
+    averages = saddle.rule.unlearned(saddle.problem)
+    finer = saddle.rule.refined().unlearned(saddle.problem)
+    at = replace(saddle, rule=saddle.rule.refined())
+    named = dict(zip(QUANTITIES, map(float, at.quantities(x, finer.mean())[0]), strict=True))
+    bounds = np.abs(at.quantities(x, averages.mean())[0] - np.array(list(named.values())))
     return Solution(
-        problem, Status.DIVERGED, **nothing, quantile=None, residual=outcome.residual, iterations=outcome.steps
+        problem=saddle.problem,
+        status=Status.UNLEARNED,
+        **named,
+        quantile=None,
+        odd=None,
+        replicon=1.0,
+        residual=0.0,
+        iterations=0,
+        errors={name: float(error) for name, error in zip(QUANTITIES, bounds, strict=True)},
     )
 
 
-def _solution(saddle: SaddleMap, outcome: Outcome) -> Solution:
-    if not np.isfinite(outcome.residual):
-        return _failed(saddle.problem, outcome)
-    problem = saddle.problem
-    mh, qh, Vh = np.exp(outcome.point)
-    reduced, overlaps = saddle.reduced(outcome.point), saddle.overlaps(outcome.point)
-    channel = saddle.channel(overlaps)
-    e = generated.free_entropy(problem.alpha, channel.M, *overlaps, mh, qh, Vh, reduced.energy.J)
+def failed(problem: Problem, outcome: Outcome) -> Solution:
+    """A solve that left the domain or found no root: every value is not a number."""
+    nothing: dict[str, Any] = dict.fromkeys(QUANTITIES, float("nan"))
+    status = Status.STEP_LIMIT if np.isfinite(outcome.residual) else Status.DIVERGED
     return Solution(
-        problem=problem,
-        status=_status(outcome, overlaps),
-        **overlaps._asdict(),
-        mh=float(mh),
-        qh=float(qh),
-        Vh=float(Vh),
-        delta=float(np.sqrt(reduced.v)),
-        b=reduced.b,
-        c=reduced.c,
-        train_error=channel.train_error,
-        test_error=channel.test_error,
-        estimation_error=float(generated.estimation_error(problem.q0, overlaps.m, overlaps.q)),
-        free_entropy=float(e),
-        quantile=reduced.energy.quantile,
+        problem,
+        status,
+        **nothing,
+        quantile=None,
+        odd=None,
+        replicon=float("nan"),
         residual=outcome.residual,
         iterations=outcome.steps,
     )
-
-
-def _status(outcome: Outcome, overlaps: Overlaps) -> Status:
-    if not outcome.converged:
-        return Status.STEP_LIMIT
-    return Status.UNLEARNED if overlaps.q == 0 else Status.CONVERGED

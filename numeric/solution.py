@@ -1,7 +1,11 @@
 """The outcome of a solve: values, status, residual and error estimates; never a plausible number without them."""
 
 import enum
+import math
 from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from numeric.problem import Problem
 
@@ -18,7 +22,13 @@ class Status(enum.Enum):
     UNLEARNED = "the minimiser is S = 0: nothing is learned at this lambda; lower lambda or raise alpha"
     STEP_LIMIT = "step limit reached: continue from the solution at a nearby alpha"
     DIVERGED = "the iteration left the domain: continue from the solution at a nearby alpha"
-    INACCURATE = "solved, but two channel resolutions differ by more than one per cent: no value is reliable here"
+    ROUGH = (
+        "solved within its error bars; the channel rule is too rough for a residual of 1e-8: ask for a smaller accuracy"
+    )
+    UNSTABLE = "solved, but replica symmetry is broken here (replicon < 0): an approximation; compare with training"
+    INACCURATE = (
+        "solved, but errors of the channel exceed one per cent: no value is reliable here; ask for a smaller accuracy"
+    )
 
 
 class NotConverged(ArithmeticError):
@@ -31,7 +41,9 @@ class Solution:
 
     m = tr(S S0)/d, q = tr S^2/d, V, their conjugates, delta, b, c of the equivalent denoising problem (`b` eigenvalue
     threshold); train_error and test_error: mean square loss per sample; estimation_error = ||S - S0||^2/d;
-    free_entropy = (min L)/d^2; quantile: the eigenvalue of Y above which the rank limit cuts, None if it does not act.
+    free_entropy = (min L)/d^2; b is not a number for direct training, which has no threshold; odd: (q, V, qh, Vh) of the
+    antisymmetric part of a general matrix; replicon: eigenvalue of stability, negative where replica symmetry is broken;
+    quantile: the eigenvalue of Y above which the rank limit cuts, None if it does not act.
     `errors` bounds each quantity (absolute), `residual` is the relative change of the conjugates under one more step.
     """
 
@@ -51,22 +63,34 @@ class Solution:
     estimation_error: float
     free_entropy: float
     quantile: float | None
+    odd: tuple[float, float, float, float] | None
+    replicon: float
     residual: float
     iterations: int
     errors: dict[str, float] = field(default_factory=dict)
+
+    def value(self, name: str) -> float | None:
+        """A quantity, None where it is not a number."""
+        value = float(getattr(self, name))
+        return None if math.isnan(value) else value
+
+    @property
+    def conjugates(self) -> NDArray[np.float64]:
+        """Logarithms of the conjugates, the unknowns of the solver."""
+        return np.log([self.mh, self.qh, self.Vh, *(self.odd[2:] if self.odd else ())])
 
     @property
     def error_estimate(self) -> float:
         """Largest relative error estimate among the order parameters and the errors."""
         return max(
-            (error / abs(getattr(self, name)) for name, error in self.errors.items() if getattr(self, name)),
+            (error / abs(self.value(name)) for name, error in self.errors.items() if self.value(name) not in (None, 0)),
             default=0.0,
         )
 
     @property
     def trusted(self) -> bool:
         """Whether the values may be used."""
-        return self.status in (Status.CONVERGED, Status.UNLEARNED)
+        return self.status in (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE, Status.ROUGH)
 
     def unwrap(self) -> "Solution":
         """The solution itself.

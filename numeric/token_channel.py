@@ -9,14 +9,18 @@ Formulas come from generated/tied_attention (theory.md, sections 1-3 and 6).
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import qmc
 
+from generated.tied_attention import float64 as physics
+from numeric import token_sample
+from numeric.compiled import digest, over_blocks
+from numeric.proximal import compiled
 from numeric.token_index import token_index
 from numeric.token_sample import (
     cholesky,
@@ -60,7 +64,7 @@ class SampleMeans(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """How Gaussian directions become fields: student = teacher gamma1 + independent gamma2, target = target gamma1, odd = odd gamma_odd."""
+    """Student field teacher gamma1 + independent gamma2, target field target gamma1, antisymmetric field odd gamma_odd."""
 
     teacher: float
     independent: float
@@ -106,11 +110,77 @@ def sample_means(
     components, directions = index.visible.shape
     odd = components - index.symmetric
     gaussians = _gaussians(2 * (directions - odd) + odd, sampling)
+    sums = np.zeros((len(gaussians) // min(BLOCK, sampling.points), len(SampleMeans._fields)))
     stiffness = np.full(components, 1.0 / V)
     if odd:
         stiffness[index.symmetric :] = 1.0 / V_odd
-    sums = _blocks(gaussians, min(BLOCK, sampling.points), index, fields, stiffness, beta, beta0, response)
+
+    def work(first: int, last: int) -> None:
+        _cached_sum_blocks(first, last, gaussians, index, fields, stiffness, beta, beta0, response, sums)
+
+    over_blocks(work, len(sums))
     return SampleMeans(*(sums.reshape(sampling.replicates, -1, sums.shape[-1]).sum(axis=1) / (2 * sampling.points)).T)
+
+
+class UnlearnedMeans(NamedTuple):
+    """Means per sample at S = 0, each of shape (replicates,).
+
+    loss; R, R_odd: squared slope of the loss along the symmetric and the antisymmetric components; F1: slope times -gamma1;
+    curvature, curvature_odd: traces of the curvature over the two kinds of components.
+    """
+
+    loss: Array
+    R: Array
+    R_odd: Array
+    F1: Array
+    curvature: Array
+    curvature_odd: Array
+
+
+def unlearned_means(
+    target: float, beta: float, beta0: float, tokens: int, general: bool, sampling: Sampling
+) -> UnlearnedMeans:
+    """Means over the labels at w = x = 0; `target` is the standard deviation per unit of the target field."""
+    index = token_index(tokens, general)
+    gaussians = _gaussians(tokens * (tokens + 1) // 2 - 1, sampling)
+    sums = np.zeros((len(gaussians) // min(BLOCK, sampling.points), len(UnlearnedMeans._fields)))
+
+    def work(first: int, last: int) -> None:
+        _cached_sum_unlearned(first, last, gaussians, index, target, beta, beta0, sums)
+
+    over_blocks(work, len(sums))
+    return UnlearnedMeans(*(sums.reshape(sampling.replicates, -1, sums.shape[-1]).sum(axis=1) / sampling.points).T)
+
+
+@compiled
+def _sum_unlearned(first, last, gaussians, index, target, beta, beta0, sums):  # type: ignore[no-untyped-def]
+    size = len(gaussians) // len(sums)
+    for block in range(first, last):
+        points = gaussians[block * size : (block + 1) * size]
+        _add_unlearned(points, index, target, beta, beta0, sums[block])
+
+
+@compiled
+def _add_unlearned(gaussians, index, target, beta, beta0, sums):  # type: ignore[no-untyped-def]
+    components = len(index.visible)
+    work = workspace(len(index.scale), components)
+    rest, gamma, z = np.zeros(components), np.zeros(components), np.zeros(components)
+    for point in gaussians:
+        for i in range(index.symmetric):
+            gamma[i] = 0.0
+            for k in range(len(point)):
+                gamma[i] += index.visible[i, k] * point[k]
+            z[i] = target * gamma[i]
+        fill_index(z, index, work.fit)
+        fill_softmax(work.fit, beta0, work.y)
+        sums[0] += loss_of(rest, index, beta, work)
+        fill_loss_gradient(index, beta, work)
+        fill_loss_hessian(index, beta, 1.0, work)
+        for i in range(components):
+            odd = i >= index.symmetric
+            sums[2 if odd else 1] += work.gradient[i] ** 2
+            sums[3] -= work.gradient[i] * gamma[i]
+            sums[5 if odd else 4] += work.hessian[i, i]
 
 
 @lru_cache(maxsize=4)
@@ -121,26 +191,16 @@ def _gaussians(dimensions: int, sampling: Sampling) -> Array:
     return ndtri(np.concatenate(list(sets)))
 
 
-@njit(cache=False, parallel=True, error_model="numpy")
-def _blocks(gaussians, size, index, fields, stiffness, beta, beta0, response):  # type: ignore[no-untyped-def]
-    """Sums over each block of points."""
-    blocks = len(gaussians) // size
-    sums = np.zeros((blocks, 13))
-    for block in prange(blocks):
-        _add_block(
-            np.ascontiguousarray(gaussians[block * size : (block + 1) * size]),
-            index,
-            fields,
-            stiffness,
-            beta,
-            beta0,
-            response,
-            sums[block],
-        )
-    return sums
+@compiled
+def _sum_blocks(first, last, gaussians, index, fields, stiffness, beta, beta0, response, sums):  # type: ignore[no-untyped-def]
+    """Add the points of each block, `first` to `last`, to its row of `sums`."""
+    size = len(gaussians) // len(sums)
+    for block in range(first, last):
+        points = gaussians[block * size : (block + 1) * size]
+        _add_block(points, index, fields, stiffness, beta, beta0, response, sums[block])
 
 
-@njit(error_model="numpy")
+@compiled
 def _add_block(gaussians, index, fields, stiffness, beta, beta0, response, sums):  # type: ignore[no-untyped-def]
     components, directions = index.visible.shape
     tokens, symmetric = len(index.scale), index.symmetric
@@ -167,7 +227,7 @@ def _add_block(gaussians, index, fields, stiffness, beta, beta0, response, sums)
             _add_sample(w, gamma1, gamma2, sign, index, stiffness, beta, response, work, sums)
 
 
-@njit(error_model="numpy")
+@compiled
 def _add_sample(w, gamma1, gamma2, sign, index, stiffness, beta, response, work, sums):  # type: ignore[no-untyped-def]
     symmetric = index.symmetric
     sums[1] += loss_of(w, index, beta, work)
@@ -194,7 +254,7 @@ def _add_sample(w, gamma1, gamma2, sign, index, stiffness, beta, response, work,
         _add_response(index, stiffness, beta, work, sums)
 
 
-@njit(error_model="numpy")
+@compiled
 def _add_response(index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
     """Squares of df/dw = -(1 + H V)^-1 H, H the curvature of the loss: column by column, from (H + 1/V) y = H e/V."""
     size, symmetric = len(stiffness), index.symmetric
@@ -212,3 +272,22 @@ def _add_response(index, stiffness, beta, work, sums):  # type: ignore[no-untype
         for i in range(size):
             square = (stiffness[i] * work.step[i]) ** 2
             sums[7 + 2 * (i >= symmetric) + (k >= symmetric)] += square
+
+
+def _entries(sources: str) -> tuple[Any, Any]:
+    """The two sums with a cache on disk, valid for this digest of the sources they call."""
+
+    @njit(cache=True, nogil=True)
+    def sum_blocks(*arguments):  # type: ignore[no-untyped-def]
+        _ = sources
+        _sum_blocks(*arguments)
+
+    @njit(cache=True, nogil=True)
+    def sum_unlearned(*arguments):  # type: ignore[no-untyped-def]
+        _ = sources
+        _sum_unlearned(*arguments)
+
+    return sum_blocks, sum_unlearned
+
+
+_cached_sum_blocks, _cached_sum_unlearned = _entries(digest(physics, token_sample))

@@ -1,4 +1,4 @@
-"""Command line: `python -m verify [--preset P]` is the main job; `curve`, `spectrum` and `thresholds` are pieces of it."""
+"""Command line: `python -m verify [--preset P]` is the main job; the commands are pieces of it."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from numeric.arguments import (
     write_atomically,
 )
 from numeric.problem import Parametrisation
-from verify import report
+from verify import choice_command, report
+from verify.arguments import add_execution, integers, note, opened, size_counts
 from verify.compare import Comparison, compare
 from verify.data import DataKind, TargetKind, require_memory
 from verify.descents import compare_descents
 from verify.execution import WorkerError, execute_all
 from verify.figures import draw_thresholds
 from verify.job import PRESETS, Campaign, carry_out, panel, preset
-from verify.minimise import MINIMISERS
 from verify.run import MINIMUM_DIM, Run, RunResult
 from verify.spectra import Panel, distance, distance_band, zero_fraction
-from verify.store import R, Store
+from verify.store import Store
 from verify.theory import problem_of, replica_predictions
 from verify.thresholds import DECAY, Sighting, observe, vanishing_store
 
@@ -51,8 +51,8 @@ def build_parser() -> Parser:
         epilog="example: python -m verify --preset quick --out report",
     )
     parser.add_argument("--preset", choices=tuple(PRESETS), default="main", help="size of the main job (default main)")
-    _add_execution(parser)
-    commands = parser.add_subparsers(dest="command", metavar="{curve,spectrum,thresholds}")
+    add_execution(parser)
+    commands = parser.add_subparsers(dest="command", metavar="{curve,spectrum,thresholds,cross-validate}")
     curve = commands.add_parser(
         "curve",
         help="runs along alpha against the theory, with a verdict",
@@ -60,9 +60,9 @@ def build_parser() -> Parser:
     )
     curve.add_argument("--alpha", type=grid("--alpha"), default="0.5,1,2", metavar="GRID",
                        help="0.2,0.5,1 or first:last:count (geometric)")  # fmt: skip
-    curve.add_argument("--dim", type=_integers("--dim", MINIMUM_DIM), default="40,60", metavar="N,N",
+    curve.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40,60", metavar="N,N",
                        help="sizes d; at least two for a finite-size estimate (default 40,60)")  # fmt: skip
-    curve.add_argument("--runs", type=_integers("--runs", 2), default="8", metavar="N",
+    curve.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
                        help="runs per point, one number or one for each size (default 8)")  # fmt: skip
     spectrum = commands.add_parser(
         "spectrum",
@@ -80,42 +80,23 @@ def build_parser() -> Parser:
         help="where training loss and estimation error vanish, against the proven thresholds",
         epilog="example: python -m verify thresholds --dim 24,36,48 --runs 24,16,10 --out report --json",
     )
-    thresholds.add_argument("--dim", type=_integers("--dim", MINIMUM_DIM), default="24,36,48", metavar="N,N",
+    thresholds.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="24,36,48", metavar="N,N",
                             help="sizes d, at least two to extrapolate from (default 24,36,48)")  # fmt: skip
-    thresholds.add_argument("--runs", type=_integers("--runs", 2), default="24,16,10", metavar="N",
+    thresholds.add_argument("--runs", type=integers("--runs", 2), default="24,16,10", metavar="N",
                             help="runs per point, one number or one for each size (default 24,16,10)")  # fmt: skip
     add_problem_arguments(
         thresholds, "kappa0", "width", "noise", "tokens", "beta", "beta0", defaults={"kappa0": "0.5", "noise": "0.25"}
     )
-    _add_execution(thresholds)
+    add_execution(thresholds)
+    choice_command.add_parser(commands)
     for command in (curve, spectrum):
         add_problem_arguments(command, *PROBLEM, defaults=PAPER)
         command.add_argument("--data", choices=[str(k) for k in DataKind], default="sequences",
                              help="what the indices are made of (default sequences)")  # fmt: skip
         command.add_argument("--parametrisation", choices=[str(p) for p in Parametrisation], default="factorised",
                              help="train factors W of S, or S itself (default factorised)")  # fmt: skip
-        _add_execution(command)
+        add_execution(command)
     return parser
-
-
-def _add_execution(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", default="report", metavar="FOLDER", help="where runs and report go (default report)")
-    parser.add_argument("--seed", type=integer("--seed", 0, 2**64 - 1, "try 0"), default="0", metavar="N",
-                        help="from which the seed of every run is spawned (default 0)")  # fmt: skip
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where to train (default cpu)")
-    parser.add_argument("--target", choices=[str(k) for k in TargetKind], default="deterministic",
-                        help="how the target's eigenvalues are drawn")  # fmt: skip
-    parser.add_argument("--minimiser", choices=tuple(MINIMISERS), default="lbfgs", help="default lbfgs")
-    parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
-                        help="processes (default one per core)")  # fmt: skip
-    parser.add_argument("--shuffle-labels", action="store_true",
-                        help="break the data on purpose: the verdict must turn negative")  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
-
-
-def _integers(name: str, least: int) -> Callable[[str], tuple[int, ...]]:
-    parse = integer(name, least, 10_000, "give one number, or several separated by commas")
-    return lambda text: tuple(parse(part) for part in text.split(","))
 
 
 def main_job(arguments: argparse.Namespace) -> int:
@@ -125,9 +106,9 @@ def main_job(arguments: argparse.Namespace) -> int:
         arguments.shuffle_labels,
     )  # fmt: skip
     folder = Path(arguments.out)
-    _note(f"{arguments.preset} preset: {len(plan.runs())} runs, report in {folder}/; --preset quick is shorter")
-    outcome = carry_out(plan, _store(folder), _note, arguments.workers)
-    _note("report")
+    note(f"{arguments.preset} preset: {len(plan.runs())} runs, report in {folder}/; --preset quick is shorter")
+    outcome = carry_out(plan, _store(folder), note, arguments.workers)
+    note("report")
     report.write(outcome, folder)
     if arguments.json:
         print_json(report.document(outcome))
@@ -144,7 +125,7 @@ def main_job(arguments: argparse.Namespace) -> int:
 def curve(arguments: argparse.Namespace) -> int:
     """Train along alpha, compare and print."""
     started = time.perf_counter()
-    sizes = _sizes(arguments.dim, arguments.runs)
+    sizes = size_counts(arguments.dim, arguments.runs)
     base = _base(arguments, sizes[0][0], float(arguments.alpha[0]))
     campaign = Campaign(base.data, sizes, tuple(dict.fromkeys(float(a) for a in arguments.alpha)), (base.width,))
     results = _train(campaign.runs(base), arguments)
@@ -183,8 +164,8 @@ def thresholds(arguments: argparse.Namespace) -> int:
     arguments.data, arguments.lambda_, arguments.parametrisation = DataKind.SEQUENCES, DECAY, "factorised"
     folder = Path(arguments.out)
     base = _base(arguments, sizes[0][0], 1.0)
-    sightings = observe(base, sizes, _opened(vanishing_store, folder), _note, arguments.workers)
-    _note("descents over W and over S")
+    sightings = observe(base, sizes, opened(vanishing_store, folder), note, arguments.workers)
+    note("descents over W and over S")
     same = [
         compare_descents(dataclasses.replace(base, alpha=multiple * float(sighting.proven), lambda_=COMPARISON_DECAY))
         for sighting in sightings[:1]
@@ -221,7 +202,7 @@ def thresholds(arguments: argparse.Namespace) -> int:
 
 def _threshold_sizes(arguments: argparse.Namespace) -> tuple[tuple[int, int], ...]:
     """Sizes with their numbers of runs; refuses settings whose thresholds are not defined or not sharp."""
-    sizes = _sizes(arguments.dim, arguments.runs)
+    sizes = size_counts(arguments.dim, arguments.runs)
     if len(sizes) < 2:
         raise BadInput(
             "--dim", sizes[0][0], "one size cannot be extrapolated", "give at least two, e.g. --dim 24,36,48"
@@ -277,16 +258,6 @@ def _base(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
     return base
 
 
-def _sizes(dims: Sequence[int], runs: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    counts = tuple(runs) * len(dims) if len(runs) == 1 else tuple(runs)
-    if len(counts) != len(dims):
-        shown = ",".join(map(str, runs))
-        raise BadInput("--runs", shown, f"must be one number or {len(dims)}, as --dim has", "try --runs 8")
-    if len(set(dims)) < len(dims):
-        raise BadInput("--dim", ",".join(map(str, dims)), "names a size twice", "give each size once")
-    return tuple(sorted(zip(dims, counts, strict=True)))
-
-
 def _train(runs: list[Run], arguments: argparse.Namespace) -> list[RunResult]:
     for item in runs:
         require_memory(item.data, item.samples, item.tokens, item.dim)
@@ -294,15 +265,7 @@ def _train(runs: list[Run], arguments: argparse.Namespace) -> list[RunResult]:
 
 
 def _store(folder: Path) -> Store[RunResult]:
-    return _opened(lambda path: Store(path, RunResult), folder)
-
-
-def _opened(open_store: Callable[[Path], Store[R]], folder: Path) -> Store[R]:
-    try:
-        return open_store(folder)
-    except OSError as error:
-        rule = f"cannot be written ({error.strerror})"
-        raise BadInput("--out", folder, rule, "name a folder you may write to") from None
+    return opened(lambda path: Store(path, RunResult), folder)
 
 
 def _parameters(arguments: argparse.Namespace) -> dict[str, str]:
@@ -325,8 +288,10 @@ def _verdict_lines(kind: str, comparison: Comparison) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _note(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+COMMANDS: dict[str | None, Callable[[argparse.Namespace], int]] = {
+    None: main_job, "curve": curve, "spectrum": spectrum, "thresholds": thresholds,
+    "cross-validate": choice_command.cross_validate,
+}  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -335,14 +300,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.device == "cuda" and not torch.cuda.is_available():
         raise BadInput("--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu")
     try:
-        return {None: main_job, "curve": curve, "spectrum": spectrum, "thresholds": thresholds}[arguments.command](
-            arguments
-        )
+        return COMMANDS[arguments.command](arguments)
     except (WorkerError, ArithmeticError) as error:
-        _note(f"failed: {error}")
+        note(f"failed: {error}")
         return 1
     except KeyboardInterrupt:
-        _note("interrupted: finished runs are kept, the same command goes on from there")
+        note("interrupted: finished runs are kept, the same command goes on from there")
         return 130
 
 

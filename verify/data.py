@@ -86,7 +86,11 @@ class Sequences:
         """Yield (which samples, the same samples alone) in blocks of about `BLOCK_ROWS` tokens."""
         step = max(1, BLOCK_ROWS[self.tokens.device.type] // self.tokens.shape[1])
         for part in _slices(len(self), step):
-            yield part, Sequences(self.tokens[part])
+            yield part, self.select(part)
+
+    def select(self, samples: slice | torch.Tensor) -> Sequences:
+        """These samples alone, in their order."""
+        return Sequences(self.tokens[samples])
 
     def indices(self, s: torch.Tensor) -> torch.Tensor:
         """Return h_ab = (x_a^T S x_b - delta_ab tr S)/sqrt(d), shape (n, T, T), of any S (d, d)."""
@@ -146,7 +150,11 @@ class GaussianEquivalent:
         """Yield (which samples, the same samples alone) in blocks of about `BLOCK_ROWS` sensing matrices."""
         step = max(1, BLOCK_ROWS[self.sensing.device.type] // self.sensing.shape[1])
         for part in _slices(len(self), step):
-            yield part, GaussianEquivalent(self.sensing[part], self.token_count)
+            yield part, self.select(part)
+
+    def select(self, samples: slice | torch.Tensor) -> GaussianEquivalent:
+        """These samples alone, in their order."""
+        return GaussianEquivalent(self.sensing[samples], self.token_count)
 
     def indices(self, s: torch.Tensor) -> torch.Tensor:
         """Return h, shape (n, T, T), of a symmetric S (d, d)."""

@@ -6,17 +6,17 @@ import multiprocessing
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from verify.run import Run, execute
+from verify.run import execute
 from verify.store import R, Store
 
 
@@ -24,13 +24,37 @@ class WorkerError(RuntimeError):
     """A run raised, or its process died."""
 
 
+class Job(Hashable, Protocol):
+    """What can be executed: a Run, or anything with its size and its place among others."""
+
+    @property
+    def dim(self) -> int:
+        """D."""
+
+    @property
+    def alpha(self) -> float:
+        """n/d^2."""
+
+    @property
+    def index(self) -> int:
+        """Which of the equal ones."""
+
+    @property
+    def device(self) -> str:
+        """Where it trains."""
+
+    @property
+    def cost(self) -> float:
+        """Multiplications, roughly."""
+
+
 def execute_all(
-    runs: Sequence[Run],
+    runs: Sequence[Job],
     store: Store[R],
     *,
     workers: int | None = None,
     progress: bool = True,
-    task: Callable[[Run], Any] = execute,
+    task: Callable[[Any], Any] = execute,
 ) -> list[R]:
     """Return the results of `runs`, in their order, executing those that `store` does not hold.
 
@@ -59,20 +83,20 @@ def execute_all(
 _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} left"
 
 
-def _stream(runs: Sequence[Run], workers: int, task: Callable[[Run], Any]) -> Iterator[Any]:
+def _stream(runs: Sequence[Job], workers: int, task: Callable[[Any], Any]) -> Iterator[Any]:
     """Yield results as they finish, the longest runs started first so that none is left alone at the end."""
     # spawn, not fork: a forked child of a process that has used torch's threads can deadlock
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_prepare_worker)
     try:
-        futures: dict[Future[Any], Run] = {pool.submit(task, run): run for run in runs}
+        futures: dict[Future[Any], Job] = {pool.submit(task, run): run for run in runs}
         for future in as_completed(futures):
             yield _unwrap(future, futures[future])
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _unwrap(future: Future[Any], run: Run) -> Any:
+def _unwrap(future: Future[Any], run: Job) -> Any:
     try:
         return future.result()
     except BrokenProcessPool as error:

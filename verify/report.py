@@ -68,7 +68,10 @@ def document(outcome: Outcome) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_SHARED = ("kappa0", "lambda_", "noise", "tokens", "beta", "beta0", "target", "minimiser", "device", "shuffle_labels")
+_SHARED = (
+    *("kappa0", "lambda_", "noise", "tokens", "beta", "beta0", "target", "parametrisation", "minimiser", "device"),
+    "shuffle_labels",
+)
 
 
 def comparison_document(comparison: Comparison) -> dict[str, Any]:
@@ -94,8 +97,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
 def _score_document(score: Score) -> dict[str, Any]:
     return {
         "quantity": score.quantity,
-        "alpha": score.setting.alpha,
-        "width": score.setting.width,
+        **{name.rstrip("_"): value for name, value in dataclasses.asdict(score.setting).items()},
         "z": _finite(score.z),
         "residual": _finite(score.residual),
         "standard_error": _finite(score.standard_error),

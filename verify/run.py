@@ -135,7 +135,7 @@ class Run:
     @property
     def key(self) -> str:
         """Under which the result is stored."""
-        return _digest({"protocol": PROTOCOL, **dataclasses.asdict(self)})
+        return digest({"protocol": PROTOCOL, **dataclasses.asdict(self)})
 
     def seeds(self) -> dict[str, np.random.SeedSequence]:
         """One independent seed for each random ingredient."""
@@ -146,7 +146,7 @@ class Run:
             self.kappa0 is not None
         ):  # then the other laws are absent, and seeds stay what they were before these were offered
             del physical["power_law"], physical["spikes"]
-        root = np.random.SeedSequence(self.entropy, spawn_key=(int(_digest(physical), 16), self.index))
+        root = np.random.SeedSequence(self.entropy, spawn_key=(int(digest(physical), 16), self.index))
         names = ("target", "inputs", "labels", "test", "shuffle", "start")
         return dict(zip(names, root.spawn(len(names)), strict=True))
 
@@ -298,7 +298,7 @@ def leading_overlaps(s: torch.Tensor, s0: torch.Tensor) -> tuple[tuple[float, ..
     return tuple(values.tolist()), tuple((shares * equal).sum(0).tolist())
 
 
-def _digest(content: dict[str, Any]) -> str:
+def digest(content: dict[str, Any]) -> str:
     """128 bits of the content, in hexadecimal; keys sorted, so that the order of fields does not matter."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 

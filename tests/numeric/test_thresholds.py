@@ -127,14 +127,15 @@ def test_three_roots_and_the_choice_among_them(three):
 
 def test_the_choice_in_random_matrices(three):
     """Small d: the bound 2 D alpha v <= J - q0 - Delta/2 at its three stationary points, from eigenvalues of S0 + delta G."""
-    from verify.data import TargetKind, draw_target
+    from numeric.target import target_quantile_means
+    from verify.data import rotated_target
 
     rng, d, kappa0 = np.random.default_rng(0), 120, 0.2
     noise, width = float(THREE_ROOTS["noise"]), float(THREE_ROOTS["width"])
     stationary = (4.513, 0.016335, 0.083110)  # of the search's proven balls, in the order of `three.roots`
     bound = []
     for _ in range(40):
-        s0 = draw_target(TargetKind.DETERMINISTIC, d, kappa0, rng)
+        s0 = rotated_target(target_quantile_means(kappa0, d), rng)
         a = rng.standard_normal((d, d))
         g = (a + a.T) / np.sqrt(2 * d)
         row = []

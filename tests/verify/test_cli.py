@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 from numeric.arguments import BadInput
+from numeric.problem import Parametrisation
 from verify import job, report
 from verify.__main__ import build_parser, main
+from verify.choice_command import Group, against_factors
+from verify.cross_validation import Choice, Search
 from verify.data import DataKind
 from verify.job import Campaign, Panel, Plan, carry_out, preset
+from verify.minimise import Status
 from verify.run import Run, RunResult
 from verify.spectra import distance, zero_fraction
 from verify.store import Store
@@ -27,6 +31,9 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
         (["curve", "--tokens", "3"], "--tokens 3: the theory is solved for two tokens"),
         (["curve", "--runs", "8,8,8"], "--runs 8,8,8: must be one number or 2"),
         (["curve", "--data", "gaussian-equivalent", "--dim", "300,400"], "--dim 300: .* GiB"),
+        (["curve", "--parametrisation", "general"], "--parametrisation general: the theory is solved for factors"),
+        (["cross-validate", "--parametrisation", "free"], "--parametrisation free: is unknown"),
+        (["cross-validate", "--decays", "1,0.1,0.01"], "--decays .*: must be three or more, positive and increasing"),
         (["--out", "/dev/null/report"], "--out /dev/null/report: cannot be written"),
     ],
 )
@@ -36,7 +43,7 @@ def test_bad_input_is_named_with_its_rule(arguments, message):
 
 
 def test_every_command_shows_an_example(capsys):
-    for command in ([], ["curve"], ["spectrum"]):
+    for command in ([], ["curve"], ["spectrum"], ["cross-validate"]):
         with pytest.raises(SystemExit) as end:
             build_parser().parse_args([*command, "--help"])
         assert end.value.code == 0
@@ -53,6 +60,32 @@ def test_curve_prints_one_document_and_shuffling_makes_it_fail(tmp_path, capsys)
     assert good["agrees"]
     assert not broken["agrees"]
     assert {p["quantity"] for p in good["points"]} == {"m", "q", "train_error", "test_error"}
+
+
+def test_cross_validation_finds_factors_better_and_says_when_they_are_not(tmp_path, capsys):
+    """Direct training at few samples of a target of low rank is far worse; with its labels shuffled nothing is better than S = 0."""
+    arguments = ["cross-validate", "--alpha", "0.3", "--dim", "12", "--runs", "3", "--kappa0", "0.1", "--folds", "3",
+                 "--decays", "0.003:3:5", "--workers", "2", "--out", str(tmp_path), "--json"]  # fmt: skip
+    assert main(arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    errors = {point["parametrisation"]: point["test_error"] for point in document["points"]}
+    assert errors["factorised"] < errors["symmetric"]
+    assert errors["factorised"] < errors["general"]
+    assert [item["z"] > 0 for item in document["direct_against_factorised"]] == [True, True]
+    assert all(len(point["lambdas"]) == 3 for point in document["points"])
+
+
+def test_the_verdict_turns_when_factors_lose():
+    search = Search(Run(dim=8, alpha=1.0, kappa0=0.5, width=1.0, lambda_=1.0, noise=0.5), (0.1, 0.2, 0.3))
+    groups = [
+        Group(1.0, 8, what, tuple(
+            Choice(search, (), (), 0.2, 1, 1, 1, error + 0.001 * i, 1, Status.CONVERGED, 1, 0.0) for i in range(8)
+        ))
+        for what, error in ((Parametrisation.FACTORISED, 0.2), (Parametrisation.SYMMETRIC, 0.1))
+    ]  # fmt: skip
+    groups[1] = dataclasses.replace(groups[1], choices=groups[1].choices[::-1])  # so that differences scatter
+    assert not against_factors(groups[1], groups)["agrees"]
+    assert against_factors(dataclasses.replace(groups[1], choices=groups[0].choices[::-1]), groups)["agrees"]
 
 
 def test_the_report_stands_alone(tmp_path, monkeypatch):
@@ -72,6 +105,16 @@ def test_the_report_stands_alone(tmp_path, monkeypatch):
     assert len(document["thresholds"]["interpolation"]["value"].strip("0.")) >= 50
     assert {p.name for p in tmp_path.iterdir()} == {
         "index.html", "report.json", "runs.jsonl", "curve.png", "spectra.png", "scores.png"
+    }  # fmt: skip
+
+
+def test_a_campaign_varies_any_field_of_a_run():
+    base = Run(dim=24, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
+    varied = ({"tokens": 3}, {"beta": 2.0, "lambda_": 0.1}, {"parametrisation": "symmetric"})
+    runs = Campaign(DataKind.SEQUENCES, ((16, 1), (24, 2)), (1.0,), (1.0,), varied).runs(base)
+    assert len(set(runs)) == len(runs) == 9
+    assert {(r.tokens, r.beta, r.lambda_, str(r.parametrisation)) for r in runs} == {
+        (3, 1.0, 0.05, "factorised"), (2, 2.0, 0.1, "factorised"), (2, 1.0, 0.05, "symmetric")
     }  # fmt: skip
 
 

@@ -115,6 +115,25 @@ def test_theory_is_asked_at_the_realised_target(template):
     assert [s.target_scale for s in asked] == pytest.approx([1.1])
 
 
+def test_a_listed_target_is_asked_for_by_its_eigenvalues_at_each_size(template):
+    asked: list[Setting] = []
+
+    def theory(settings):
+        asked.extend(settings)
+        return constant_theory(settings)
+
+    listed = {"kappa0": None, "power_law": 0.75}
+    results = synthetic(template, np.random.default_rng(0), 0.0, 0.0)
+    results += [dataclasses.replace(r, run=dataclasses.replace(r.run, **listed)) for r in results]
+    comparison = compare(results, theory)
+    assert len({score.setting for score in comparison.scores}) == 2
+    sizes = {len(s.eigenvalues): s for s in asked if s.power_law == 0.75}
+    assert set(sizes) == {40, 80}
+    for dim, setting in sizes.items():
+        assert setting.kappa0 is None
+        assert sum(s * s for s in setting.eigenvalues) / dim == pytest.approx(1.0)
+
+
 def test_many_scales_are_interpolated(template):
     def square(settings):
         return [Prediction(dict.fromkeys(QUANTITIES, s.target_scale**2), CONSTANT.errors) for s in settings]

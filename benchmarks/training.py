@@ -1,0 +1,97 @@
+"""Training against what it cannot do without: one evaluation against its bare matrix products, L-BFGS against Adam.
+
+Run: python -m benchmarks.training        (prints two tables; about two minutes)
+
+The bare products of an evaluation at n sequences of T tokens are X S and X^T (G X), X of shape (n T, d): 4 n T d^2
+floating-point operations, on all of X at once or in blocks, whichever is faster. Adam's step falls along half a cosine; first
+step and number of steps are those that suit it best among those tried, which only who knows the least loss can choose; beside it
+stands Adam as `python -m verify --minimiser adam` has it. All descents start from the same weights.
+"""
+
+import dataclasses
+import math
+import time
+
+import numpy as np
+import torch
+
+from benchmarks.timing import Case, report, seconds
+from verify.data import Sequences, row_softmax
+from verify.erm import Risk
+from verify.minimise import Adam, Lbfgs, Minimiser
+from verify.parametrisation import Parametrisation
+from verify.run import Run, draw
+
+DIM, SAMPLES, TOKENS = 200, 40_000, 2
+RATIO = 1.5  #: largest time of an evaluation over that of its bare products
+ADAM = [Adam(tolerance=0.0, max_steps=steps, step=step) for step in (0.05, 0.1, 0.2) for steps in (400, 1600)]
+#: Relative distances from the least loss to which both are timed: a tenth of the scatter between runs, and where L-BFGS ends.
+DISTANCES = (1e-3, 1e-6)
+ROWS = 1024  #: of a block of X
+FIGURE_ONE = Run(dim=60, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.01, noise=0.5)
+
+
+def evaluation_cases() -> list[Case]:
+    rng = np.random.default_rng(0)
+    x = torch.as_tensor(rng.standard_normal((SAMPLES, TOKENS, DIM)))
+    labels = row_softmax(1.0, torch.as_tensor(rng.standard_normal((SAMPLES, TOKENS, TOKENS))))
+    weights = torch.as_tensor(rng.standard_normal((DIM, DIM)))
+    flat, gx = x.reshape(-1, DIM), torch.as_tensor(rng.standard_normal((SAMPLES * TOKENS, DIM)))
+    pairs = list(zip(flat.split(ROWS), gx.split(ROWS), strict=True))
+    whole = seconds(lambda: (flat @ weights, flat.T @ gx), 5)
+    bare = min(whole, seconds(lambda: [(x @ weights, x.T @ gx) for x, gx in pairs], 5))
+    rate = 4 * SAMPLES * TOKENS * DIM**2 / bare / 1e9
+    print(
+        f"bare products: {bare:.3f} s, {rate:.0f} Gflop/s on {torch.get_num_threads()} threads; target {RATIO} times that"
+    )
+    risks = {what: Risk(Sequences(x), labels, 0.01, 1.0, what.weights) for what in Parametrisation}
+    return [
+        Case(
+            f"evaluation, d = {DIM}, n = {SAMPLES}, {what}",
+            lambda risk=risk: risk.value_and_gradient(weights),
+            5,
+            RATIO * bare,
+        )
+        for what, risk in risks.items()
+    ]
+
+
+class Clocked(Risk):
+    """A risk that notes when each loss was seen."""
+
+    def with_decay(self, weights: torch.Tensor, fit: torch.Tensor, slope: torch.Tensor):
+        """As of any risk."""
+        value, gradient = super().with_decay(weights, fit, slope)
+        self.__dict__.setdefault("seen", []).append((time.perf_counter(), float(value)))
+        return value, gradient
+
+
+def times_to(losses: list[float], minimiser: Minimiser, risk: Risk, start: torch.Tensor) -> list[float]:
+    """Seconds until each loss is first seen, infinite if it never is."""
+    clocked, started = Clocked(*(getattr(risk, field.name) for field in dataclasses.fields(risk))), time.perf_counter()
+    minimiser.minimise(clocked, start)
+    seen = clocked.__dict__["seen"]
+    return [min((when - started for when, value in seen if value <= loss), default=math.inf) for loss in losses]
+
+
+def race(run: Run) -> None:
+    drawn = draw(run)
+    risk = Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta)
+    least = Lbfgs(tolerance=1e-8).minimise(risk, drawn.start).loss
+    losses = [(1 + distance) * least for distance in DISTANCES]
+    ours = times_to(losses, Lbfgs(), risk, drawn.start)
+    default = times_to(losses, Adam(tolerance=0.0), risk, drawn.start)
+    tuned = map(min, zip(*(times_to(losses, adam, risk, drawn.start) for adam in ADAM), strict=True))
+    for distance, mine, best, usual in zip(DISTANCES, ours, tuned, default, strict=True):
+        print(
+            f"alpha {run.alpha:4g}, {distance:g} above the least loss: L-BFGS {mine:.3f} s; Adam at its best {best:.3f} s, "
+            f"ratio {best / mine:.1f}; Adam by default {usual:.3f} s, ratio {usual / mine:.1f}; target 10",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    report(evaluation_cases())
+    print()
+    for alpha in (0.5, 2.0):
+        race(dataclasses.replace(FIGURE_ONE, alpha=alpha))

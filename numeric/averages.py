@@ -1,0 +1,138 @@
+"""Averages over the output channel, whatever the number of tokens: two rules with one interface.
+
+Two tokens are integrated by a deterministic rule in four dimensions (numeric.channel); more, a general matrix, and labels too sharp
+for it by randomised quasi-Monte Carlo (numeric.token_channel).
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generated.tied_attention import float64 as generated
+from numeric.channel import COARSE, Resolution, average, unlearned
+from numeric.prior import Overlaps
+from numeric.problem import Parametrisation, Problem
+from numeric.token_channel import Fields, Sampling, sample_means, unlearned_means
+
+Array = NDArray[np.float64]
+
+
+class Averages(NamedTuple):
+    """Averages per sample, each of shape (replicates,): M and its derivatives (theory note, section 3), and the errors.
+
+    `odd` derivatives are those by the order parameters of the antisymmetric part of a general matrix.
+    """
+
+    M: Array
+    dM_dm: Array
+    dM_dq: Array
+    dM_dV: Array
+    train_error: Array
+    test_error: Array
+    dM_dq_odd: Array
+    dM_dV_odd: Array
+
+    def mean(self) -> "Averages":
+        """The same with one replicate, the mean of all."""
+        return Averages(*(np.mean(value, keepdims=True) for value in self))
+
+
+class ChannelRule(Protocol):
+    """A way to average over the channel; `independent` if its replicates scatter, so that they are the error."""
+
+    @property
+    def independent(self) -> bool:
+        """Whether there are independent replicates."""
+        ...
+
+    def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
+        """Averages at these order parameters.
+
+        Raises:
+            ArithmeticError: what could not be resolved.
+            ValueError: order parameters that no pair of matrices has.
+        """
+        ...
+
+    def unlearned(self, problem: Problem) -> Averages:
+        """Averages at S = 0."""
+        ...
+
+    def refined(self) -> "ChannelRule":
+        """The same kind of rule with a smaller error."""
+        ...
+
+
+@dataclass(frozen=True)
+class Quadrature:
+    """Deterministic rule for two tokens and a symmetric map."""
+
+    resolution: Resolution = COARSE
+    independent: bool = field(default=False, init=False)
+
+    def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
+        """One replicate."""
+        found = average(*overlaps[:3], problem.rho, problem.beta, problem.beta0, self.resolution)
+        return _one_replicate(*found)
+
+    def unlearned(self, problem: Problem) -> Averages:
+        """One replicate."""
+        return _one_replicate(*unlearned(problem.rho, problem.beta, problem.beta0, self.resolution))
+
+    def refined(self) -> "Quadrature":
+        """One and a half times the nodes."""
+        return Quadrature(self.resolution.refined())
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Randomised quasi-Monte Carlo for any number of tokens."""
+
+    sampling: Sampling
+    independent: bool = field(default=True, init=False)
+
+    def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
+        """One value per scrambling."""
+        m, q, V, q_odd, V_odd = overlaps
+        rho = problem.rho
+        if not (V > 0 and q - m**2 / rho > 0):
+            raise ValueError(f"need V > 0 and q > m^2/rho, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {rho!r}")
+        fields = Fields(*map(float, generated.field_coefficients(m, q, rho)), float(np.sqrt(q_odd)))
+        means = sample_means(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, self.sampling)
+        M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(m, q, V, rho, means.train, means.R, means.F1, means.F2)
+        nothing = np.zeros_like(means.train)
+        odd = (nothing, nothing, nothing, nothing)
+        if V_odd > 0:
+            odd = generated.channel_derivatives(0.0, q_odd, V_odd, rho, nothing, means.R_odd, nothing, means.F_odd)
+        return Averages(M + odd[0], dM_dm, dM_dq, dM_dV, means.train, means.test, odd[2], odd[3])
+
+    def unlearned(self, problem: Problem) -> Averages:
+        """One value per scrambling."""
+        general = problem.parametrisation is Parametrisation.GENERAL
+        target = float(generated.field_coefficients(0.0, 0.0, problem.rho)[2])
+        means = unlearned_means(target, problem.beta, problem.beta0, problem.tokens, general, self.sampling)
+        M, dM_dm, dM_dq, dM_dV = generated.unlearned_derivatives(
+            problem.rho, means.loss, means.R, means.F1, means.curvature
+        )
+        odd = generated.unlearned_derivatives(problem.rho, means.loss, means.R_odd, 0.0, means.curvature_odd)
+        return Averages(M, dM_dm, dM_dq, dM_dV, means.loss, means.loss, odd[2], odd[3])
+
+    def refined(self) -> "Sampled":
+        """Four times the points."""
+        return Sampled(self.sampling.refined())
+
+
+def _one_replicate(*values: float) -> Averages:
+    return Averages(*(np.array([value]) for value in values), np.zeros(1), np.zeros(1))
+
+
+def first_rule(problem: Problem) -> ChannelRule:
+    """The coarsest rule for a problem."""
+    if problem.tokens == 2 and problem.parametrisation is not Parametrisation.GENERAL:
+        return Quadrature()
+    return COARSE_SAMPLING
+
+
+COARSE_SAMPLING = Sampled(Sampling(256))

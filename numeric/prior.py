@@ -1,0 +1,134 @@
+"""The prior side of the saddle point: conjugates to order parameters, for factors with weight decay and for direct training.
+
+Unknowns x are logarithms of the conjugates (mh, qh, Vh), for a general matrix also of (qh, Vh) of its antisymmetric part: every value
+is in the domain. Theory note, sections 3, 4 and 6; every formula is generated.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generated.tied_attention import float64 as generated
+from numeric.problem import Parametrisation, Problem
+from numeric.target_law import Energy
+
+Vector = NDArray[np.float64]
+
+
+class Overlaps(NamedTuple):
+    """Order parameters of the student; `odd` ones are those of the antisymmetric part of a general matrix."""
+
+    m: float
+    q: float
+    V: float
+    q_odd: float = 0.0
+    V_odd: float = 0.0
+
+
+class Denoising(NamedTuple):
+    """Equivalent denoising problem: noise variance v, gain c, and, with a trace penalty, eigenvalue threshold b and energy."""
+
+    v: float
+    c: float
+    b: float | None
+    energy: Energy | None
+
+
+class Prior(Protocol):
+    """What is trained, as a map of the logarithms x of the conjugates."""
+
+    def denoising(self, x: Vector) -> Denoising:
+        """The matrix denoising problem at these conjugates."""
+        ...
+
+    def overlaps(self, x: Vector) -> Overlaps:
+        """Order parameters at these conjugates."""
+        ...
+
+    def free_entropy(self, x: Vector, M: float) -> float:
+        """(min L)/d^2 at these conjugates and their overlaps, M the averaged envelope."""
+        ...
+
+    def learns_nothing(self, x: Vector) -> bool:
+        """Whether these conjugates, those of S = 0, give S = 0 back."""
+        ...
+
+
+@dataclass(frozen=True)
+class Factorised:
+    """Factors W of S = W W^T/sqrt(m d) with weight decay: trace penalty on positive S of rank at most kappa d."""
+
+    problem: Problem
+
+    def denoising(self, x: Vector) -> Denoising:
+        """V, c, b and the spectral energy above b."""
+        mh, qh, Vh = np.exp(x)
+        v, b, c = generated.reduced_variables(mh, qh, Vh, self.problem.lambda_, self.problem.width)
+        energy = self.problem.target.energy(float(v), float(b), self.problem.width)
+        return Denoising(float(v), float(c), float(b), energy)
+
+    def overlaps(self, x: Vector) -> Overlaps:
+        """M, q, V."""
+        v, c, b, energy = self.denoising(x)
+        assert energy is not None and b is not None
+        return Overlaps(*map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, np.exp(x[2]))))
+
+    def free_entropy(self, x: Vector, M: float) -> float:
+        """E, with J at the threshold."""
+        energy = self.denoising(x).energy
+        assert energy is not None
+        overlaps = self.overlaps(x)
+        return float(
+            generated.free_entropy(self.problem.alpha, M, overlaps.m, overlaps.q, overlaps.V, *np.exp(x), energy.J)
+        )
+
+    def learns_nothing(self, x: Vector) -> bool:
+        """No eigenvalue of Y exceeds the threshold."""
+        mh, qh, Vh = np.exp(x)
+        v, b, _ = generated.reduced_variables(mh, qh, Vh, self.problem.lambda_, self.problem.width)
+        return bool(b >= self.problem.target.upper_edge(float(v)))
+
+
+@dataclass(frozen=True)
+class Direct:
+    """The matrix itself, symmetric or general, with a Frobenius penalty: linear shrinkage, no threshold."""
+
+    problem: Problem
+
+    def denoising(self, x: Vector) -> Denoising:
+        """V and c."""
+        v, c = generated.direct_denoising(*np.exp(x[:3]), self.problem.lambda_)
+        return Denoising(float(v), float(c), None, None)
+
+    def overlaps(self, x: Vector) -> Overlaps:
+        """M, q, V, and q, V of the antisymmetric part, which meets no target."""
+        problem = self.problem
+        even = generated.direct_overlaps(*np.exp(x[:3]), problem.lambda_, problem.q0)
+        if len(x) == 3:
+            return Overlaps(*map(float, even))
+        _, q_odd, V_odd = generated.direct_overlaps(0.0, *np.exp(x[3:]), problem.lambda_, 0.0)
+        return Overlaps(*map(float, even), float(q_odd), float(V_odd))
+
+    def free_entropy(self, x: Vector, M: float) -> float:
+        """E; the antisymmetric part adds its own."""
+        problem, overlaps = self.problem, self.overlaps(x)
+        even = generated.direct_free_entropy(
+            problem.alpha, M, overlaps.m, overlaps.q, overlaps.V, *np.exp(x[:3]), problem.lambda_, problem.q0
+        )
+        if len(x) == 3:
+            return float(even)
+        odd = generated.direct_free_entropy(
+            0.0, 0.0, 0.0, overlaps.q_odd, overlaps.V_odd, 0.0, *np.exp(x[3:]), problem.lambda_, 0.0
+        )
+        return float(even + odd)
+
+    def learns_nothing(self, x: Vector) -> bool:
+        """Never: without a threshold every signal is learned a little."""
+        return False
+
+
+def prior_of(problem: Problem) -> Prior:
+    """The prior side of a problem."""
+    return Factorised(problem) if problem.parametrisation is Parametrisation.FACTORISED else Direct(problem)

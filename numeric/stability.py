@@ -1,0 +1,54 @@
+"""The replicon eigenvalue of a solution: negative where replica symmetry is broken (theory note, end of section 3).
+
+Its channel factor is a mean over samples at two digits' accuracy, enough for a sign; it is infinite where the minimiser of a sample
+jumps, and the spectral factor is where the rank limit cuts a bulk: then the eigenvalue is minus infinity.
+"""
+
+import numpy as np
+
+from generated.tied_attention import float64 as generated
+from numeric.prior import Denoising, Overlaps, Vector, prior_of
+from numeric.problem import Problem
+from numeric.second_difference import second_difference
+from numeric.token_channel import Fields, SampleMeans, Sampling, sample_means
+
+SAMPLING = Sampling(256)
+
+
+def replicon(problem: Problem, x: Vector) -> float:
+    """One minus the growth of a perturbation in one round, at conjugates exp(x)."""
+    prior = prior_of(problem)
+    denoising, overlaps = prior.denoising(x), prior.overlaps(x)
+    spectral = spectral_factor(problem, denoising)
+    means = _responses(problem, overlaps)
+    if np.isinf(spectral) or (means.rest.any() and means.moved.any()):
+        return -np.inf
+    alpha, mh = problem.alpha, float(np.exp(x[0]))
+    even = 1 - float(generated.replicon(alpha, means.response_ss.mean(), spectral, denoising.c, mh))
+    if len(x) == 3:
+        return 1 - even
+    # A general matrix: perturbations of both parts feed each other; a row per part that responds.
+    odd = 2 * overlaps.V_odd  # 1/(stiffness + 2 lambda), which is c/mh for the symmetric part
+    rows = [
+        [1 - float(generated.replicon(alpha, response.mean(), 1.0, gain, 1.0)) for response in pair]
+        for gain, pair in (
+            (denoising.c / mh, (means.response_ss, means.response_so)),
+            (odd, (means.response_os, means.response_oo)),
+        )
+    ]
+    return 1 - float(np.max(np.linalg.eigvals(np.array(rows)).real))
+
+
+def spectral_factor(problem: Problem, denoising: Denoising) -> float:
+    """Mean square divided difference of the shrinkage over its gain: 1 for direct training, infinite for a rank limit."""
+    if denoising.energy is None or denoising.b is None:
+        return 1.0
+    if denoising.energy.quantile is not None:
+        return float("inf")
+    return second_difference(problem.target, denoising.v, denoising.b).value
+
+
+def _responses(problem: Problem, overlaps: Overlaps) -> SampleMeans:
+    m, q, V, q_odd, V_odd = overlaps
+    fields = Fields(*map(float, generated.field_coefficients(m, q, problem.rho)), float(np.sqrt(q_odd)))
+    return sample_means(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, SAMPLING, response=True)
