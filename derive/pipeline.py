@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from derive import bayes, channel, finite_spectrum, limits, recovery, replicas, saddle, spectral
+from derive import bayes, channel, features, finite_spectrum, limits, recovery, replicas, saddle, spectral
 from derive.derivation import Function, Step
 from derive.model import Model
 
@@ -20,6 +20,7 @@ def derive(model: Model) -> tuple[Step, ...]:
         *spectral.steps(model),  # J and its derivatives from z(g)
         *channel.steps(model),  # M and its derivatives as sample averages
         *finite_spectrum.steps(),  # the same for any list of eigenvalues
+        *features.steps(),  # outliers, and how the error of S splits
         *limits.steps(model),  # needs the reduced equations
         *recovery.steps(model),  # needs the closed form of J
         *bayes.steps(model),

@@ -16,7 +16,7 @@ from generated.tied_attention import float64 as generated
 from numeric import cubic
 from numeric.enclosure import working
 from numeric.laws import RationalLaw
-from numeric.target_law import TRUSTED, Array, Energy, Values, limited_energy
+from numeric.target_law import TRUSTED, Array, Energy, Outlier, Values, limited_energy
 
 _EXACT_BITS = 200  # J ~ x^(7/2) at a fraction x of the bulk below its edge: nine digits are left at x = 1e-12
 _POLISH = 1e-6  # eigenvalues of the companion matrix are closer than this to simple roots, relatively
@@ -96,6 +96,10 @@ class MarchenkoPastur:
     def upper_edge(self, v: float) -> float:
         """Upper end of the support."""
         return float(cubic.upper_edge(float(v), *self.law))
+
+    def outliers(self, v: float) -> list[Outlier]:
+        """None: the law has no eigenvalue of its own."""
+        return []
 
     def density(self, v: float, x: Array) -> Array:
         """Density of mu_v (1/eigenvalue) at positions x, shape of `x`."""

@@ -54,7 +54,7 @@ def curve_figure(solutions: Sequence[Solution]) -> Figure:
 
 
 def spectrum_figure(spectrum: LearnedSpectrum, title: str) -> Figure:
-    """Density of the singular values of S, the mass at zero as a stem."""
+    """Density of the singular values of S, the mass at zero as a thick stem, outliers as thin ones of a fixed height."""
     figure = Figure(figsize=(5, 3.2))
     axes = figure.subplots()
     start = 0
@@ -67,6 +67,7 @@ def spectrum_figure(spectrum: LearnedSpectrum, title: str) -> Figure:
     axes.plot(
         [0, 0], [0, spectrum.density.max() if len(spectrum.density) else 1], color="C0", lw=3, solid_capstyle="butt"
     )
+    axes.vlines([outlier.value for outlier in spectrum.outliers], 0, 0.3 * axes.get_ylim()[1], color="C1", lw=1)
     axes.set(
         xlabel="singular value of $S$",
         ylabel="density",
