@@ -7,10 +7,12 @@ import sympy as sp
 
 from derive.derivation import Display, Function, Output, Step, require_zero, scalar
 from derive.notation import sym
+from derive.spectral import ImaginaryPart
 
 v, x, y, b, mass, mixed = sym("v x y b mass mixed")
 s, transform, spread = sym("s transform spread")
-m, q, q0, c_star, q_top, q0_top = sym("m q q0 c_star q_top q0_top")
+m, q, q0, c_star, q_top, q0_top, gain = sym("m q q0 c_star q_top q0_top gain")
+g, u = sym("g u")
 
 
 def outlier() -> tuple[sp.Expr, sp.Expr]:
@@ -42,10 +44,25 @@ def first_difference() -> sp.Expr:
     return above * mass**2 + 2 * mixed
 
 
+def subordinate() -> sp.Expr:
+    """Argument of the target's Stieltjes transform, g = G(u): the resolvent of Y is that of S0 at u, on average."""
+    return x - v * g
+
+
+def feature_share() -> sp.Expr:
+    """Mean squared overlap of an eigenvector of Y with a target eigenvector of unit weight: their densities, from the resolvents."""
+    return ImaginaryPart(1 / (u - s)) / ImaginaryPart(g)
+
+
 def decomposition() -> tuple[Output, ...]:
-    """||S - c* S0||^2/d by parts: S has a part of energy q_top that stands for target features of energy q0_top, and a rest."""
-    overfitting, underfitting = q - q_top, c_star**2 * (q0 - q0_top)
-    approximation = q_top + c_star**2 * q0_top - 2 * c_star * m
+    """||S - c* S0||^2/d by parts.
+
+    S has a part of energy q_top that stands for target features of energy q0_top, and a noisy rest: `gain` times the other features,
+    and what is orthogonal to them.
+    """
+    others = q0 - q0_top
+    overfitting, underfitting = q - q_top - gain**2 * others, (c_star - gain) ** 2 * others
+    approximation = q_top + c_star**2 * q0_top - 2 * c_star * (m - gain * others)
     distance = q - 2 * c_star * m + c_star**2 * q0
     require_zero(distance - overfitting - underfitting - approximation, "the parts add up to the distance")
     return (
@@ -87,10 +104,18 @@ def functions() -> tuple[Function, ...]:
             r"\iint D^2",
             second_difference(),
         ),
+        scalar("subordinate", "argument u of the target's transform", (x, g, v), "u", subordinate()),
+        scalar(
+            "feature_share",
+            "mean squared overlap of an eigenvector of Y with a target eigenvector of unit weight",
+            (u, s, g),
+            "o(x,s)",
+            feature_share(),
+        ),
         Function(
             "decomposition",
             "parts of ||S - c* S0||^2/d and their sum",
-            (m, q, q0, q_top, q0_top, c_star),
+            (m, q, q0, q_top, q0_top, gain, c_star),
             decomposition(),
         ),
     )

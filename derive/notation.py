@@ -98,6 +98,7 @@ TABLE: tuple[Notation, ...] = (
     _real("c_star", "c*", "c^*", "multiple of the target of least test error", "1", _POSITIVE, "9/10 4/5 1"),
     _real("q_top", "q_top", r"q_\top", "part of q from the learned features", "eigenvalue²", _POSITIVE, "6/5 1/3 4/3"),
     _real("q0_top", "q₀_top", r"q_{0,\top}", "part of q₀ from the learned features", "eigenvalue²", _POSITIVE, "7/5 1/2 3/2"),
+    _real("gain", "a", "a", "multiple of unlearned features that S holds in the noise", "1", _REAL, "1/5 1/7 1/4"),
     # Channel values.
     _real("M", "M", "M", "averaged Moreau envelope of the loss", "loss", _POSITIVE, "1/10 1/5 1/4"),
     _real("M_m", "∂M/∂m", "M_m", "derivative of M", "loss/eigenvalue²", "(-inf, 0)", "-1/5 -1/3 -1/10"),

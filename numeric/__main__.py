@@ -1,4 +1,4 @@
-"""Command line of the numerical layer: `python -m numeric threshold | curve | spectrum | cost | recovery`."""
+"""Command line of the numerical layer: `python -m numeric threshold | curve | spectrum | decompose | cost | recovery`."""
 
 import argparse
 import csv
@@ -33,7 +33,9 @@ PROBLEM = ("width", "lambda_", "noise", "tokens", "beta", "beta0")
 def build_parser() -> Parser:
     """All commands and their arguments."""
     parser = Parser(prog="python -m numeric", description="Solve the generated equations of tied attention.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{threshold,curve,spectrum,cost,recovery}")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="{threshold,curve,spectrum,decompose,cost,recovery}"
+    )
 
     threshold_parser = add_threshold(commands)
 
@@ -53,6 +55,11 @@ def build_parser() -> Parser:
         required=True,
         metavar="X",
         help="sample ratio n/d^2",
+    )
+    decompose = commands.add_parser(
+        "decompose",
+        help="parts of the test error along alpha: overfitting, underfitting, approximation, mismatch",
+        epilog="example: python -m numeric decompose --alpha 0.1:100:20 --power-law 1 --dim 100 --lambda .1 --noise .5",
     )
     cost = commands.add_parser(
         "cost",
@@ -79,7 +86,7 @@ def build_parser() -> Parser:
         metavar="LIST",
         help="numbers of tokens (default 2)",
     )
-    for command in (curve, cost):
+    for command in (curve, decompose, cost):
         command.add_argument(
             "--alpha",
             type=grid("--alpha"),
@@ -87,14 +94,14 @@ def build_parser() -> Parser:
             metavar="GRID",
             help="0.2,0.5,1 or first:last:count (geometric)",
         )
-    for command in (curve, spectrum, cost):
+    for command in (curve, spectrum, decompose, cost):
         add_target_arguments(command)
         add_problem_arguments(command, *PROBLEM)
-    for command in (curve, cost, recovery):
+    for command in (curve, decompose, cost, recovery):
         command.add_argument("--csv", metavar="F", help="write a table")
-    for command in (curve, spectrum, cost, recovery):
+    for command in (curve, spectrum, decompose, cost, recovery):
         command.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
-    for command in (threshold_parser, curve, spectrum, cost, recovery):
+    for command in (threshold_parser, curve, spectrum, decompose, cost, recovery):
         command.add_argument("--json", action="store_true", help="print one JSON document on stdout")
     return parser
 
@@ -254,6 +261,47 @@ def spectrum(arguments: argparse.Namespace) -> int:
     return 0
 
 
+PARTS = ("c_star", "overfitting", "underfitting", "approximation", "gain", "distance", "least", "mismatch", "rate")
+
+
+def decompose(arguments: argparse.Namespace) -> int:
+    """Print the parts of the test error; exit 1 if a point was not solved."""
+    table, figure = outputs(arguments)
+    started = time.perf_counter()
+    asked, given = problem(arguments, arguments.alpha[0])
+    from tqdm import tqdm
+
+    from numeric.curve import learning_curve
+    from numeric.decompose import decompose as parts_of
+
+    alphas = [float(alpha) for alpha in arguments.alpha]
+    solutions = learning_curve(asked, alphas, lambda values: tqdm(values, desc="alpha", disable=None))
+    found = {solution.problem.alpha: parts_of(solution) for solution in solutions if solution.trusted}
+    points: list[dict[str, object]] = [
+        {
+            "alpha": solution.problem.alpha,
+            "test_error": solution.test_error if solution.trusted else None,
+            **{name: getattr(found.get(solution.problem.alpha), name, None) for name in PARTS},
+            "status": solution.status.name.lower(),
+        }
+        for solution in solutions
+    ]
+    if table:
+        write_table(table, points)
+    if figure:
+        from numeric.plots import decomposition_figure, save
+
+        save(decomposition_figure(list(found.values())), figure)
+    if arguments.json:
+        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
+    else:
+        print_rows(points)
+    for solution in solutions:
+        if not solution.trusted:
+            sys.stderr.write(f"alpha = {solution.problem.alpha:g}: {solution.status.value}\n")
+    return 0 if all(solution.trusted for solution in solutions) else 1
+
+
 def cost(arguments: argparse.Namespace) -> int:
     """Print learned and optimal estimation errors; exit 1 if a point was not solved."""
     table, figure = outputs(arguments)
@@ -354,7 +402,10 @@ def print_rows(rows: list[dict[str, object]]) -> None:
 def main() -> int:
     """Run the command line."""
     arguments = build_parser().parse_args()
-    commands = {"threshold": threshold, "curve": curve, "spectrum": spectrum, "cost": cost, "recovery": recovery}
+    commands = {
+        **{"threshold": threshold, "curve": curve, "spectrum": spectrum},
+        **{"decompose": decompose, "cost": cost, "recovery": recovery},
+    }
     return commands[arguments.command](arguments)
 
 

@@ -18,9 +18,10 @@ from generated.tied_attention import float64 as generated
 from numeric import subordination
 from numeric.enclosure import working
 from numeric.laws import FiniteLaw
-from numeric.target_law import TRUSTED, Array, Energy, Outlier, Values, limited_energy
+from numeric.target_law import TRUSTED, Array, Energy, Outlier, Values, edge_grid, limited_energy
 
 LIGHT = 0.05  #: weight above which an eigenvalue is a bulk: its interval is then no narrower than those of others
+_POINTS = 800  # of the lowest interval, for a split of errors that adds up whatever the quadrature
 _EXACT_BITS = 200  # J ~ x^(7/2) at a fraction x of a bulk below its edge: nine digits are left at x = 1e-12
 _SUM = 1e-9  # weights read from decimals sum to one within this; they are then normalised
 
@@ -120,6 +121,29 @@ class Eigenvalues:
         s, w = (np.delete(array, index) for array in self.arrays)
         share = 1.0 / (self.eigenvalues[index] - s)
         return float(w @ share), float(w @ share**2)
+
+    def top_energy(self, share: float) -> float:
+        """Part of q0 that the largest `share` of the eigenvalues has, eigenvalue^2."""
+        s, w = (array[::-1] for array in self.arrays)
+        taken = np.minimum(w, np.maximum(share - (np.cumsum(w) - w), 0.0))
+        return float(taken @ s**2)
+
+    def features(self, v: float) -> float:
+        """Weight of the eigenvalues that have left the lowest interval of the support: those in it are not told from noise."""
+        return float(self.arrays[1][self.bulks(v)[0].last + 1 :].sum())
+
+    def hidden_overlap(self, v: float, b: float, cut: float) -> float:
+        """Integral over the lowest interval, x > cut, of (x - b) times the mean of the eigenvalues that it holds, eigenvalue^2."""
+        bulk = self.bulks(v)[0]
+        if cut >= bulk.high:
+            return 0.0
+        s, w = (array[: bulk.last + 1] for array in self.arrays)
+        x, weights = edge_grid(max(cut, bulk.low), bulk.high, _POINTS)
+        g = subordination.transforms(x, float(v), *self.arrays)
+        self._require_found(v, g)
+        u = generated.subordinate(x, g, v)
+        means = generated.feature_share(u[:, None], s, g[:, None]) @ (w * s)
+        return float(np.sum(weights * generated.density(g) * (x - b) * means))
 
     def density(self, v: float, x: Array) -> Array:
         """Density of mu_v (1/eigenvalue) at positions x, shape of `x`.

@@ -14,6 +14,7 @@ from numeric.spectrum import LearnedSpectrum
 
 if TYPE_CHECKING:
     from numeric.cost import CostPoint
+    from numeric.decompose import Decomposition
     from numeric.recovery_table import RecoveryRow
 
 _STYLE = (
@@ -74,6 +75,20 @@ def spectrum_figure(spectrum: LearnedSpectrum, title: str) -> Figure:
         title=f"{title}, mass at zero {spectrum.zero_mass:.4f}",
         ylim=(0, None),
     )
+    return figure
+
+
+def decomposition_figure(parts: Sequence["Decomposition"]) -> Figure:
+    """Shares of the excess test error against alpha, with the mismatch that stays."""
+    figure = Figure(figsize=(5, 3.4))
+    axes = figure.subplots()
+    alphas = [part.solution.problem.alpha for part in parts]
+    styles = {"overfitting": "-", "underfitting": "--", "approximation": "-."}
+    for name, line in styles.items():
+        axes.plot(alphas, [part.rate * getattr(part, name) for part in parts], line, label=name)
+    axes.plot(alphas, [part.mismatch for part in parts], ":", color="0.4", label="mismatch")
+    axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=r"test error above $E[y\,|\,X]$")
+    axes.legend(frameon=False)
     return figure
 
 

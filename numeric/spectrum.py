@@ -9,7 +9,7 @@ import numpy as np
 
 from generated.tied_attention import float64 as generated
 from numeric.solution import Solution
-from numeric.target_law import Array
+from numeric.target_law import Array, edge_grid
 
 _OUTLIER_POINTS = 40  # a single eigenvalue is nearly a semicircle, for which Chebyshev nodes are exact
 
@@ -85,10 +85,3 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
         moment,
         abs(moment - float(q)),
     )
-
-
-def edge_grid(low: float, high: float, points: int) -> tuple[Array, Array]:
-    """Grid on [low, high] with weights of a Chebyshev rule: dense at the edges, where densities have square roots."""
-    angles = (np.arange(points) + 0.5) * np.pi / points
-    x = (low + high) / 2 - (high - low) / 2 * np.cos(angles)
-    return x, (high - low) / 2 * np.sin(angles) * np.pi / points

@@ -83,6 +83,15 @@ class Target(Protocol):
     def outliers(self, v: float) -> list[Outlier]:
         """Isolated eigenvalues of small weight, ascending; the intervals of the support that they fill are among `support`."""
 
+    def top_energy(self, share: float) -> float:
+        """Part of q0 that the largest `share` of the eigenvalues has, eigenvalue^2."""
+
+    def features(self, v: float) -> float:
+        """Share of the eigenvalues of Y that stand for features of the target, as opposed to noise (see numeric.decompose)."""
+
+    def hidden_overlap(self, v: float, b: float, cut: float) -> float:
+        """Integral over the noisy eigenvalues x > cut of Y of (x - b) times the mean of the features among them, eigenvalue^2."""
+
     def density(self, v: float, x: Array) -> Array:
         """Density of mu_v (1/eigenvalue) at positions x, shape of `x`."""
 
@@ -118,3 +127,10 @@ def energy_above(target: Target, v: float, b: float, cut: float) -> Energy:
 def quantile(target: Target, v: float, mass: float, low: float, high: float) -> float:
     """Eigenvalue of mu_v in [low, high] above which the law has this mass."""
     return float(brentq(lambda x: target.mass_above(v, x) - mass, low, high, xtol=1e-14, rtol=1e-14))
+
+
+def edge_grid(low: float, high: float, points: int) -> tuple[Array, Array]:
+    """Grid on [low, high] with weights of a Chebyshev rule: dense at the edges, where densities have square roots."""
+    angles = (np.arange(points) + 0.5) * np.pi / points
+    x = (low + high) / 2 - (high - low) / 2 * np.cos(angles)
+    return x, (high - low) / 2 * np.sin(angles) * np.pi / points
