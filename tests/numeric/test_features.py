@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import kappa0s, log_uniform
 
+from generated.tied_attention import float64 as generated
+from numeric import subordination
 from numeric.__main__ import main
 from numeric.eigenvalues import finite_rank, power_law
 from numeric.marchenko_pastur import MarchenkoPastur
@@ -15,6 +17,7 @@ from numeric.problem import Problem
 from numeric.saddle import solve
 from numeric.second_difference import second_difference
 from numeric.spectrum import learned_spectrum
+from numeric.target_law import edge_grid
 
 targets = st.one_of(
     st.builds(MarchenkoPastur, kappa0s),
@@ -95,6 +98,34 @@ def test_power_law_bulks_and_outliers_hold_all_eigenvalues():
         others = s != outlier.target
         assert v * np.sum(w[others] / (s[others] - outlier.target) ** 2) < 1
         assert outlier.overlap == pytest.approx(1 - v * np.sum(w[others] / (s[others] - outlier.target) ** 2))
+
+
+def shares(target, v: float, x: np.ndarray) -> np.ndarray:
+    """Squared overlap per unit weight of the eigenvectors at x with each eigenvector of the target, shape (x, eigenvalues)."""
+    g = subordination.transforms(x, v, *target.arrays)
+    return generated.feature_share(generated.subordinate(x, g, v)[:, None], target.arrays[0], g[:, None])
+
+
+@settings(max_examples=30, deadline=None)
+@given(v=log_uniform(1e-3, 10.0), exponent=st.floats(0.3, 1.5), place=st.floats(0.05, 0.95))
+def test_eigenvectors_of_the_target_are_complete(v, exponent, place):
+    """Inside the support, where the density is not zero, the squared overlaps of an eigenvector of Y add up to one."""
+    target = power_law(exponent, 30)
+    low, high = target.support(v)[0]
+    x = np.array([low + place * (high - low)])
+    # u is known to 1e-16 over its height above the axis, which is small in nearly closed gaps.
+    assert shares(target, v, x) @ target.arrays[1] == pytest.approx([1.0], abs=1e-6)
+
+
+def test_the_overlap_of_an_outlier_is_what_its_interval_holds_of_it():
+    """At weight 1/d the interval's share of the target eigenvector is the overlap, up to 1/d."""
+    d, v = 2000, 0.2
+    target = finite_rank((4.0, 2.0), d)
+    for outlier, index in zip(target.outliers(v), (1, 2), strict=True):
+        x, weights = edge_grid(outlier.low, outlier.high, 200)
+        masses = weights * target.density(v, x)
+        assert masses @ shares(target, v, x)[:, index] == pytest.approx(outlier.overlap, abs=3 / d)
+        assert masses @ x / masses.sum() == pytest.approx(outlier.position, abs=3 / d)
 
 
 # Learned spectrum.
