@@ -88,6 +88,17 @@ TABLE: tuple[Notation, ...] = (
     _real("J_bv", "J_bv", "J_{bv}", "∂²J/∂b∂v", "1/eigenvalue", _REAL, "-1/5 -1/7 -1/4"),
     _real("j2", "j₂", "j_2", "coefficient of δ² in J at recovery", "1", _POSITIVE, "3/4 1/5 19/20"),
     _real("j2_slope", "∂j₂/∂τ", r"\partial_\tau j_2", "its derivative in τ = b/δ", "1", _REAL, "1/3 -1/5 1/8"),
+    # Target eigenvalues and what is kept of them.
+    _real("s", "s", "s", "eigenvalue of the target", "eigenvalue", _POSITIVE, "2 3 5/2"),
+    _real("y", "y", "y", "eigenvalue of the noisy matrix Y below the threshold", "eigenvalue", _REAL, "-1/3 1/4 -2"),
+    _real("transform", "g₀(s)", "g_0(s)", "Stieltjes transform of the others", "1/eigenvalue", _REAL, "1/2 1/3 2/3"),
+    _real("spread", "∫dμ₀/(s-x)²", r"\int\frac{d\mu_0}{(s-x)^2}", "minus its derivative", "1/eigenvalue²", _POSITIVE, "1/3 1/8 1/2"),
+    _real("mass", "μ(x>b)", r"\mu_v(x>b)", "mass of the noisy law above the threshold", "1", "(0, 1)", "2/3 1/4 3/5"),
+    _real("mixed", "∬", r"\iint_{x>b>y}", "double integral over x > b > y", "1", _POSITIVE, "1/9 1/20 1/7"),
+    _real("c_star", "c*", "c^*", "multiple of the target of least test error", "1", _POSITIVE, "9/10 4/5 1"),
+    _real("q_top", "q_top", r"q_\top", "part of q from the learned features", "eigenvalue²", _POSITIVE, "6/5 1/3 4/3"),
+    _real("q0_top", "q₀_top", r"q_{0,\top}", "part of q₀ from the learned features", "eigenvalue²", _POSITIVE, "7/5 1/2 3/2"),
+    _real("gain", "a", "a", "multiple of unlearned features that S holds in the noise", "1", _REAL, "1/5 1/7 1/4"),
     # Channel values.
     _real("M", "M", "M", "averaged Moreau envelope of the loss", "loss", _POSITIVE, "1/10 1/5 1/4"),
     _real("M_m", "∂M/∂m", "M_m", "derivative of M", "loss/eigenvalue²", "(-inf, 0)", "-1/5 -1/3 -1/10"),

@@ -6,6 +6,7 @@ from derive import (
     bayes,
     channel,
     direct,
+    features,
     finite_spectrum,
     limits,
     recovery,
@@ -35,6 +36,7 @@ def derive(model: Model) -> tuple[Step, ...]:
         *stability.steps(model),  # needs the equations and the sample averages
         *direct.steps(model),
         *finite_spectrum.steps(),  # the same for any list of eigenvalues
+        *features.steps(),  # outliers, and how the error of S splits
         *limits.steps(model),  # needs the reduced equations
         *recovery.steps(model),  # needs the closed form of J
         *bayes.steps(model),

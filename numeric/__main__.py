@@ -1,7 +1,8 @@
-"""Command line of the numerical layer: `python -m numeric threshold | curve | spectrum | cost | recovery`."""
+"""Command line of the numerical layer: `python -m numeric threshold | curve | spectrum | decompose | cost | recovery`."""
 
 import argparse
 import csv
+import dataclasses
 import io
 import sys
 import time
@@ -22,16 +23,19 @@ from numeric.arguments import (
     writable,
     write_atomically,
 )
+from numeric.target_arguments import add_target_arguments, float64_target
 from numeric.threshold_command import add_threshold, threshold
 
 FIGURES = (".png", ".pdf", ".svg")
-PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+PROBLEM = ("width", "lambda_", "noise", "tokens", "beta", "beta0")
 
 
 def build_parser() -> Parser:
     """All commands and their arguments."""
     parser = Parser(prog="python -m numeric", description="Solve the generated equations of tied attention.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{threshold,curve,spectrum,cost,recovery}")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="{threshold,curve,spectrum,decompose,cost,recovery}"
+    )
 
     threshold_parser = add_threshold(commands)
 
@@ -51,6 +55,11 @@ def build_parser() -> Parser:
         required=True,
         metavar="X",
         help="sample ratio n/d^2",
+    )
+    decompose = commands.add_parser(
+        "decompose",
+        help="parts of the test error along alpha: overfitting, underfitting, approximation, mismatch",
+        epilog="example: python -m numeric decompose --alpha 0.1:100:20 --power-law 1 --dim 100 --lambda .1 --noise .5",
     )
     cost = commands.add_parser(
         "cost",
@@ -77,7 +86,7 @@ def build_parser() -> Parser:
         metavar="LIST",
         help="numbers of tokens (default 2)",
     )
-    for command in (curve, cost):
+    for command in (curve, decompose, cost):
         command.add_argument(
             "--alpha",
             type=grid("--alpha"),
@@ -85,20 +94,20 @@ def build_parser() -> Parser:
             metavar="GRID",
             help="0.2,0.5,1 or first:last:count (geometric)",
         )
-    for command in (curve, spectrum, cost):
+    for command in (curve, spectrum, decompose, cost):
+        add_target_arguments(command)
         add_problem_arguments(command, *PROBLEM)
-    for command in (curve, cost, recovery):
+    for command in (curve, decompose, cost, recovery):
         command.add_argument("--csv", metavar="F", help="write a table")
-    for command in (curve, spectrum, cost, recovery):
+    for command in (curve, spectrum, decompose, cost, recovery):
         command.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
-    for command in (threshold_parser, curve, spectrum, cost, recovery):
+    for command in (threshold_parser, curve, spectrum, decompose, cost, recovery):
         command.add_argument("--json", action="store_true", help="print one JSON document on stdout")
     return parser
 
 
 def problem(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
-    """The Problem that the arguments state."""
-    from numeric.marchenko_pastur import MarchenkoPastur
+    """The Problem that the arguments state, and the exact values of its parameters but alpha as text."""
     from numeric.problem import Problem
 
     if arguments.lambda_ == 0:
@@ -115,19 +124,21 @@ def problem(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-
             "learning curves are solved for two tokens",
             "use --tokens 2; thresholds take any number",
         )
-    for name in ("kappa0", "lambda_", "noise", "width", "beta", "beta0"):
+    for name in ("kappa0", "lambda_", "noise", "width", "beta", "beta0", "q0"):
         value = getattr(arguments, name)
         if value and not Fraction(1, 10**12) <= value:
             raise BadInput(f"--{name.rstrip('_')}", value, "is below 1e-12", "give 0 (where allowed) or more than that")
-    return Problem(
+    target, given = float64_target(arguments)
+    asked = Problem(
         alpha=float(alpha),
-        target=MarchenkoPastur(float(arguments.kappa0)),
+        target=target,
         lambda_=float(arguments.lambda_),
         noise=float(arguments.noise),
         width=float(arguments.width),
         beta=float(arguments.beta),
         beta0=float(arguments.beta0),
     )
+    return asked, {**given, **exact_texts(arguments, *PROBLEM)}
 
 
 def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
@@ -180,7 +191,7 @@ def curve(arguments: argparse.Namespace) -> int:
     """Print a learning curve; exit 1 if a point was not solved."""
     table, figure = outputs(arguments)
     started = time.perf_counter()
-    asked = problem(arguments, arguments.alpha[0])
+    asked, given = problem(arguments, arguments.alpha[0])
     from tqdm import tqdm
 
     from numeric.curve import learning_curve
@@ -196,7 +207,6 @@ def curve(arguments: argparse.Namespace) -> int:
 
         save(curve_figure(solutions), figure)
     if arguments.json:
-        given = exact_texts(arguments, *PROBLEM)
         print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
     else:
         print_points(solutions)
@@ -209,7 +219,7 @@ def curve(arguments: argparse.Namespace) -> int:
 def spectrum(arguments: argparse.Namespace) -> int:
     """Print the learned spectrum at one point; exit 1 if the point was not solved."""
     figure = writable("--plot", arguments.plot, *FIGURES)
-    asked = problem(arguments, arguments.alpha)
+    asked, given = problem(arguments, arguments.alpha)
     from numeric.saddle import solve
     from numeric.spectrum import learned_spectrum
 
@@ -223,16 +233,16 @@ def spectrum(arguments: argparse.Namespace) -> int:
 
         save(spectrum_figure(found, rf"$\alpha={asked.alpha:g}$"), figure)
     if arguments.json:
-        given = exact_texts(arguments, "alpha", *PROBLEM)
         print_json(
             {
-                "parameters": given,
+                "parameters": {"alpha": str(arguments.alpha), **given},
                 "status": solution.status.name.lower(),
                 "zero_mass": found.zero_mass,
                 "bulk": {"x": found.x.tolist(), "density": found.density.tolist()},
                 "edges": found.bulks,
-                "outliers": [],
+                "outliers": [dataclasses.asdict(outlier) for outlier in found.outliers],
                 "second_moment": found.second_moment,
+                "moment_error": found.moment_error,
                 "residual": solution.residual,
                 "error_estimate": solution.error_estimate,
             }
@@ -241,16 +251,62 @@ def spectrum(arguments: argparse.Namespace) -> int:
         sys.stdout.write(f"mass at zero {found.zero_mass:.6f}, second moment {found.second_moment:.6f}\n")
         for low, high in found.bulks:
             sys.stdout.write(f"bulk from {low:.6f} to {high:.6f}\n")
+        for outlier in found.outliers:
+            sys.stdout.write(
+                f"outlier at {outlier.value:.6f} from {outlier.target:.6f}, overlap {outlier.overlap:.6f}, "
+                f"weight {outlier.weight:.3g}\n"
+            )
         status = solution.status.name.lower()
         sys.stdout.write(f"{status}, residual {solution.residual:.1e}, relative error {solution.error_estimate:.1e}\n")
     return 0
+
+
+PARTS = ("c_star", "overfitting", "underfitting", "approximation", "gain", "distance", "least", "mismatch", "rate")
+
+
+def decompose(arguments: argparse.Namespace) -> int:
+    """Print the parts of the test error; exit 1 if a point was not solved."""
+    table, figure = outputs(arguments)
+    started = time.perf_counter()
+    asked, given = problem(arguments, arguments.alpha[0])
+    from tqdm import tqdm
+
+    from numeric.curve import learning_curve
+    from numeric.decompose import decompose as parts_of
+
+    alphas = [float(alpha) for alpha in arguments.alpha]
+    solutions = learning_curve(asked, alphas, lambda values: tqdm(values, desc="alpha", disable=None))
+    found = {solution.problem.alpha: parts_of(solution) for solution in solutions if solution.trusted}
+    points: list[dict[str, object]] = [
+        {
+            "alpha": solution.problem.alpha,
+            "test_error": solution.test_error if solution.trusted else None,
+            **{name: getattr(found.get(solution.problem.alpha), name, None) for name in PARTS},
+            "status": solution.status.name.lower(),
+        }
+        for solution in solutions
+    ]
+    if table:
+        write_table(table, points)
+    if figure:
+        from numeric.plots import decomposition_figure, save
+
+        save(decomposition_figure(list(found.values())), figure)
+    if arguments.json:
+        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
+    else:
+        print_rows(points)
+    for solution in solutions:
+        if not solution.trusted:
+            sys.stderr.write(f"alpha = {solution.problem.alpha:g}: {solution.status.value}\n")
+    return 0 if all(solution.trusted for solution in solutions) else 1
 
 
 def cost(arguments: argparse.Namespace) -> int:
     """Print learned and optimal estimation errors; exit 1 if a point was not solved."""
     table, figure = outputs(arguments)
     started = time.perf_counter()
-    asked = problem(arguments, arguments.alpha[0])
+    asked, given = problem(arguments, arguments.alpha[0])
     from tqdm import tqdm
 
     from numeric.cost import cost_curve
@@ -276,7 +332,6 @@ def cost(arguments: argparse.Namespace) -> int:
 
         save(cost_figure(found), figure)
     if arguments.json:
-        given = exact_texts(arguments, *PROBLEM)
         print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
     else:
         print_rows(points)
@@ -347,7 +402,10 @@ def print_rows(rows: list[dict[str, object]]) -> None:
 def main() -> int:
     """Run the command line."""
     arguments = build_parser().parse_args()
-    commands = {"threshold": threshold, "curve": curve, "spectrum": spectrum, "cost": cost, "recovery": recovery}
+    commands = {
+        **{"threshold": threshold, "curve": curve, "spectrum": spectrum},
+        **{"decompose": decompose, "cost": cost, "recovery": recovery},
+    }
     return commands[arguments.command](arguments)
 
 

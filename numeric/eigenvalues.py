@@ -12,13 +12,16 @@ from typing import NamedTuple, Self
 import numpy as np
 from flint import arb
 from numpy.polynomial.legendre import leggauss
+from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as generated
 from numeric import subordination
 from numeric.enclosure import working
 from numeric.laws import FiniteLaw
-from numeric.target_law import TRUSTED, Array, Energy, Values, limited_energy
+from numeric.target_law import TRUSTED, Array, Energy, Outlier, Values, edge_grid, limited_energy
 
+LIGHT = 0.05  #: weight above which an eigenvalue is a bulk: its interval is then no narrower than those of others
+_POINTS = 800  # of the lowest interval, for a split of errors that adds up whatever the quadrature
 _EXACT_BITS = 200  # J ~ x^(7/2) at a fraction x of a bulk below its edge: nine digits are left at x = 1e-12
 _SUM = 1e-9  # weights read from decimals sum to one within this; they are then normalised
 
@@ -99,10 +102,58 @@ class Eigenvalues:
         """Upper end of the support."""
         return float(subordination.upper_edge(float(v), *self.arrays))
 
+    def outliers(self, v: float) -> list[Outlier]:
+        """Positive eigenvalues of weight up to LIGHT that fill an interval of the support alone, ascending.
+
+        That they do implies v sum_j w_j/(s - s_j)^2 < 1 over the others, the condition at vanishing weight.
+        """
+        found = []
+        for bulk in self.bulks(v):
+            weight, value = self.weights[bulk.first], self.eigenvalues[bulk.first]
+            if bulk.first == bulk.last and weight <= LIGHT and value > 0:
+                transform, spread = self._others(bulk.first)
+                position, overlap = generated.outlier(value, v, transform, spread)
+                found.append(Outlier(value, float(position), float(overlap), weight, bulk.low, bulk.high))
+        return found
+
+    def _others(self, index: int) -> tuple[float, float]:
+        """Stieltjes transform of the other eigenvalues at this one, and minus its derivative."""
+        s, w = (np.delete(array, index) for array in self.arrays)
+        share = 1.0 / (self.eigenvalues[index] - s)
+        return float(w @ share), float(w @ share**2)
+
+    def top_energy(self, share: float) -> float:
+        """Part of q0 that the largest `share` of the eigenvalues has, eigenvalue^2."""
+        s, w = (array[::-1] for array in self.arrays)
+        taken = np.minimum(w, np.maximum(share - (np.cumsum(w) - w), 0.0))
+        return float(taken @ s**2)
+
+    def features(self, v: float) -> float:
+        """Weight of the eigenvalues that have left the lowest interval of the support: those in it are not told from noise."""
+        return float(self.arrays[1][self.bulks(v)[0].last + 1 :].sum())
+
+    def hidden_overlap(self, v: float, b: float, cut: float) -> float:
+        """Integral over the lowest interval, x > cut, of (x - b) times the mean of the eigenvalues that it holds, eigenvalue^2."""
+        bulk = self.bulks(v)[0]
+        if cut >= bulk.high:
+            return 0.0
+        s, w = (array[: bulk.last + 1] for array in self.arrays)
+        x, weights = edge_grid(max(cut, bulk.low), bulk.high, _POINTS)
+        g = subordination.transforms(x, float(v), *self.arrays)
+        self._require_found(v, g)
+        u = generated.subordinate(x, g, v)
+        means = generated.feature_share(u[:, None], s, g[:, None]) @ (w * s)
+        return float(np.sum(weights * generated.density(g) * (x - b) * means))
+
     def density(self, v: float, x: Array) -> Array:
-        """Density of mu_v (1/eigenvalue) at positions x, shape of `x`."""
+        """Density of mu_v (1/eigenvalue) at positions x, shape of `x`.
+
+        Raises:
+            ArithmeticError: v is beyond double precision.
+        """
         positions = np.asarray(x, dtype=float)
         g = subordination.transforms(positions.ravel(), float(v), *self.arrays)
+        self._require_found(v, g)
         return np.asarray(generated.density(g)).reshape(positions.shape)
 
     def mass_above(self, v: float, x: float) -> float:
@@ -143,9 +194,14 @@ class Eigenvalues:
             Fraction(self.zero_mass),
         )
 
+    def _require_found(self, v: float, found: NDArray[np.complex128]) -> None:
+        if not np.all(np.isfinite(found)):
+            raise ArithmeticError(f"no physical root found at v = {v:g}: parameters beyond double precision")
+
     def _in_double(self, v: float, x: float) -> tuple[Values, Values]:
         """Values in float64 and estimates of their rounding errors."""
         ends, errors = subordination.spectral(float(v), float(x), *self.arrays, *_rule())
+        self._require_found(v, ends)
         return (
             Values(*(float(generated.finite_value(end)) for end in ends)),
             Values(*(float(error) for error in errors)),

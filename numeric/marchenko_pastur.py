@@ -11,15 +11,17 @@ from typing import NamedTuple, Self
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from generated.tied_attention import float64 as generated
 from numeric import cubic
 from numeric.enclosure import working
 from numeric.laws import RationalLaw
-from numeric.target_law import TRUSTED, Array, Energy, Values, limited_energy
+from numeric.target_law import TRUSTED, Array, Energy, Outlier, Values, limited_energy
 
 _EXACT_BITS = 200  # J ~ x^(7/2) at a fraction x of the bulk below its edge: nine digits are left at x = 1e-12
 _POLISH = 1e-6  # eigenvalues of the companion matrix are closer than this to simple roots, relatively
+_LOWEST = 1e-12  # of the upper edge: the target's eigenvalues below it have a share 1e-6 at most, and no energy
 Parameters = tuple[
     Array | float, Array | float
 ]  # rate kappa0 and inverse jump r (1/eigenvalue) of the free Poisson law
@@ -96,6 +98,29 @@ class MarchenkoPastur:
     def upper_edge(self, v: float) -> float:
         """Upper end of the support."""
         return float(cubic.upper_edge(float(v), *self.law))
+
+    def outliers(self, v: float) -> list[Outlier]:
+        """None: the law has no eigenvalue of its own."""
+        return []
+
+    def top_energy(self, share: float) -> float:
+        """Part of q0 that the largest `share` of the eigenvalues has, eigenvalue^2."""
+        if share >= 1 - self.zero_mass:
+            return self.q0
+        if share <= 0:
+            return 0.0
+        top = self.upper_edge(0.0)
+        cut = float(brentq(lambda x: self.mass_above(0.0, x) - share, _LOWEST * top, top, xtol=1e-15 * top, rtol=1e-14))
+        above = Values(*cubic.at_point(0.0, cut, *self.law)[0])  # the closed forms hold at v = 0 too
+        return float(generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, 0.0, above.mass)[0])
+
+    def features(self, v: float) -> float:
+        """Rank of the target: where the noisy law has split, the upper of its two intervals has just this mass."""
+        return 1 - self.zero_mass
+
+    def hidden_overlap(self, v: float, b: float, cut: float) -> float:
+        """Zero: noisy eigenvalues are those beyond the rank of the target, and hold no feature."""
+        return 0.0
 
     def density(self, v: float, x: Array) -> Array:
         """Density of mu_v (1/eigenvalue) at positions x, shape of `x`."""

@@ -14,6 +14,7 @@ from numeric.spectrum import LearnedSpectrum
 
 if TYPE_CHECKING:
     from numeric.cost import CostPoint
+    from numeric.decompose import Decomposition
     from numeric.recovery_table import RecoveryRow
 
 _STYLE = (
@@ -54,7 +55,7 @@ def curve_figure(solutions: Sequence[Solution]) -> Figure:
 
 
 def spectrum_figure(spectrum: LearnedSpectrum, title: str) -> Figure:
-    """Density of the singular values of S, the mass at zero as a stem."""
+    """Density of the singular values of S, the mass at zero as a thick stem, outliers as thin ones of a fixed height."""
     figure = Figure(figsize=(5, 3.2))
     axes = figure.subplots()
     start = 0
@@ -67,12 +68,27 @@ def spectrum_figure(spectrum: LearnedSpectrum, title: str) -> Figure:
     axes.plot(
         [0, 0], [0, spectrum.density.max() if len(spectrum.density) else 1], color="C0", lw=3, solid_capstyle="butt"
     )
+    axes.vlines([outlier.value for outlier in spectrum.outliers], 0, 0.3 * axes.get_ylim()[1], color="C1", lw=1)
     axes.set(
         xlabel="singular value of $S$",
         ylabel="density",
         title=f"{title}, mass at zero {spectrum.zero_mass:.4f}",
         ylim=(0, None),
     )
+    return figure
+
+
+def decomposition_figure(parts: Sequence["Decomposition"]) -> Figure:
+    """Shares of the excess test error against alpha, with the mismatch that stays."""
+    figure = Figure(figsize=(5, 3.4))
+    axes = figure.subplots()
+    alphas = [part.solution.problem.alpha for part in parts]
+    styles = {"overfitting": "-", "underfitting": "--", "approximation": "-."}
+    for name, line in styles.items():
+        axes.plot(alphas, [part.rate * getattr(part, name) for part in parts], line, label=name)
+    axes.plot(alphas, [part.mismatch for part in parts], ":", color="0.4", label="mismatch")
+    axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=r"test error above $E[y\,|\,X]$")
+    axes.legend(frameon=False)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""The spectrum of the learned S: mass at zero, bulks, density.
+"""The spectrum of the learned S: mass at zero, bulks, density, outliers.
 
 Theory note, sections 2 and 4.
 """
@@ -9,22 +9,41 @@ import numpy as np
 
 from generated.tied_attention import float64 as generated
 from numeric.solution import Solution
-from numeric.target_law import Array
+from numeric.target_law import Array, edge_grid
+
+_OUTLIER_POINTS = 40  # a single eigenvalue is nearly a semicircle, for which Chebyshev nodes are exact
+
+
+@dataclass(frozen=True)
+class LearnedOutlier:
+    """An isolated eigenvalue of S: `value`, from the eigenvalue `target` of S0 at the eigenvalue `position` of Y.
+
+    `overlap`: squared overlap of the eigenvectors of S and S0; `weight`: share of all eigenvalues.
+    """
+
+    target: float
+    position: float
+    value: float
+    overlap: float
+    weight: float
 
 
 @dataclass(frozen=True)
 class LearnedSpectrum:
     """Law of the singular values of the learned S (it is positive, so these are its eigenvalues).
 
-    `zero_mass` at 0 and a density on `x` (eigenvalue units), a grid that ends at the edges of each bulk;
-    `second_moment` is the integral of x^2 over the law, equal to q.
+    `zero_mass` at 0, a density on `x` (eigenvalue units), a grid that ends at the edges of each bulk, and `outliers`, ascending;
+    the masses of all three add up to one. `second_moment` is the integral of x^2 over the law, equal to q; `moment_error` is by how
+    much its quadrature misses the closed form.
     """
 
     zero_mass: float
     x: Array
     density: Array
     bulks: tuple[tuple[float, float], ...]
+    outliers: tuple[LearnedOutlier, ...]
     second_moment: float
+    moment_error: float
 
 
 def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
@@ -35,26 +54,34 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
     """
     solution.unwrap()
     if solution.q == 0:
-        return LearnedSpectrum(1.0, np.zeros(0), np.zeros(0), (), 0.0)
+        return LearnedSpectrum(1.0, np.zeros(0), np.zeros(0), (), (), 0.0, 0.0)
     v, target, b, c = solution.delta**2, solution.problem.target, solution.b, solution.c
     cut = b if solution.quantile is None else max(b, solution.quantile)
-    grids, densities, bulks, moment = [], [], [], 0.0
+    # One that the threshold cuts is drawn as what is left of its interval.
+    isolated = {outlier.low: outlier for outlier in target.outliers(v) if outlier.low >= cut}
+    grids, densities, bulks, outliers, moment = [np.zeros(0)], [np.zeros(0)], [], [], 0.0
     for low, high in target.support(v):
         if high <= cut:
             continue
-        x, weights = edge_grid(max(low, cut), high, points)
-        values = generated.shrinkage(x, b, c)
-        density = target.density(v, x)
+        outlier = isolated.get(low)
+        x, weights = edge_grid(max(low, cut), high, _OUTLIER_POINTS if outlier else points)
+        values, density = generated.shrinkage(x, b, c), target.density(v, x)
         moment += float(np.sum(weights * density * values**2))
-        grids.append(values)
-        densities.append(density / c)
-        bulks.append((float(values[0]), float(values[-1])))
+        if outlier:
+            value = float(generated.shrinkage(outlier.position, b, c))
+            outliers.append(LearnedOutlier(outlier.target, outlier.position, value, outlier.overlap, outlier.weight))
+        else:
+            grids.append(values)
+            densities.append(density / c)
+            bulks.append((float(values[0]), float(values[-1])))
     energy = target.energy(v, b, solution.problem.width)
-    return LearnedSpectrum(1 - energy.mass, np.concatenate(grids), np.concatenate(densities), tuple(bulks), moment)
-
-
-def edge_grid(low: float, high: float, points: int) -> tuple[Array, Array]:
-    """Grid on [low, high] with weights of a Chebyshev rule: dense at the edges, where densities have square roots."""
-    angles = (np.arange(points) + 0.5) * np.pi / points
-    x = (low + high) / 2 - (high - low) / 2 * np.cos(angles)
-    return x, (high - low) / 2 * np.sin(angles) * np.pi / points
+    _, q, _ = generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, solution.Vh)
+    return LearnedSpectrum(
+        1 - energy.mass,
+        np.concatenate(grids),
+        np.concatenate(densities),
+        tuple(bulks),
+        tuple(outliers),
+        moment,
+        abs(moment - float(q)),
+    )

@@ -43,9 +43,7 @@ def spectral_factor(problem: Problem, denoising: Denoising) -> float:
     """Mean square divided difference of the shrinkage over its gain: 1 for direct training, infinite for a rank limit."""
     if denoising.energy is None or denoising.b is None:
         return 1.0
-    if denoising.energy.quantile is not None:
-        return float("inf")
-    return second_difference(problem.target, denoising.v, denoising.b).value
+    return second_difference(problem.target, denoising.v, denoising.b, denoising.energy.quantile).value
 
 
 def _responses(problem: Problem, overlaps: Overlaps) -> SampleMeans:

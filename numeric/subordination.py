@@ -57,8 +57,9 @@ def _height(p, v, s, w, start):  # type: ignore[no-untyped-def]
             share = 1.0 / ((p - s[k]) ** 2 + t)
             total += w[k] * share
             square += w[k] * share * share
-        following = max(t + (v * total - 1.0) * total / square, least)
-        if abs(following - t) <= 4 * _EPS * following or (step > 0 and following <= t):  # it rises no more
+        excess = v * total - 1.0
+        following = max(t + excess * total / square, least)
+        if abs(excess) <= 4 * _EPS or (step > 0 and following <= t):  # rounding, or it rises no more
             return following
         t = following
     return np.nan
@@ -86,14 +87,14 @@ def _locate(x, v, s, w):  # type: ignore[no-untyped-def]
             high = p
         # dx/du = h is x'(p) dp/du: the curve is where x is real.
         h_real, h_imag = 1.0 - v * slope_real, 2.0 * v * y * slope_imag
-        following = p + residual * h_real / (h_real * h_real + h_imag * h_imag)
-        if not low < following < high or (step % 4 == 3 and high - low > 0.25 * reach):
-            following = 0.5 * (low + high)
-        if step % 4 == 3:
-            reach = high - low
-        settled = abs(following - p) <= 2 * _EPS * max(abs(p), y)
+        newton = p + residual * h_real / (h_real * h_real + h_imag * h_imag)
+        settled = abs(newton - p) <= 2 * _EPS * max(abs(p), y)
         if settled or abs(residual) <= _EPS * (abs(x) + abs(p) + v * abs(real)):
             return p, y
+        slow = step % 4 == 3 and high - low > 0.25 * reach
+        following = 0.5 * (low + high) if slow or not low < newton < high else newton
+        if step % 4 == 3:
+            reach = high - low
         p = following
     return np.nan, np.nan
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as generated
 from numeric.marchenko_pastur import MarchenkoPastur, polynomial_roots
-from numeric.spectrum import edge_grid
+from numeric.target_law import edge_grid
 
 Array = NDArray[np.float64]
 _NODES_PER_BIN = 200  # interpolation of the cumulated moments then errs by about 1e-5 of a bin

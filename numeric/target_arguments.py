@@ -93,6 +93,27 @@ def target_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  
     return _of_model(arguments)
 
 
+def float64_target(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  # the import is deferred
+    """The law that the arguments state in float64, as a `numeric.target_law.Target`, and their exact values as text.
+
+    Raises:
+        BadInput: as `target_law`, or a law that is known in ball arithmetic only.
+    """
+    if arguments.model is not None:
+        raise BadInput(
+            "--model", arguments.model, "has no float64 solver", "use `threshold`, or state the target by --eigenvalues"
+        )
+    law, given = target_law(arguments)
+    if arguments.kappa0 is not None:
+        from numeric.marchenko_pastur import MarchenkoPastur
+
+        return MarchenkoPastur(float(arguments.kappa0)), given
+    from numeric.eigenvalues import Eigenvalues
+
+    atoms = law.atoms()
+    return Eigenvalues(tuple(float(s) for s, _ in atoms), tuple(float(w) for _, w in atoms)), given
+
+
 def _refuse_strays(arguments: argparse.Namespace) -> None:
     """Arguments that the chosen target does not use are mistakes, not ignored."""
     chosen = next(

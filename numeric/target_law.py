@@ -41,6 +41,21 @@ class Values(NamedTuple):
     mass: float
 
 
+class Outlier(NamedTuple):
+    """An eigenvalue `target` of S0, of small `weight`, that stands apart from the others in the noisy law.
+
+    `position` (eigenvalue of Y) and squared `overlap` of the eigenvectors are those of vanishing weight; at a finite weight the
+    eigenvalue is an interval of the support, from `low` to `high`.
+    """
+
+    target: float
+    position: float
+    overlap: float
+    weight: float
+    low: float
+    high: float
+
+
 class Target(Protocol):
     """Law of the eigenvalues of S0: mean `t0`, second moment `q0`, share `zero_mass` of zero eigenvalues."""
 
@@ -65,6 +80,18 @@ class Target(Protocol):
     def upper_edge(self, v: float) -> float:
         """Upper end of the support."""
 
+    def outliers(self, v: float) -> list[Outlier]:
+        """Isolated eigenvalues of small weight, ascending; the intervals of the support that they fill are among `support`."""
+
+    def top_energy(self, share: float) -> float:
+        """Part of q0 that the largest `share` of the eigenvalues has, eigenvalue^2."""
+
+    def features(self, v: float) -> float:
+        """Share of the eigenvalues of Y that stand for features of the target, as opposed to noise (see numeric.decompose)."""
+
+    def hidden_overlap(self, v: float, b: float, cut: float) -> float:
+        """Integral over the noisy eigenvalues x > cut of Y of (x - b) times the mean of the features among them, eigenvalue^2."""
+
     def density(self, v: float, x: Array) -> Array:
         """Density of mu_v (1/eigenvalue) at positions x, shape of `x`."""
 
@@ -87,11 +114,23 @@ def limited_energy(target: Target, v: float, b: float, width: float) -> Energy:
     if here.mass <= width:
         return Energy(here.J, here.J_v, here.J_b, here.mass, None)
     Q = quantile(target, v, width, b, top)
-    above = target.values(v, Q)
-    J, J_v, J_b = generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, Q, b, width)
-    return Energy(float(J), float(J_v), float(J_b), width, Q)
+    return energy_above(target, v, b, Q)._replace(mass=width)
+
+
+def energy_above(target: Target, v: float, b: float, cut: float) -> Energy:
+    """J(v, b) with derivatives, of the eigenvalues of mu_v above `cut` >= b only."""
+    above = target.values(v, cut)
+    J, J_v, J_b = generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, b, above.mass)
+    return Energy(float(J), float(J_v), float(J_b), above.mass, cut)
 
 
 def quantile(target: Target, v: float, mass: float, low: float, high: float) -> float:
     """Eigenvalue of mu_v in [low, high] above which the law has this mass."""
     return float(brentq(lambda x: target.mass_above(v, x) - mass, low, high, xtol=1e-14, rtol=1e-14))
+
+
+def edge_grid(low: float, high: float, points: int) -> tuple[Array, Array]:
+    """Grid on [low, high] with weights of a Chebyshev rule: dense at the edges, where densities have square roots."""
+    angles = (np.arange(points) + 0.5) * np.pi / points
+    x = (low + high) / 2 - (high - low) / 2 * np.cos(angles)
+    return x, (high - low) / 2 * np.sin(angles) * np.pi / points

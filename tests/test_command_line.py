@@ -90,7 +90,9 @@ BAD = [
     (replaced(CURVE, "--kappa0", "1e-400"), "--kappa0"),
     (replaced(CURVE, "--lambda", "1e400"), "--lambda"),
     (replaced(CURVE, "--lambda", "1e999999999"), "--lambda"),
-    (["curve", "--alpha", "1"], "--kappa0"),
+    (["curve", "--alpha", "1"], "--lambda"),
+    (["curve", "--alpha", "1", "--lambda", ".1", "--noise", "1"], "--kappa0"),
+    (["curve", "--alpha", "1", "--lambda", ".1", "--noise", "1", "--model", "tied_attention"], "--model"),
     (["threshold", "freezing", "--kappa0", "1"], "freezing"),
 ]
 

@@ -19,9 +19,9 @@ from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.problem import Problem
 from numeric.saddle import solve
 from numeric.solution import Solution, Status
-from numeric.spectrum import edge_grid, learned_spectrum
+from numeric.spectrum import learned_spectrum
 from numeric.target import target_density, target_edges
-from numeric.target_law import Target
+from numeric.target_law import Target, edge_grid
 
 UNLIMITED = 10.0  # a width that never limits the rank
 # Closed forms in float64 cancel: measured worst relative error 3e-11 of the scale b^2 + v + q0 for v >= 1e-3.

@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from numeric.marchenko_pastur import MarchenkoPastur
-from numeric.spectrum import edge_grid
 from numeric.target import target_density, target_edges
+from numeric.target_law import edge_grid
 from verify.compare import BAND, QUANTITIES, Comparison, Score, Setting
 from verify.data import DataKind
 from verify.job import Outcome

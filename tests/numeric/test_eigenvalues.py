@@ -12,9 +12,8 @@ from strategies import log_uniform
 from numeric.eigenvalues import Eigenvalues, finite_rank, power_law
 from numeric.enclosure import Unresolved
 from numeric.marchenko_pastur import MarchenkoPastur
-from numeric.spectrum import edge_grid
 from numeric.target import target_quantile_means
-from numeric.target_law import TRUSTED
+from numeric.target_law import TRUSTED, edge_grid
 
 UNLIMITED = 10.0  # a width that never limits the rank
 

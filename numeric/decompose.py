@@ -1,0 +1,128 @@
+"""Where the test error comes from: overfitting, underfitting, approximation, mismatch, and the label noise (theory note, section 7).
+
+The best a student can do with infinitely many samples is a multiple c* of the target. The distance of S from it splits exactly:
+
+- overfitting: energy of S in eigenvectors that stand for noise, less what they know of unlearned features;
+- underfitting: energy of the unlearned features of c* S0, less what the noisy eigenvectors know of them: S holds `gain` times them;
+- approximation: the rest, learned features with a wrong eigenvalue or direction.
+
+Where noisy eigenvectors know nothing of the target (gain 0) these are the energy of S in the noise and c*^2 s_k^2; where many weak
+features fill the lowest interval together, S holds much of them without any having left it. What noisy eigenvectors know of learned
+features counts as approximation, which it can make slightly negative.
+
+Which eigenvectors of S stand for features is a matter of order: of those above the threshold the first `features` (a share of all)
+do, and they are matched with the largest eigenvalues of the target. For a list of eigenvalues these are the ones that have left the
+lowest interval of the support of Y; for the Marchenko-Pastur target it is its rank kappa0, which is the mass of the upper
+interval once the law has split in two, and is kept as the count where both have merged.
+
+The excess test error is this distance times a rate: to leading order the slope of the error in q, as it is stationary along c S0.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from generated.tied_attention import float64 as generated
+from numeric.generalisation import least_test_error, prediction_error
+from numeric.problem import Problem
+from numeric.solution import Solution
+from numeric.target_law import energy_above, quantile
+
+_FACTORS = (1e-3, 2.0)  # range of c* beta/beta0: 1 without noise, and less with noise, which flattens E[y | X]
+_SEARCH = 1e-10  # of log c*: the test error is flat there, and known to its square
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Parts of ||S - c* S0||^2/d (eigenvalue^2), and of the test error (unit loss per sample).
+
+    distance = overfitting + underfitting + approximation; test_error = least + mismatch + rate * distance, with `least` the error of
+    the best possible predictor E[y | X], `mismatch` what c* S0 adds to it, and `rate` = excess/distance (0 where both vanish).
+    """
+
+    solution: Solution
+    c_star: float
+    overfitting: float
+    underfitting: float
+    approximation: float
+    gain: float
+    distance: float
+    least: float
+    mismatch: float
+    rate: float
+
+
+def best_multiple(problem: Problem) -> tuple[float, float]:
+    """c* and the test error of c* S0, the least over multiples of the target.
+
+    Raises:
+        ArithmeticError: the minimum is outside the range searched, or the error cannot be resolved.
+    """
+    q0 = problem.q0
+
+    def error(log_c: float) -> float:
+        c = float(np.exp(log_c)) * problem.beta0 / problem.beta
+        return prediction_error(c * q0, c**2 * q0, problem.rho, problem.beta, problem.beta0)
+
+    low, high = np.log(_FACTORS)
+    found = minimize_scalar(error, bounds=(low, high), method="bounded", options={"xatol": _SEARCH, "maxiter": 200})
+    if not (found.success and low + 1e-3 < found.x < high - 1e-3):
+        raise ArithmeticError(f"no best multiple of the target between {_FACTORS[0]:g} and {_FACTORS[1]:g} beta0/beta")
+    return float(np.exp(found.x)) * problem.beta0 / problem.beta, float(found.fun)
+
+
+def decompose(solution: Solution) -> Decomposition:
+    """Split the error of a solved point.
+
+    Raises:
+        NotConverged: the solution is none.
+        ArithmeticError: an average cannot be resolved in double precision.
+    """
+    problem = solution.unwrap().problem
+    c_star, at_best = best_multiple(problem)
+    share, q_top, hidden = _learned_features(solution)
+    q0_top = problem.target.top_energy(share)
+    gain = hidden / (problem.q0 - q0_top) if hidden else 0.0
+    overfitting, underfitting, approximation, distance = generated.decomposition(
+        solution.m, solution.q, problem.q0, q_top, q0_top, gain, c_star
+    )
+    test_error = prediction_error(solution.m, solution.q, problem.rho, problem.beta, problem.beta0)
+    least = least_test_error(problem.q0, problem.noise, problem.beta0)
+    return Decomposition(
+        solution=solution,
+        c_star=c_star,
+        overfitting=float(overfitting),
+        underfitting=float(underfitting),
+        approximation=float(approximation),
+        gain=gain,
+        distance=float(distance),
+        least=least,
+        mismatch=at_best - least,
+        rate=(test_error - at_best) / float(distance) if distance else 0.0,
+    )
+
+
+class _Learned(NamedTuple):
+    """Share of the eigenvalues of S that stand for features, their part of q, and what the others hold of other features."""
+
+    share: float
+    q: float
+    hidden: float
+
+
+def _learned_features(solution: Solution) -> _Learned:
+    if solution.q == 0:
+        return _Learned(0.0, 0.0, 0.0)
+    problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
+    target = problem.target
+    learned, features = target.energy(v, b, problem.width), target.features(v)
+    if features >= learned.mass:
+        return _Learned(learned.mass, solution.q, 0.0)
+    hidden = c * target.hidden_overlap(v, b, b if solution.quantile is None else max(b, solution.quantile))
+    if features == 0:
+        return _Learned(0.0, 0.0, hidden)
+    top = energy_above(target, v, b, quantile(target, v, features, b, target.upper_edge(v)))
+    _, q, _ = generated.overlaps(top.J, top.J_v, top.J_b, v, b, c, solution.Vh)
+    return _Learned(features, float(q), hidden)
