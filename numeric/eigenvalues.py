@@ -182,11 +182,11 @@ class Eigenvalues:
             Unresolved: x is too close to an edge of the support for it.
         """
         with working(_EXACT_BITS):
-            point = self._exact.at(arb(float(v)), arb(float(x)))
+            point = self.exact().at(arb(float(v)), arb(float(x)))
             return Values(*(float(point.value(name)) for name in Values._fields))
 
-    @cached_property
-    def _exact(self) -> FiniteLaw:
+    @lru_cache(maxsize=8)  # noqa: B019 - targets are few and small
+    def exact(self) -> FiniteLaw:
         """The same list with its binary values taken as exact."""
         return FiniteLaw(
             lambda: [arb(value) for value in self.eigenvalues],

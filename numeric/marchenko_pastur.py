@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from generated.tied_attention import float64 as generated
 from numeric import cubic
 from numeric.enclosure import working
-from numeric.laws import RationalLaw
+from numeric.laws import RationalLaw, rational_law
 from numeric.target_law import TRUSTED, Array, Energy, Outlier, Values, limited_energy
 
 _EXACT_BITS = 200  # J ~ x^(7/2) at a fraction x of the bulk below its edge: nine digits are left at x = 1e-12
@@ -72,6 +72,10 @@ class MarchenkoPastur:
     def scaled(self, factor: float) -> Self:
         """Law of `factor` times the target."""
         return replace(self, scale=self.scale * factor)
+
+    def exact(self) -> RationalLaw:
+        """The same law in ball arithmetic, its parameters taken as their binary values."""
+        return rational_law("tied_attention", Fraction(self.kappa0), Fraction(self.scale))
 
     def support(self, v: float) -> list[tuple[float, float]]:
         """Intervals on which mu_v has a density, from the real critical points of z(g), lowest first.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from generated.tied_attention import float64 as generated
+from numeric.laws import Law
 
 Array = NDArray[np.float64]
 # Where the bound on the rounding error of float64 exceeds this share of a value, ball arithmetic takes over: the channel average
@@ -73,6 +74,9 @@ class Target(Protocol):
 
     def scaled(self, factor: float) -> Self:
         """Law of `factor` times the target."""
+
+    def exact(self) -> Law:
+        """The same law in ball arithmetic."""
 
     def support(self, v: float) -> list[tuple[float, float]]:
         """Intervals on which mu_v has a density, from the lowest to the highest."""
