@@ -49,19 +49,21 @@ def root(v, b, kappa0, r):  # type: ignore[no-untyped-def]
     """
     a3, a2, a1, a0 = _polynomial(v, b, kappa0, r)
     A, B, C = a1 / a0, a2 / a0, a3 / a0
+    unit = max(abs(A), np.sqrt(abs(B)), np.cbrt(abs(C)))  # of 1/g, so that no power overflows
+    A, B, C = A / unit, B / unit / unit, C / unit / unit / unit
     Q, R = (A * A - 3.0 * B) / 9.0, ((2.0 * A * A - 9.0 * B) * A + 27.0 * C) / 54.0
     if R * R > Q * Q * Q:
         S = -np.copysign(np.cbrt(abs(R) + np.sqrt(R * R - Q * Q * Q)), R)
         T = Q / S
         inverse = complex(-0.5 * (S + T) - A / 3.0, 0.5 * np.sqrt(3.0) * abs(S - T))
-        g = _polished(1.0 / inverse, a3, a2, a1, a0)
+        g = _polished(1.0 / (unit * inverse), a3, a2, a1, a0)
         if g.imag < -_REAL * abs(g):
             return g
     theta = np.arccos(min(1.0, max(-1.0, R / np.sqrt(Q * Q * Q)))) if Q > 0.0 else 0.0
     best, least = complex(np.nan, 0.0), np.inf
     for k in range(3):
         inverse = -2.0 * np.sqrt(max(Q, 0.0)) * np.cos((theta + 2.0 * np.pi * k) / 3.0) - A / 3.0
-        g = complex(_polished(1.0 / inverse, a3, a2, a1, a0), 0.0)
+        g = complex(_polished(1.0 / (unit * inverse), a3, a2, a1, a0), 0.0)
         slope = _slope(g.real, v, kappa0, r)
         if slope < least:
             best, least = g, slope
