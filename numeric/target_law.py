@@ -82,7 +82,11 @@ class Target(Protocol):
         """Intervals on which mu_v has a density, from the lowest to the highest."""
 
     def upper_edge(self, v: float) -> float:
-        """Upper end of the support."""
+        """Upper end of the support.
+
+        Raises:
+            ArithmeticError: v is beyond double precision.
+        """
 
     def outliers(self, v: float) -> list[Outlier]:
         """Isolated eigenvalues of small weight, ascending; the intervals of the support that they fill are among `support`."""
@@ -107,6 +111,17 @@ class Target(Protocol):
 
     def values(self, v: float, x: float) -> Values:
         """Spectral function and derivatives at b = x without a rank limit."""
+
+
+def finite_edge(v: float, edge: float) -> float:
+    """The edge itself.
+
+    Raises:
+        ArithmeticError: it is no number, as v is beyond double precision.
+    """
+    if not np.isfinite(edge):
+        raise ArithmeticError(f"no edge of the support found at v = {v:g}: parameters beyond double precision")
+    return edge
 
 
 def limited_energy(target: Target, v: float, b: float, width: float) -> Energy:
