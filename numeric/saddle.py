@@ -93,6 +93,18 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     return solution
 
 
+def solve_near(problem: Problem, x: Vector, accuracy: float | None = None) -> Solution:
+    """The solution nearest to conjugates exp(x), an attracting one or not: by Newton's method, with no other way tried."""
+    rule = first_rule(problem)
+    saddle = SaddleMap(problem, rule)
+    outcome = iterate(saddle, x, Newton(), tolerance=COARSE_TOLERANCE, max_steps=STEPS["newton"])
+    if not outcome.converged:
+        return failed(problem, outcome)
+    if prior_of(problem).overlaps(outcome.point).q == 0:
+        return _unlearned(saddle, outcome.point)
+    return _refine(saddle, outcome, accuracy or ACCURACY[rule.independent])
+
+
 _UNRESOLVED = (Status.INACCURATE, Status.STEP_LIMIT, Status.DIVERGED, Status.ROUGH)
 
 
