@@ -136,17 +136,18 @@ class Keller:
         return best._replace(fold=True)
 
     def _jacobian(self, gap: Gap, position: Vector) -> Vector:
-        """Central differences would cost twice as much; the corrector needs no more than these."""
-        base = gap(position)
-        moved = [gap(position + self.difference * axis) for axis in np.eye(len(position))]
-        return np.stack([(value - base) / self.difference for value in moved], axis=-1)
+        """Central differences: where a branch is steep, errors of a forward difference exceed the component of the tangent along p."""
+        steps = self.difference * np.eye(len(position))
+        columns = [(gap(position + step) - gap(position - step)) / (2 * self.difference) for step in steps]
+        return np.stack(columns, axis=-1)
 
 
 def _tangent(jacobian: Vector, along: Vector) -> Vector:
     """Unit null vector of the Jacobian, on the side of `along`."""
-    null = np.linalg.svd(jacobian)[2][-1]
+    null: Vector = np.asarray(np.linalg.svd(jacobian)[2][-1], dtype=float)
     return null if null @ along >= 0 else -null
 
 
 def _solve(matrix: Vector, vector: Vector) -> Vector:
-    return np.linalg.lstsq(matrix, vector, rcond=1e-12)[0]
+    found: Vector = np.linalg.lstsq(matrix, vector, rcond=1e-12)[0]
+    return found

@@ -55,11 +55,15 @@ class Branch:
         return found
 
 
+def _at(problem: Problem, parameter: Parameter, value: float) -> Problem:
+    return problem.at(value) if parameter == "alpha" else replace(problem, lambda_=value)
+
+
 def gap_along(problem: Problem, parameter: Parameter, rule: ChannelRule) -> Gap:
     """F(x; p) - x as a function of y = (x, log p); not a number where the channel average does not exist."""
 
     def gap(position: Vector) -> Vector:
-        at = replace(problem, **{parameter: float(np.exp(position[-1]))})
+        at = _at(problem, parameter, float(np.exp(position[-1])))
         return SaddleMap(at, rule)(position[:-1]) - position[:-1]
 
     return gap
@@ -103,7 +107,7 @@ def branches(problem: Problem, parameter: Parameter, low: float, high: float) ->
     """
     found: list[Branch] = []
     for value in (high, low):
-        start = solve(replace(problem, **{parameter: value}))
+        start = solve(_at(problem, parameter, value))
         if start.trusted and not any(_meets(branch, start, value) for branch in found):
             found.append(follow(start, parameter, low, high))
     return found
@@ -116,8 +120,6 @@ def _meets(branch: Branch, start: Solution, value: float) -> bool:
 def coexisting(found: list[Branch], value: float) -> list[Solution]:
     """All solutions where the branches pass a value of their parameter, the physical one (smallest free entropy) first."""
     solutions = [
-        solve_near(replace(branch.problem, **{branch.parameter: value}), x)
-        for branch in found
-        for x in branch.crossings(value)
+        solve_near(_at(branch.problem, branch.parameter, value), x) for branch in found for x in branch.crossings(value)
     ]
     return sorted((solution for solution in solutions if solution.trusted), key=lambda found: found.free_entropy)

@@ -98,7 +98,7 @@ def solve_near(problem: Problem, x: Vector, accuracy: float | None = None) -> So
     saddle = SaddleMap(problem, rule)
     outcome = iterate(saddle, x, Newton(), tolerance=COARSE_TOLERANCE, max_steps=STEPS["newton"])
     if not outcome.converged:
-        return failed(problem, outcome)
+        return _failed(problem, outcome)
     if prior_of(problem).overlaps(outcome.point).q == 0:
         return _unlearned(saddle, outcome.point)
     return _refine(saddle, outcome, accuracy or ACCURACY[rule.independent])
