@@ -106,7 +106,7 @@ class Keller:
         position = here.position + length * here.tangent
         value = gap(position)
         for steps in range(self.corrections):
-            if not np.all(np.isfinite(value)):
+            if not (np.all(np.isfinite(value)) and np.all(np.isfinite(jacobian))):
                 break
             if np.max(np.abs(value)) < self.tolerance:
                 fresh = self._jacobian(gap, position)
@@ -114,6 +114,8 @@ class Keller:
                     break
                 return (Point(position, _tangent(fresh, here.tangent), fold=False), fresh), steps
             move = _solve(np.vstack([jacobian, here.tangent]), np.append(-value, 0.0))
+            if not move.any():  # a singular Jacobian with nowhere to go
+                break
             position = position + move
             previous, value = value, gap(position)
             jacobian = jacobian + np.outer(value - previous - jacobian @ move, move) / (move @ move)
@@ -144,10 +146,10 @@ class Keller:
 
 def _tangent(jacobian: Vector, along: Vector) -> Vector:
     """Unit null vector of the Jacobian, on the side of `along`."""
-    null: Vector = np.asarray(np.linalg.svd(jacobian)[2][-1], dtype=float)
+    null = np.linalg.svd(jacobian)[2][-1]
     return null if null @ along >= 0 else -null
 
 
 def _solve(matrix: Vector, vector: Vector) -> Vector:
-    found: Vector = np.linalg.lstsq(matrix, vector, rcond=1e-12)[0]
+    found: Vector = np.array(np.linalg.lstsq(matrix, vector, rcond=1e-12)[0], dtype=np.float64)
     return found
