@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numeric.averages import ChannelRule, first_rule
+from numeric.averages import ChannelRule, coarse_rules
 from numeric.errors import CONFIDENCE
 from numeric.iterate import Newton, iterate
 from numeric.marchenko_pastur import MarchenkoPastur
@@ -50,8 +50,8 @@ def problems(count: int, tokens: int, seed: int) -> Iterator[Problem]:
 
 def finest_rule(problem: Problem) -> ChannelRule:
     """The rule of the reference."""
-    rule = first_rule(problem)
-    for _ in range(REFINEMENTS[rule.independent] + FURTHER[rule.independent]):
+    rule = coarse_rules(problem)[0]
+    for _ in range(REFINEMENTS + FURTHER[rule.independent]):
         rule = rule.refined()
     return rule
 

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from numeric.arclength import End, Gap, Keller, Trace, Vector
-from numeric.averages import ChannelRule, first_rule
+from numeric.averages import ChannelRule, coarse_rules
 from numeric.problem import Problem
 from numeric.saddle import SaddleMap, solve, solve_near
 from numeric.solution import NotConverged, Solution
@@ -84,7 +84,7 @@ def follow(start: Solution, parameter: Parameter, low: float, high: float, steps
     value = getattr(problem, parameter)
     if not 0 < low <= value <= high or low == high:
         raise ValueError(f"{parameter} = {value!r}: must lie in a range of positive numbers, got {low!r} to {high!r}")
-    gap = gap_along(problem, parameter, first_rule(problem))
+    gap = gap_along(problem, parameter, coarse_rules(problem)[0])
     begin = np.append(start.conjugates, np.log(value))
     down, up = (steps.follow(gap, begin, sign, float(np.log(low)), float(np.log(high))) for sign in (-1.0, 1.0))
     if not down.points:

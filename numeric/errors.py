@@ -16,9 +16,9 @@ from numeric.prior import Vector
 if TYPE_CHECKING:
     from numeric.saddle import SaddleMap
 
-# Steps of the logarithms for differences, with a deterministic and with a sampled channel: where minimisers jump the latter is rough,
-# and a shorter step would see single samples.
-STEP = {False: 1e-4, True: 1e-2}
+STEP = (
+    10  # times the roughness of the rule: differences then see its slope, at a truncation error of the step's own size
+)
 CONFIDENCE = 0.95
 
 
@@ -37,7 +37,7 @@ def respond(saddle: SaddleMap, x: Vector) -> Response:
         return saddle.conjugates(averages)[0], saddle.quantities(point, averages)[0]
 
     base, values = both(x)
-    step = STEP[saddle.rule.independent]
+    step = STEP * saddle.rule.roughness
     columns = [both(x + step * axis) for axis in np.eye(len(x))]
     return Response(
         np.stack([(moved - base) / step for moved, _ in columns], axis=-1),
@@ -46,12 +46,17 @@ def respond(saddle: SaddleMap, x: Vector) -> Response:
 
 
 def spread(saddle: SaddleMap, x: Vector, averages: Averages, alternatives: Averages, response: Response) -> Vector:
-    """Half-widths of the quantities: of a 95 % interval over independent replicates, else the distance to a coarser rule."""
+    """Half-widths of the quantities: of a 95 % interval over independent replicates, else the distance to a coarser rule.
+
+    The distance adds up the effects of each conjugate's change and the direct one without their signs: for another rule the signs
+    would differ, and what cancels between two rules need not be small.
+    """
     centre, values = saddle.conjugates(averages.mean())[0], saddle.quantities(x, averages.mean())[0]
-    moves = np.linalg.solve(np.eye(len(x)) - response.jacobian, (saddle.conjugates(alternatives) - centre).T).T
-    deviations = saddle.quantities(x, alternatives) - values + moves @ response.quantities.T
+    direct = saddle.quantities(x, alternatives) - values
+    changes = saddle.conjugates(alternatives) - centre
+    effects = response.quantities @ np.linalg.inv(np.eye(len(x)) - response.jacobian)
     if not saddle.rule.independent:
-        return np.abs(deviations[0])
-    count = len(deviations)
+        return (np.abs(direct) + np.abs(changes) @ np.abs(effects).T)[0]
+    count = len(direct)
     half_width = student.ppf((1 + CONFIDENCE) / 2, count - 1) / np.sqrt(count)
-    return half_width * deviations.std(axis=0, ddof=1)
+    return half_width * (direct + changes @ effects.T).std(axis=0, ddof=1)
