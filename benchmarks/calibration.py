@@ -63,7 +63,9 @@ def reference(solution: Solution) -> dict[str, float] | None:
         averages = saddle.rule.unlearned(solution.problem).mean()
         x = saddle.conjugates(averages)[0]
     else:
-        found = iterate(saddle, solution.conjugates, Newton(), tolerance=TOLERANCE, max_steps=6)
+        found = iterate(
+            saddle, solution.conjugates, Newton(10 * saddle.rule.roughness), tolerance=TOLERANCE, max_steps=6
+        )
         if not found.converged:
             return None
         x, averages = found.point, saddle.averages(found.point).mean()
