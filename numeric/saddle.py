@@ -94,6 +94,18 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     return best
 
 
+def solve_near(problem: Problem, x: Vector) -> Solution:
+    """The solution nearest to conjugates exp(x), an attracting one or not: by Newton's method, with no other way tried."""
+    rule = coarse_rules(problem)[0]
+    saddle, newton = SaddleMap(problem, rule), Newton(10 * rule.roughness)
+    outcome = iterate(saddle, x, newton, tolerance=rule.roughness, max_steps=NEWTON_STEPS)
+    if not outcome.converged:
+        return _failed(problem, outcome)
+    if prior_of(problem).overlaps(outcome.point).q == 0:
+        return _unlearned(saddle, outcome.point)
+    return _refine(saddle, outcome, rule.accuracy)
+
+
 _SETTLED = (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE)
 _ROOTLESS = (Status.STEP_LIMIT, Status.DIVERGED)
 
