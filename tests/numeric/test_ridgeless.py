@@ -1,0 +1,61 @@
+"""The limit of vanishing weight decay: continuous with small decay, exact recovery, phases that meet at the thresholds."""
+
+import math
+
+import pytest
+
+from numeric.marchenko_pastur import MarchenkoPastur
+from numeric.problem import Parametrisation, Problem
+from numeric.saddle import solve
+from numeric.solution import Status
+
+INTERPOLATING = Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0)
+
+
+@pytest.mark.parametrize("beta", [1.0, 2.0])
+def test_small_decay_tends_to_the_limit(beta):
+    """The distance falls like a power of lambda between 1/2 and 1 (measured .6); a wrong limit would leave it constant."""
+    limit = solve(Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, beta=beta)).unwrap()
+    gaps = []
+    for decay in (1e-3, 1e-4):
+        near = solve(Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=decay, noise=1.0, beta=beta)).unwrap()
+        gaps.append(
+            [abs(getattr(near, name) - getattr(limit, name)) for name in ("m", "q", "delta", "b", "test_error")]
+        )
+    for far, close in zip(*gaps, strict=True):
+        assert close < 0.5 * far
+
+
+def test_the_loss_vanishes_below_interpolation_only():
+    below, above = solve(INTERPOLATING.at(0.145)), solve(INTERPOLATING.at(0.2))
+    assert (below.train_error, below.free_entropy, below.V) == (0.0, 0.0, math.inf)
+    assert above.trusted and above.train_error > 1e-4 and above.b == 0.0
+
+
+def test_the_phases_meet_at_interpolation():
+    """From check_values.json: alpha = .14555...; b falls to 0 there."""
+    far, near = (solve(INTERPOLATING.at(0.14555052507242764 - gap)) for gap in (1e-3, 1e-6))
+    assert 0 < near.b < 0.05 * far.b
+
+
+def test_noise_free_labels_give_the_target_beyond_recovery():
+    """At kappa0 = 1/2 the threshold is .21108...; in the units of the student the target counts beta0/beta times."""
+    base = Problem(alpha=0.212, target=MarchenkoPastur(0.5), lambda_=0.0, noise=0.0, beta=2.0, beta0=1.0)
+    recovered, missed = solve(base), solve(base.at(0.21))
+    assert recovered.m == pytest.approx(0.5 * base.q0) and recovered.q == pytest.approx(0.25 * base.q0)
+    assert recovered.test_error < 1e-12
+    assert missed.test_error > 1e-6 and missed.train_error == 0.0
+
+
+def test_stability_of_the_interpolating_phase():
+    """Full width: the mean of DD^2 is below that of DD. A rank limit cuts the bulk and breaks replica symmetry."""
+    assert 0 < solve(INTERPOLATING).replicon < 1
+    narrow = solve(Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, width=0.2))
+    assert narrow.status is Status.UNSTABLE and narrow.quantile is not None
+
+
+def test_direct_training_needs_decay():
+    with pytest.raises(ValueError, match="lambda_ = 0: direct training"):
+        Problem(
+            alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, parametrisation=Parametrisation.SYMMETRIC
+        )
