@@ -56,7 +56,8 @@ def coexisting_along(problem: Problem, alphas: Sequence[float], watch: Watch = i
 
 
 def _learned(solution: Solution) -> bool:
-    return solution.trusted and solution.q > 0
+    """Whether there are conjugates to start from: those of S = 0 are known, and those of the limit lambda -> 0 vanish."""
+    return solution.trusted and solution.q > 0 and solution.mh > 0
 
 
 def _jumps(left: Solution, right: Solution) -> bool:

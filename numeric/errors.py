@@ -12,6 +12,7 @@ from scipy.stats import t as student
 
 from numeric.averages import Averages
 from numeric.prior import Vector
+from numeric.solution import QUANTITIES
 
 if TYPE_CHECKING:
     from numeric.saddle import SaddleMap
@@ -45,6 +46,19 @@ def respond(saddle: SaddleMap, x: Vector) -> Response:
     )
 
 
+ENERGY = QUANTITIES.index("free_entropy")
+
+
+def _parts_of_M(averages: Averages, alternatives: Averages) -> Vector:
+    """Change of M with those of the loss and of the elastic energy added without their signs, shape (1,).
+
+    The free entropy is stationary, so that nothing else enters its error, and their sum vanishes by accident now and then.
+    """
+    loss = alternatives.train_error - averages.train_error
+    elastic = (alternatives.M - alternatives.train_error) - (averages.M - averages.train_error)
+    return np.abs(loss) + np.abs(elastic)
+
+
 def spread(saddle: SaddleMap, x: Vector, averages: Averages, alternatives: Averages, response: Response) -> Vector:
     """Half-widths of the quantities: of a 95 % interval over independent replicates, else the distance to a coarser rule.
 
@@ -53,6 +67,8 @@ def spread(saddle: SaddleMap, x: Vector, averages: Averages, alternatives: Avera
     """
     centre, values = saddle.conjugates(averages.mean())[0], saddle.quantities(x, averages.mean())[0]
     direct = saddle.quantities(x, alternatives) - values
+    if not saddle.rule.independent:
+        direct[:, ENERGY] = saddle.problem.alpha * _parts_of_M(averages, alternatives)
     changes = saddle.conjugates(alternatives) - centre
     effects = response.quantities @ np.linalg.inv(np.eye(len(x)) - response.jacobian)
     if not saddle.rule.independent:

@@ -209,7 +209,9 @@ def _odd(overlaps: Overlaps, x: Vector) -> tuple[float, float, float, float] | N
 
 
 def _status(solution: Solution, outcome: Outcome) -> Status:
-    if solution.error_estimate > INACCURATE:
+    if (
+        solution.error_estimate > INACCURATE or solution.q == 0
+    ):  # S vanishes on this rule and does not on the coarser one
         return Status.INACCURATE
     if not outcome.converged:
         # What is left of a residual within the error of the channel is the roughness of its rule, not the solver's.

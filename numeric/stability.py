@@ -19,6 +19,8 @@ def replicon(problem: Problem, x: Vector) -> float:
     """One minus the growth of a perturbation in one round, at conjugates exp(x)."""
     prior = prior_of(problem)
     denoising, overlaps = prior.denoising(x), prior.overlaps(x)
+    if overlaps.q == 0:
+        return 1.0  # nothing answers to a perturbation
     spectral = spectral_factor(problem, denoising)
     means = _responses(problem, overlaps)
     if np.isinf(spectral) or (means.rest.any() and means.moved.any()):
