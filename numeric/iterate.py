@@ -40,7 +40,7 @@ class Anderson:
     """
 
     memory: int = 4
-    near: float = 0.3
+    near: float = 0.1
     damping: float = 1.0
     longest: float = 1.0
 
