@@ -71,8 +71,9 @@ def spread(saddle: SaddleMap, x: Vector, averages: Averages, alternatives: Avera
         direct[:, ENERGY] = saddle.problem.alpha * _parts_of_M(averages, alternatives)
     changes = saddle.conjugates(alternatives) - centre
     effects = response.quantities @ np.linalg.inv(np.eye(len(x)) - response.jacobian)
+    unsolved = np.abs(effects) @ np.abs(centre - x)  # what is left of the residual, which a slow mode amplifies
     if not saddle.rule.independent:
-        return (np.abs(direct) + np.abs(changes) @ np.abs(effects).T)[0]
+        return unsolved + (np.abs(direct) + np.abs(changes) @ np.abs(effects).T)[0]
     count = len(direct)
     half_width = student.ppf((1 + CONFIDENCE) / 2, count - 1) / np.sqrt(count)
-    return half_width * (direct + changes @ effects.T).std(axis=0, ddof=1)
+    return unsolved + half_width * (direct + changes @ effects.T).std(axis=0, ddof=1)

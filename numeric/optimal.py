@@ -80,7 +80,12 @@ def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
     lowest, risen = float("inf"), 0
     while risen < 2 and decay > LEAST * largest:
         decay /= RATIO
-        solution = _solve(replace(problem, lambda_=decay), solution, accuracy)
+        found = solve(replace(problem, lambda_=decay), solution, accuracy)
+        if (
+            solution is not None and found.status is Status.INACCURATE
+        ):  # what is left of the error is below the channel's
+            break
+        solution = found.unwrap()
         risen = risen + 1 if solution.test_error > lowest else 0
         lowest = min(lowest, solution.test_error)
         yield solution
@@ -100,5 +105,4 @@ def largest_decay(problem: Problem) -> float:
 
 
 def _solve(problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:
-    solution = solve(problem, start if start and start.status is not Status.UNLEARNED else None, accuracy)
-    return solution.unwrap()
+    return solve(problem, start, accuracy).unwrap()

@@ -65,7 +65,7 @@ def solve_interpolating(problem: Problem) -> Solution:
     ratio = problem.beta0 / problem.beta
     m, q, _ = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, 1.0, 1.0))
     residual = abs(_imbalance(problem, v)) / generated.interpolation_level(*_levels(problem))
-    solution = _solution(problem, v, b, m / ratio, q, energy.quantile, float(residual))
+    solution = _solution(problem, v / ratio**2, b / ratio, m / ratio, q, energy.quantile, float(residual))
     numbers = float(generated.label_numbers(problem.tokens))
     fixed = problem.alpha * numbers  # V Vh; the dual field answers to each of the label's numbers with 1/V
     spectral = second_difference(_target(problem), v, b, energy.quantile).value
@@ -140,7 +140,7 @@ def _solution(
 ) -> Solution:
     test_error = prediction_error(m, q, problem.rho, problem.beta, problem.beta0, problem.tokens)
     values: dict[str, Any] = {
-        "m": m, "q": q, "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "delta": float(np.sqrt(v)), "b": b, "c": 1.0,
+        "m": m, "q": q, "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "delta": float(np.sqrt(v)), "b": b, "c": problem.beta0 / problem.beta,  # the gain on the target as it is
         "train_error": 0.0, "test_error": test_error,
         "estimation_error": float(generated.estimation_error(problem.q0, m, q)), "free_entropy": 0.0,
     }  # fmt: skip

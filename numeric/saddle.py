@@ -21,8 +21,9 @@ from numeric.stability import replicon
 
 TOLERANCE = 1e-8  # relative change of the conjugates under one step: far below the quadrature error
 NEAR = 1e-2  # residual up to which a coarse point may start a finer rule: with sharp labels coarse averages are rough
-INACCURATE = 1e-2  # relative error estimate above which a solution is not called converged
-REFINEMENTS = 4  # of the coarsest rule at most; each costs 2.5 or 4 times the one before
+INACCURATE = 1e-2  # relative error of what follows above which a solution is not called converged
+DECISIVE = ("m", "q", "delta", "test_error")  # the training error and V are small differences near interpolation
+REFINEMENTS = 3  # of the coarsest rule at most; each costs 2.5 or 4 times the one before
 ANDERSON_STEPS, NEWTON_STEPS, CHORD_STEPS = 50, 8, 12
 PATIENCE = 4  # steps in which a chord must halve the residual: otherwise the rule is too rough for it
 LEAST_DECAY = 1e-8  # from which the limit 0 is reached in one step
@@ -183,7 +184,7 @@ def _solution(saddle: SaddleMap, coarser: SaddleMap, outcome: Outcome, response:
     averages = saddle.averages(x)
     alternatives = averages if saddle.rule.independent else coarser.averages(x)
     values = saddle.quantities(x, averages.mean())[0]
-    errors = spread(saddle, x, averages, alternatives, response) + outcome.residual * np.abs(values)
+    errors = spread(saddle, x, averages, alternatives, response)
     named = dict(zip(QUANTITIES, map(float, values), strict=True))
     bounds = {name: float(error) for name, error in zip(QUANTITIES, errors, strict=True)}
     energy = prior_of(saddle.problem).denoising(x).energy

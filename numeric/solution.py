@@ -82,11 +82,13 @@ class Solution:
 
     @property
     def error_estimate(self) -> float:
-        """Largest relative error estimate among the order parameters and the errors."""
-        return max(
-            (error / abs(value) for name, error in self.errors.items() if (value := self.value(name))),
-            default=0.0,
-        )
+        """Largest relative error estimate among all quantities."""
+        return self.relative_error(QUANTITIES)
+
+    def relative_error(self, names: tuple[str, ...]) -> float:
+        """Largest relative error estimate among the quantities of these names."""
+        pairs = ((self.errors.get(name, 0.0), self.value(name)) for name in names)
+        return max((error / abs(value) for error, value in pairs if value), default=0.0)
 
     @property
     def trusted(self) -> bool:

@@ -27,7 +27,7 @@ def test_small_decay_tends_to_the_limit(beta):
 
 
 def test_the_loss_vanishes_below_interpolation_only():
-    below, above = solve(INTERPOLATING.at(0.145)), solve(INTERPOLATING.at(0.2))
+    below, above = solve(INTERPOLATING.at(0.145)), solve(INTERPOLATING.at(1.0))
     assert (below.train_error, below.free_entropy, below.V) == (0.0, 0.0, math.inf)
     assert above.trusted and above.train_error > 1e-4 and above.b == 0.0
 

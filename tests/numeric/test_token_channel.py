@@ -43,10 +43,10 @@ def test_two_tokens_agree_with_the_deterministic_rule(name):
 
 
 def test_two_tokens_at_zero_agree_with_the_deterministic_rule():
-    exact = np.array(Quadrature().unlearned(problem(2)))[:6, 0]
-    runs = np.array(Sampled(Sampling(512, 16)).unlearned(problem(2)))[:6]
-    z = (runs.mean(axis=1) - exact) / (runs.std(axis=1, ddof=1) / 4)
-    assert np.abs(z).max() < 5.5, f"z = {z}"
+    exact, runs = Quadrature().unlearned(problem(2)), Sampled(Sampling(512, 16)).unlearned(problem(2))
+    for name, value, sampled in zip(exact._fields[:6], exact, runs, strict=False):
+        error = sampled.std(ddof=1) / 4  # none for dM_dq: at S = 0 the curvature does not depend on the label
+        assert abs(sampled.mean() - value[0]) < 5.5 * error + 1e-9 * abs(value[0]), name
 
 
 def test_the_most_negative_curvature_of_a_row():
