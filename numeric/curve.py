@@ -11,7 +11,10 @@ from numeric.solution import Solution
 
 
 def learning_curve(
-    problem: Problem, alphas: Sequence[float], watch: Callable[[Iterable[float]], Iterable[float]] = iter
+    problem: Problem,
+    alphas: Sequence[float],
+    watch: Callable[[Iterable[float]], Iterable[float]] = iter,
+    accuracy: float | None = None,
 ) -> list[Solution]:
     """Solve `problem` at every sample ratio alpha = n/d^2, in the order given.
 
@@ -19,6 +22,7 @@ def learning_curve(
         problem: its own alpha is not used.
         alphas: positive, best sorted: each solve starts from the line through the two solutions before it.
         watch: wraps the iterable of alphas, for a progress bar.
+        accuracy: relative error asked of every quantity, that of `solve` by default.
 
     Returns:
         One Solution per alpha, converged or not: read `status`, or call `unwrap()`.
@@ -28,7 +32,7 @@ def learning_curve(
     solutions: list[Solution] = []
     for alpha in watch(alphas):
         learned = [solution for solution in solutions if solution.trusted and solution.q > 0]
-        solutions.append(solve(problem.at(alpha), _predict(learned, alpha)))
+        solutions.append(solve(problem.at(alpha), _predict(learned, alpha), accuracy))
     return solutions
 
 

@@ -1,0 +1,88 @@
+"""Drawing of learning curves: theory as lines with their error bands, trained heads as points with their standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from numeric.solution import Solution, Status
+from verify.compare import Score
+
+COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f")
+LINES = {"test_error": "-", "train_error": "--", "m": "-", "q": "--"}
+MARKERS = {"test_error": "o", "train_error": "s", "m": "o", "q": "s"}
+NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Theory along alpha (any points, solved or not) and the scores of heads trained at these settings."""
+
+    label: str
+    solutions: tuple[Solution, ...]
+    scores: tuple[Score, ...]
+
+
+def draw_curves(axes: Axes, curves: Sequence[Curve], quantities: Sequence[str]) -> None:
+    """Each quantity of each curve against alpha, on logarithmic axes, with a legend of colours and one of styles.
+
+    Points are means at the largest d. Where replica symmetry is broken the line is thin and dotted; an unsolved point leaves a gap.
+    """
+    for colour, curve in zip(COLOURS, curves, strict=False):
+        for quantity in quantities:
+            _theory(axes, curve.solutions, quantity, colour)
+            _trained(axes, curve.scores, quantity, colour)
+    axes.set(xscale="log", yscale="log", xlabel=r"sample ratio $\alpha = n/d^2$")
+    axes.set_ylabel(NAMES[quantities[0]] if len(quantities) == 1 else "mean square error per sample")
+    families = [Line2D([], [], color=c, lw=1.6, label=curve.label) for c, curve in zip(COLOURS, curves, strict=False)]
+    axes.add_artist(axes.legend(handles=families, fontsize=9, loc="lower left"))
+    axes.legend(handles=_styles(curves, quantities), fontsize=9, loc="upper right")
+
+
+def _theory(axes: Axes, solutions: Sequence[Solution], quantity: str, colour: str) -> None:
+    for stable, points in _pieces(solutions):
+        alphas = [solution.problem.alpha for solution in points]
+        values = np.array([getattr(solution, quantity) for solution in points])
+        errors = np.array([solution.errors.get(quantity, 0.0) for solution in points])
+        axes.plot(alphas, values, color=colour, ls=LINES[quantity] if stable else ":", lw=1.5 if stable else 1.1)
+        axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.25, lw=0)
+
+
+def _pieces(solutions: Sequence[Solution]) -> Iterator[tuple[bool, list[Solution]]]:
+    """Runs of solved neighbours, each with whether all of it is stable; runs of one solution share their end points."""
+
+    def kind(pair: tuple[Solution, Solution]) -> tuple[bool, bool]:
+        return all(s.trusted for s in pair), all(s.status is not Status.UNSTABLE for s in pair)
+
+    for (solved, stable), group in groupby(pairwise(solutions), key=kind):
+        pairs = list(group)
+        if solved:
+            yield stable, [first for first, _ in pairs] + [pairs[-1][1]]
+
+
+def _trained(axes: Axes, scores: Sequence[Score], quantity: str, colour: str) -> None:
+    shown = [score for score in scores if score.quantity == quantity and score.groups]
+    groups = [score.groups[-1] for score in shown]
+    axes.errorbar(
+        [score.setting.alpha for score in shown],
+        [group.simulation for group in groups],
+        yerr=[group.standard_error for group in groups],
+        fmt=MARKERS[quantity], ms=4.5, mfc="white", mec=colour, ecolor=colour, capsize=2, lw=1, zorder=3,
+    )  # fmt: skip
+
+
+def _styles(curves: Sequence[Curve], quantities: Sequence[str]) -> list[Line2D]:
+    dims = {score.groups[-1].dim for curve in curves for score in curve.scores if score.groups}
+    trained = f"trained, $d={max(dims)}$" if dims else "trained"
+    handles = [
+        Line2D([], [], color="0.3", ls=LINES[q], lw=1.5, marker=MARKERS[q], mfc="white", ms=4.5, label=NAMES[q])
+        for q in quantities
+    ]
+    unstable = any(s.status is Status.UNSTABLE for curve in curves for s in curve.solutions)
+    broken = [Line2D([], [], color="0.3", ls=":", lw=1.1, label="replica symmetry broken")] if unstable else []
+    return [*handles, Line2D([], [], ls="", label=f"lines: theory; points: {trained}"), *broken]
