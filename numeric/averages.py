@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as generated
-from numeric.channel import COARSE, Resolution, average, unlearned
+from numeric.channel import COARSE, ChannelAverages, Resolution, average, unlearned
 from numeric.prior import Overlaps
 from numeric.problem import Parametrisation, Problem
 from numeric.token_channel import Fields, Sampling, sample_means, unlearned_means
@@ -75,11 +75,11 @@ class Quadrature:
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
         found = average(*overlaps[:3], problem.rho, problem.beta, problem.beta0, self.resolution)
-        return _one_replicate(*found)
+        return _one_replicate(found)
 
     def unlearned(self, problem: Problem) -> Averages:
         """One replicate."""
-        return _one_replicate(*unlearned(problem.rho, problem.beta, problem.beta0, self.resolution))
+        return _one_replicate(unlearned(problem.rho, problem.beta, problem.beta0, self.resolution))
 
     def refined(self) -> "Quadrature":
         """One and a half times the nodes."""
@@ -99,7 +99,8 @@ class Sampled:
         rho = problem.rho
         if not (V > 0 and q - m**2 / rho > 0):
             raise ValueError(f"need V > 0 and q > m^2/rho, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {rho!r}")
-        fields = Fields(*map(float, generated.field_coefficients(m, q, rho)), float(np.sqrt(q_odd)))
+        teacher, independent, target = map(float, generated.field_coefficients(m, q, rho))
+        fields = Fields(teacher, independent, target, float(np.sqrt(q_odd)))
         means = sample_means(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, self.sampling)
         M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(m, q, V, rho, means.train, means.R, means.F1, means.F2)
         nothing = np.zeros_like(means.train)
@@ -124,8 +125,9 @@ class Sampled:
         return Sampled(self.sampling.refined())
 
 
-def _one_replicate(*values: float) -> Averages:
-    return Averages(*(np.array([value]) for value in values), np.zeros(1), np.zeros(1))
+def _one_replicate(found: ChannelAverages) -> Averages:
+    M, dM_dm, dM_dq, dM_dV, train, test = (np.array([value]) for value in found)
+    return Averages(M, dM_dm, dM_dq, dM_dV, train, test, np.zeros(1), np.zeros(1))
 
 
 def first_rule(problem: Problem) -> ChannelRule:

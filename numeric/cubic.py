@@ -19,13 +19,13 @@ _NEWTON = 6  # steps: the start has five digits or more where v >= 1e-14 of the 
 _compiled = njit(error_model="numpy")
 register_jitable(physics.angle_below)  # the closed forms call them
 register_jitable(physics.angle_above)
-_polynomial = njit(physics.resolvent_polynomial)
-_position, _slope = njit(physics.inverse_stieltjes), njit(physics.resolvent_slope, error_model="numpy")
-_J, _J_v, _J_b = njit(physics.spectral_J), njit(physics.spectral_J_v), njit(physics.spectral_J_b)
-_J_bv, _mass = njit(physics.spectral_J_bv), njit(physics.spectral_mass)
-_J_error, _J_v_error = njit(physics.spectral_J_error), njit(physics.spectral_J_v_error)
-_J_b_error, _J_bv_error = njit(physics.spectral_J_b_error), njit(physics.spectral_J_bv_error)
-_mass_error = njit(physics.spectral_mass_error)
+_polynomial = _compiled(physics.resolvent_polynomial)
+_position, _slope = _compiled(physics.inverse_stieltjes), _compiled(physics.resolvent_slope)
+_J, _J_v, _J_b = _compiled(physics.spectral_J), _compiled(physics.spectral_J_v), _compiled(physics.spectral_J_b)
+_J_bv, _mass = _compiled(physics.spectral_J_bv), _compiled(physics.spectral_mass)
+_J_error, _J_v_error = _compiled(physics.spectral_J_error), _compiled(physics.spectral_J_v_error)
+_J_b_error, _J_bv_error = _compiled(physics.spectral_J_b_error), _compiled(physics.spectral_J_bv_error)
+_mass_error = _compiled(physics.spectral_mass_error)
 
 
 @_compiled
@@ -49,19 +49,21 @@ def root(v, b, kappa0, r):  # type: ignore[no-untyped-def]
     """
     a3, a2, a1, a0 = _polynomial(v, b, kappa0, r)
     A, B, C = a1 / a0, a2 / a0, a3 / a0
+    unit = max(abs(A), np.sqrt(abs(B)), np.cbrt(abs(C)))  # of 1/g, so that no power overflows
+    A, B, C = A / unit, B / unit / unit, C / unit / unit / unit
     Q, R = (A * A - 3.0 * B) / 9.0, ((2.0 * A * A - 9.0 * B) * A + 27.0 * C) / 54.0
     if R * R > Q * Q * Q:
         S = -np.copysign(np.cbrt(abs(R) + np.sqrt(R * R - Q * Q * Q)), R)
         T = Q / S
         inverse = complex(-0.5 * (S + T) - A / 3.0, 0.5 * np.sqrt(3.0) * abs(S - T))
-        g = _polished(1.0 / inverse, a3, a2, a1, a0)
+        g = _polished(1.0 / (unit * inverse), a3, a2, a1, a0)
         if g.imag < -_REAL * abs(g):
             return g
     theta = np.arccos(min(1.0, max(-1.0, R / np.sqrt(Q * Q * Q)))) if Q > 0.0 else 0.0
     best, least = complex(np.nan, 0.0), np.inf
     for k in range(3):
         inverse = -2.0 * np.sqrt(max(Q, 0.0)) * np.cos((theta + 2.0 * np.pi * k) / 3.0) - A / 3.0
-        g = complex(_polished(1.0 / inverse, a3, a2, a1, a0), 0.0)
+        g = complex(_polished(1.0 / (unit * inverse), a3, a2, a1, a0), 0.0)
         slope = _slope(g.real, v, kappa0, r)
         if slope < least:
             best, least = g, slope
@@ -100,7 +102,7 @@ def _entries(digest: str) -> tuple[Any, ...]:
     numba's cache key holds the function's own source file and its closure, but no callee in another file.
     """
 
-    @njit(cache=True)
+    @njit(cache=True, error_model="numpy")
     def at_point(v, b, kappa0, r):  # type: ignore[no-untyped-def]
         _ = digest
         g = root(v, b, kappa0, r)
@@ -108,7 +110,7 @@ def _entries(digest: str) -> tuple[Any, ...]:
         J_bv, J_bv_error = mixed(g, v, b, kappa0, r)
         return (J, J_v, J_b, J_bv, mass), (J_error, J_v_error, J_b_error, J_bv_error, mass_error)
 
-    @njit(cache=True)
+    @njit(cache=True, error_model="numpy")
     def roots(v, b, kappa0, r):  # type: ignore[no-untyped-def]
         _ = digest
         found = np.empty(len(v), dtype=np.complex128)
@@ -116,7 +118,7 @@ def _entries(digest: str) -> tuple[Any, ...]:
             found[k] = root(v[k], b[k], kappa0[k], r[k])
         return found
 
-    @njit(cache=True, parallel=True)
+    @njit(cache=True, parallel=True, error_model="numpy")
     def at_points(v, b, kappa0, r):  # type: ignore[no-untyped-def]
         _ = digest
         found, errors = np.empty((4, len(v))), np.empty((4, len(v)))
@@ -126,7 +128,7 @@ def _entries(digest: str) -> tuple[Any, ...]:
                 found[j, k], errors[j, k] = value[j], error[j]
         return found, errors
 
-    @njit(cache=True)
+    @njit(cache=True, error_model="numpy")
     def upper_edge(v, kappa0, r):  # type: ignore[no-untyped-def]
         """Upper end of the noisy law: between the poles 0 and r z(g) is convex, and the edge is its least value."""
         _ = digest

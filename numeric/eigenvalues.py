@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as generated
 from numeric import subordination
-from numeric.enclosure import working
+from numeric.exact_values import exact_values
 from numeric.laws import FiniteLaw
-from numeric.target_law import TRUSTED, Array, Energy, Outlier, Values, edge_grid, limited_energy
+from numeric.target_law import TRUSTED, Array, Energy, Outlier, Values, edge_grid, finite_edge, limited_energy
 
 LIGHT = 0.05  #: weight above which an eigenvalue is a bulk: its interval is then no narrower than those of others
 _POINTS = 800  # of the lowest interval, for a split of errors that adds up whatever the quadrature
-_EXACT_BITS = 200  # J ~ x^(7/2) at a fraction x of a bulk below its edge: nine digits are left at x = 1e-12
 _SUM = 1e-9  # weights read from decimals sum to one within this; they are then normalised
 
 
@@ -90,8 +89,13 @@ class Eigenvalues:
         return type(self)(tuple(factor * value for value in self.eigenvalues), self.weights)
 
     def bulks(self, v: float) -> list[Bulk]:
-        """Intervals of the support, ascending, each with the eigenvalues of the target that it holds."""
+        """Intervals of the support, ascending, each with the eigenvalues of the target that it holds.
+
+        Raises:
+            ArithmeticError: v is beyond double precision.
+        """
         rows = subordination.bulks(float(v), *self.arrays)
+        finite_edge(v, float(rows[:, :2].sum()))
         return [Bulk(float(low), float(high), int(first), int(last)) for low, high, first, last in rows]
 
     def support(self, v: float) -> list[tuple[float, float]]:
@@ -100,7 +104,7 @@ class Eigenvalues:
 
     def upper_edge(self, v: float) -> float:
         """Upper end of the support."""
-        return float(subordination.upper_edge(float(v), *self.arrays))
+        return finite_edge(v, float(subordination.upper_edge(float(v), *self.arrays)))
 
     def outliers(self, v: float) -> list[Outlier]:
         """Positive eigenvalues of weight up to LIGHT that fill an interval of the support alone, ascending.
@@ -181,12 +185,10 @@ class Eigenvalues:
         Raises:
             Unresolved: x is too close to an edge of the support for it.
         """
-        with working(_EXACT_BITS):
-            point = self._exact.at(arb(float(v)), arb(float(x)))
-            return Values(*(float(point.value(name)) for name in Values._fields))
+        return exact_values(self.exact(), float(v), float(x))
 
-    @cached_property
-    def _exact(self) -> FiniteLaw:
+    @lru_cache(maxsize=8)  # noqa: B019 - targets are few and small
+    def exact(self) -> FiniteLaw:
         """The same list with its binary values taken as exact."""
         return FiniteLaw(
             lambda: [arb(value) for value in self.eigenvalues],

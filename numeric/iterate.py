@@ -113,7 +113,7 @@ def _solve(matrix: Vector, vector: Vector) -> Vector:
     """The least-squares solution, not a number where the matrix is not finite."""
     if not np.all(np.isfinite(matrix)):
         return np.full_like(vector, np.nan)
-    return np.linalg.lstsq(matrix, vector, rcond=1e-12)[0]
+    return np.asarray(np.linalg.lstsq(matrix, vector, rcond=1e-12)[0], dtype=float)
 
 
 @dataclass(frozen=True)

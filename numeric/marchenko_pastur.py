@@ -15,11 +15,10 @@ from scipy.optimize import brentq
 
 from generated.tied_attention import float64 as generated
 from numeric import cubic
-from numeric.enclosure import working
-from numeric.laws import RationalLaw
-from numeric.target_law import TRUSTED, Array, Energy, Outlier, Values, limited_energy
+from numeric.exact_values import exact_values
+from numeric.laws import RationalLaw, rational_law
+from numeric.target_law import TRUSTED, Array, Energy, Outlier, Values, finite_edge, limited_energy
 
-_EXACT_BITS = 200  # J ~ x^(7/2) at a fraction x of the bulk below its edge: nine digits are left at x = 1e-12
 _POLISH = 1e-6  # eigenvalues of the companion matrix are closer than this to simple roots, relatively
 _LOWEST = 1e-12  # of the upper edge: the target's eigenvalues below it have a share 1e-6 at most, and no energy
 Parameters = tuple[
@@ -73,6 +72,10 @@ class MarchenkoPastur:
         """Law of `factor` times the target."""
         return replace(self, scale=self.scale * factor)
 
+    def exact(self) -> RationalLaw:
+        """The same law in ball arithmetic, its parameters taken as their binary values."""
+        return rational_law("tied_attention", Fraction(self.kappa0), Fraction(self.scale))
+
     def support(self, v: float) -> list[tuple[float, float]]:
         """Intervals on which mu_v has a density, from the real critical points of z(g), lowest first.
 
@@ -97,7 +100,7 @@ class MarchenkoPastur:
 
     def upper_edge(self, v: float) -> float:
         """Upper end of the support."""
-        return float(cubic.upper_edge(float(v), *self.law))
+        return finite_edge(v, float(cubic.upper_edge(float(v), *self.law)))
 
     def outliers(self, v: float) -> list[Outlier]:
         """None: the law has no eigenvalue of its own."""
@@ -166,10 +169,9 @@ class MarchenkoPastur:
         Raises:
             Unresolved: x is too close to an edge of the support for it.
         """
-        with working(_EXACT_BITS):
-            exact = RationalLaw("tied_attention", lambda: [arb(value) for value in self.law], Fraction(0))
-            point = exact.at(arb(v), arb(x))
-            return Values(*(float(point.value(name)) for name in Values._fields))
+        return exact_values(
+            RationalLaw("tied_attention", lambda: [arb(value) for value in self.law], Fraction(0)), v, x
+        )
 
 
 def physical_root(v: Array | float, b: Array, law: Parameters) -> NDArray[np.complex128]:

@@ -77,12 +77,9 @@ class Factorised:
 
     def free_entropy(self, x: Vector, M: float) -> float:
         """E, with J at the threshold."""
-        energy = self.denoising(x).energy
+        energy, (m, q, V, *_), (mh, qh, Vh) = self.denoising(x).energy, self.overlaps(x), np.exp(x)
         assert energy is not None
-        overlaps = self.overlaps(x)
-        return float(
-            generated.free_entropy(self.problem.alpha, M, overlaps.m, overlaps.q, overlaps.V, *np.exp(x), energy.J)
-        )
+        return float(generated.free_entropy(self.problem.alpha, M, m, q, V, mh, qh, Vh, energy.J))
 
     def learns_nothing(self, x: Vector) -> bool:
         """No eigenvalue of Y exceeds the threshold."""
@@ -99,29 +96,29 @@ class Direct:
 
     def denoising(self, x: Vector) -> Denoising:
         """V and c."""
-        v, c = generated.direct_denoising(*np.exp(x[:3]), self.problem.lambda_)
+        mh, qh, Vh = np.exp(x[:3])
+        v, c = generated.direct_denoising(mh, qh, Vh, self.problem.lambda_)
         return Denoising(float(v), float(c), None, None)
 
     def overlaps(self, x: Vector) -> Overlaps:
         """M, q, V, and q, V of the antisymmetric part, which meets no target."""
-        problem = self.problem
-        even = generated.direct_overlaps(*np.exp(x[:3]), problem.lambda_, problem.q0)
+        lambda_, (mh, qh, Vh) = self.problem.lambda_, np.exp(x[:3])
+        m, q, V = map(float, generated.direct_overlaps(mh, qh, Vh, lambda_, self.problem.q0))
         if len(x) == 3:
-            return Overlaps(*map(float, even))
-        _, q_odd, V_odd = generated.direct_overlaps(0.0, *np.exp(x[3:]), problem.lambda_, 0.0)
-        return Overlaps(*map(float, even), float(q_odd), float(V_odd))
+            return Overlaps(m, q, V)
+        qh_odd, Vh_odd = np.exp(x[3:])
+        _, q_odd, V_odd = map(float, generated.direct_overlaps(0.0, qh_odd, Vh_odd, lambda_, 0.0))
+        return Overlaps(m, q, V, q_odd, V_odd)
 
     def free_entropy(self, x: Vector, M: float) -> float:
         """E; the antisymmetric part adds its own."""
-        problem, overlaps = self.problem, self.overlaps(x)
-        even = generated.direct_free_entropy(
-            problem.alpha, M, overlaps.m, overlaps.q, overlaps.V, *np.exp(x[:3]), problem.lambda_, problem.q0
-        )
+        alpha, lambda_ = self.problem.alpha, self.problem.lambda_
+        (m, q, V, q_odd, V_odd), (mh, qh, Vh) = self.overlaps(x), np.exp(x[:3])
+        even = generated.direct_free_entropy(alpha, M, m, q, V, mh, qh, Vh, lambda_, self.problem.q0)
         if len(x) == 3:
             return float(even)
-        odd = generated.direct_free_entropy(
-            0.0, 0.0, 0.0, overlaps.q_odd, overlaps.V_odd, 0.0, *np.exp(x[3:]), problem.lambda_, 0.0
-        )
+        qh_odd, Vh_odd = np.exp(x[3:])
+        odd = generated.direct_free_entropy(0.0, 0.0, 0.0, q_odd, V_odd, 0.0, qh_odd, Vh_odd, lambda_, 0.0)
         return float(even + odd)
 
     def learns_nothing(self, x: Vector) -> bool:

@@ -46,6 +46,10 @@ class Problem:
         if not (isinstance(self.tokens, int) and 2 <= self.tokens <= MOST_TOKENS):
             raise ValueError(f"tokens = {self.tokens!r}: must be an integer from 2 to {MOST_TOKENS}")
         object.__setattr__(self, "parametrisation", Parametrisation(self.parametrisation))
+        if self.lambda_ == 0 and self.parametrisation is not Parametrisation.FACTORISED:
+            raise ValueError(
+                "lambda_ = 0: direct training needs a positive one, below which many matrices fit; use 1e-6"
+            )
 
     def at(self, alpha: float) -> "Problem":
         """The same problem at another sample ratio."""

@@ -5,9 +5,7 @@ weight decay at which little is learned. Finer rules start from it with its Jaco
 into errors of every quantity.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +15,8 @@ from numeric.errors import Response, respond, spread
 from numeric.iterate import Anderson, Newton, Outcome, Vector, chord, iterate
 from numeric.prior import Overlaps, prior_of
 from numeric.problem import Problem
-from numeric.solution import QUANTITIES, Solution, Status
+from numeric.ridgeless import interpolates, solve_interpolating
+from numeric.solution import QUANTITIES, Solution, Status, failed
 from numeric.stability import replicon
 
 TOLERANCE = 1e-8  # relative change of the conjugates under one step: far below the quadrature error
@@ -28,7 +27,9 @@ STALLED = (
 )
 INACCURATE = 1e-2  # relative error estimate above which a solution is not called converged
 REFINEMENTS = {False: 3, True: 3}  # of the coarsest rule at most; each costs 2.5 or 4 times the one before
-STEPS = {"anderson": 60, "newton": 12, "chord": 12}
+LEAST_DECAY = 1e-8  # from which the limit 0 is reached in one step
+MOST_CONTINUATIONS = 8
+STEPS = {"anderson": 25, "newton": 12, "chord": 12}
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,8 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     The channel is refined until the relative error estimate of every quantity is below `accuracy` (default 1e-4 for two tokens,
     1e-3 where the channel is sampled), or as often as is sensible.
     """
-    if not problem.lambda_:
-        from numeric.ridgeless import solve_ridgeless
-
-        return solve_ridgeless(problem, start, accuracy)
+    if problem.lambda_ == 0 and interpolates(problem):
+        return solve_interpolating(problem)
     rule = first_rule(problem)
     solution = _solve_with(rule, problem, start, accuracy)
     if solution.status in _UNRESOLVED and not rule.independent:
@@ -103,75 +102,63 @@ def _solve_with(rule: ChannelRule, problem: Problem, start: Solution | None, acc
         if prior.learns_nothing(at_zero):
             return _unlearned(saddle, at_zero)
     except (ArithmeticError, ValueError):  # parameters so extreme that the noisy law overflows
-        return failed(problem, Outcome(np.zeros(3), float("inf"), 0, False))
+        return _failed(problem, Outcome(np.zeros(3), float("inf"), 0, False))
     begin = start.conjugates if start is not None and start.q > 0 else at_zero
     outcome = _coarse_root(saddle, begin)
     if not outcome.residual < STALLED:
-        return failed(problem, outcome)
+        return _failed(problem, outcome)
     return _refine(saddle, outcome, accuracy or ACCURACY[rule.independent])
 
 
 def _coarse_root(saddle: SaddleMap, begin: Vector) -> Outcome:
-    """A root on this rule by the first of the ways that finds one."""
-    best = Outcome(begin, float("inf"), 0, False)
-    for attempt in _attempts(saddle, begin):
-        if attempt.residual < best.residual:
-            best = attempt
-        if best.converged:
-            break
-    return best
-
-
-def _attempts(saddle: SaddleMap, begin: Vector) -> Iterator[Outcome]:
-    first = iterate(saddle, begin, Anderson(), tolerance=COARSE_TOLERANCE, max_steps=STEPS["anderson"])
-    yield first
-    if np.all(np.isfinite(first.point)):
-        yield iterate(saddle, first.point, Newton(), tolerance=COARSE_TOLERANCE, max_steps=STEPS["newton"])
-    yield _from_strong_decay(saddle)
+    """A root on this rule from the start given, or by continuation."""
+    direct = _by_iteration(saddle, begin, COARSE_TOLERANCE)
+    if direct.converged:
+        return direct
+    return min(direct, _from_strong_decay(saddle), key=lambda outcome: outcome.residual)
 
 
 def _from_strong_decay(saddle: SaddleMap) -> Outcome:
-    """Follow the root down from a weight decay that leaves little to learn, in steps as long as they succeed."""
+    """Follow the root down from weight decays that leave less to learn, in steps as long as they succeed."""
     problem = saddle.problem
-    goal, ratio = np.log(problem.lambda_), np.log(10.0)
-    decay = goal + 3 * ratio
-    point, steps = None, 0
-    while steps < MOST_CONTINUATIONS:
+    goal, step = np.log(max(problem.lambda_, LEAST_DECAY)), np.log(30.0)
+    decay, point = goal + 3 * step, None
+    for _ in range(MOST_CONTINUATIONS):
         there = SaddleMap(replace(problem, lambda_=float(np.exp(decay))), saddle.rule)
-        begin = point
-        if begin is None:
-            begin = there.conjugates(there.rule.unlearned(there.problem).mean())[0]
-        tolerance = COARSE_TOLERANCE if decay == goal else STALLED
-        outcome = iterate(there, begin, Anderson(), tolerance=tolerance, max_steps=STEPS["anderson"])
-        if not outcome.converged:
-            outcome = iterate(there, outcome.point, Newton(), tolerance=tolerance, max_steps=STEPS["newton"])
-        steps += 1
-        if outcome.converged and decay == goal:
-            return outcome
+        begin = there.conjugates(there.rule.unlearned(there.problem).mean())[0] if point is None else point
+        outcome = _by_iteration(there, begin, STALLED)
         if outcome.converged:
-            point, decay = outcome.point, max(goal, decay - ratio)
-        elif point is None:
-            decay = decay - ratio
+            point = outcome.point
+            if decay <= goal:
+                break
         else:
-            ratio /= 2
-            decay += ratio
-        decay = max(goal, decay)
-    return Outcome(np.full(3, np.nan), float("inf"), 0, False)
+            step /= 2
+            decay += 0.0 if point is None else step
+        decay = max(goal, decay - step)
+    if point is None:
+        return Outcome(np.full(3, np.nan), float("inf"), 0, False)
+    return _by_iteration(saddle, point, COARSE_TOLERANCE)
 
 
-MOST_CONTINUATIONS = 10
+def _by_iteration(saddle: SaddleMap, begin: Vector, tolerance: float) -> Outcome:
+    """Anderson's acceleration, then Newton's method from where it stopped."""
+    first = iterate(saddle, begin, Anderson(), tolerance=tolerance, max_steps=STEPS["anderson"])
+    if first.converged or not np.all(np.isfinite(first.point)):
+        return first
+    second = iterate(saddle, first.point, Newton(), tolerance=tolerance, max_steps=STEPS["newton"])
+    return min(first, second, key=lambda outcome: outcome.residual)
 
 
 def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
     """Finer rules until the error estimate is small enough; each starts from the root before, with its Jacobian."""
     response = respond(saddle, outcome.point)
-    steps, coarser, solution = outcome.steps, saddle, failed(saddle.problem, outcome)
+    steps, coarser, solution = outcome.steps, saddle, _failed(saddle.problem, outcome)
     for _ in range(REFINEMENTS[saddle.rule.independent]):
         finer = replace(saddle, rule=coarser.rule.refined())
         outcome = chord(finer, outcome.point, response.jacobian, tolerance=TOLERANCE, max_steps=STEPS["chord"])
         steps += outcome.steps
         if not np.isfinite(outcome.residual):
-            return solution if solution.trusted else failed(saddle.problem, outcome)
+            return solution if solution.trusted else _failed(saddle.problem, outcome)
         solution = _solution(finer, coarser, outcome._replace(steps=steps), response)
         if solution.error_estimate < accuracy:
             break
@@ -204,7 +191,10 @@ def _solution(saddle: SaddleMap, coarser: SaddleMap, outcome: Outcome, response:
 
 
 def _odd(overlaps: Overlaps, x: Vector) -> tuple[float, float, float, float] | None:
-    return None if len(x) == 3 else (overlaps.q_odd, overlaps.V_odd, *map(float, np.exp(x[3:])))
+    if len(x) == 3:
+        return None
+    qh, Vh = np.exp(x[3:])
+    return overlaps.q_odd, overlaps.V_odd, float(qh), float(Vh)
 
 
 def _status(solution: Solution, outcome: Outcome) -> Status:
@@ -236,17 +226,7 @@ def _unlearned(saddle: SaddleMap, x: Vector) -> Solution:
     )
 
 
-def failed(problem: Problem, outcome: Outcome) -> Solution:
-    """A solve that left the domain or found no root: every value is not a number."""
-    nothing: dict[str, Any] = dict.fromkeys(QUANTITIES, float("nan"))
+def _failed(problem: Problem, outcome: Outcome) -> Solution:
+    """A solve that left the domain or found no root."""
     status = Status.STEP_LIMIT if np.isfinite(outcome.residual) else Status.DIVERGED
-    return Solution(
-        problem,
-        status,
-        **nothing,
-        quantile=None,
-        odd=None,
-        replicon=float("nan"),
-        residual=outcome.residual,
-        iterations=outcome.steps,
-    )
+    return failed(problem, status, outcome.residual, outcome.steps)

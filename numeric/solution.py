@@ -3,6 +3,7 @@
 import enum
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +71,9 @@ class Solution:
     errors: dict[str, float] = field(default_factory=dict)
 
     def value(self, name: str) -> float | None:
-        """A quantity, None where it is not a number."""
+        """A quantity, None where it is not a finite number."""
         value = float(getattr(self, name))
-        return None if math.isnan(value) else value
+        return value if math.isfinite(value) else None
 
     @property
     def conjugates(self) -> NDArray[np.float64]:
@@ -83,7 +84,7 @@ class Solution:
     def error_estimate(self) -> float:
         """Largest relative error estimate among the order parameters and the errors."""
         return max(
-            (error / abs(self.value(name)) for name, error in self.errors.items() if self.value(name) not in (None, 0)),
+            (error / abs(value) for name, error in self.errors.items() if (value := self.value(name))),
             default=0.0,
         )
 
@@ -103,3 +104,11 @@ class Solution:
         raise NotConverged(
             f"alpha = {self.problem.alpha:g}: {self.status.value} (residual {self.residual:.2e}, {self.iterations} steps)"
         )
+
+
+def failed(problem: Problem, status: Status, residual: float, iterations: int) -> Solution:
+    """A solve without a solution: every value is not a number."""
+    nothing: dict[str, Any] = dict.fromkeys(QUANTITIES, math.nan)
+    return Solution(
+        problem, status, **nothing, quantile=None, odd=None, replicon=math.nan, residual=residual, iterations=iterations
+    )

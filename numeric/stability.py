@@ -48,5 +48,6 @@ def spectral_factor(problem: Problem, denoising: Denoising) -> float:
 
 def _responses(problem: Problem, overlaps: Overlaps) -> SampleMeans:
     m, q, V, q_odd, V_odd = overlaps
-    fields = Fields(*map(float, generated.field_coefficients(m, q, problem.rho)), float(np.sqrt(q_odd)))
+    teacher, independent, target = map(float, generated.field_coefficients(m, q, problem.rho))
+    fields = Fields(teacher, independent, target, float(np.sqrt(q_odd)))
     return sample_means(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, SAMPLING, response=True)

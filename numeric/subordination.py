@@ -111,7 +111,7 @@ def _transform(u, s, w):  # type: ignore[no-untyped-def]
     return complex(real, -u.imag * imag)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def transforms(x, v, s, w):  # type: ignore[no-untyped-def]
     """Stieltjes transforms g = G(u) of the noisy law at each of the positions x, complex."""
     found = np.empty(len(x), dtype=np.complex128)
@@ -167,14 +167,14 @@ def _edge(k, side, room, v, s, w):  # type: ignore[no-untyped-def]
     return np.nan
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def upper_edge(v, s, w):  # type: ignore[no-untyped-def]
     """Upper end of the noisy law."""
     last = len(s) - 1
     return _real_position(last, _edge(last, 1.0, np.inf, v, s, w), v, s, w)
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def bulks(v, s, w):  # type: ignore[no-untyped-def]
     """Edges of the support and the eigenvalues in each of its intervals: rows (low, high, first, last), ascending."""
     rows, count, first = np.empty((len(s), 4)), 0, 0
@@ -288,7 +288,7 @@ def _cached(digest: str) -> Any:
     numba's cache key holds the function's own source file and its closure, but no callee in another file.
     """
 
-    @njit(cache=True)
+    @njit(cache=True, error_model="numpy")
     def spectral(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
         _ = digest
         return _spectral(v, x, s, w, nodes, weights)

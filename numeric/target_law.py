@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from generated.tied_attention import float64 as generated
+from numeric.laws import Law
 
 Array = NDArray[np.float64]
 # Where the bound on the rounding error of float64 exceeds this share of a value, ball arithmetic takes over: the channel average
@@ -74,11 +75,18 @@ class Target(Protocol):
     def scaled(self, factor: float) -> Self:
         """Law of `factor` times the target."""
 
+    def exact(self) -> Law:
+        """The same law in ball arithmetic."""
+
     def support(self, v: float) -> list[tuple[float, float]]:
         """Intervals on which mu_v has a density, from the lowest to the highest."""
 
     def upper_edge(self, v: float) -> float:
-        """Upper end of the support."""
+        """Upper end of the support.
+
+        Raises:
+            ArithmeticError: v is beyond double precision.
+        """
 
     def outliers(self, v: float) -> list[Outlier]:
         """Isolated eigenvalues of small weight, ascending; the intervals of the support that they fill are among `support`."""
@@ -103,6 +111,17 @@ class Target(Protocol):
 
     def values(self, v: float, x: float) -> Values:
         """Spectral function and derivatives at b = x without a rank limit."""
+
+
+def finite_edge(v: float, edge: float) -> float:
+    """The edge itself.
+
+    Raises:
+        ArithmeticError: it is no number, as v is beyond double precision.
+    """
+    if not np.isfinite(edge):
+        raise ArithmeticError(f"no edge of the support found at v = {v:g}: parameters beyond double precision")
+    return edge
 
 
 def limited_energy(target: Target, v: float, b: float, width: float) -> Energy:

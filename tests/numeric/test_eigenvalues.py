@@ -157,3 +157,12 @@ def test_invalid_lists_cannot_be_made(eigenvalues, weights, text):
 def test_a_rank_beyond_the_dimension_is_refused():
     with pytest.raises(ValueError, match="do not fit"):
         finite_rank((1.0, 2.0), 1)
+
+
+@pytest.mark.parametrize("target", [power_law(1.0, 20), MarchenkoPastur(0.5)], ids=["list", "mp"])
+@pytest.mark.parametrize("v", [math.inf, math.nan])
+def test_variances_beyond_double_precision_are_refused(target, v):
+    with pytest.raises(ArithmeticError, match="beyond double precision"):
+        target.upper_edge(v)
+    with pytest.raises(ArithmeticError):
+        target.energy(v, 1.0, UNLIMITED)

@@ -177,6 +177,14 @@ def test_the_physical_root_solves_its_equation_on_its_branch(kappa0, v, place):
         assert float64.resolvent_slope(g.real, variance, *law) < 1e-6 / abs(g) ** 2
 
 
+def test_ball_arithmetic_takes_the_precision_that_it_needs():
+    """At huge v the law is a semicircle: at 200 bits the terms of the closed form cancel, and J once came out as zero."""
+    values = MarchenkoPastur(0.5).values(1e200, 0.0)
+    assert pytest.approx(0.5e200, rel=1e-9) == values.J
+    assert values.J_v == pytest.approx(0.5, rel=1e-9)
+    assert values.mass == pytest.approx(0.5, rel=1e-9)
+
+
 def test_a_grid_that_starts_at_the_left_edge_keeps_its_branch():
     """Where other codes lose the branch: density >= 0 and total mass 1 on a grid from edge to edge."""
     for kappa0, v in ((0.5, 0.01), (2.0, 0.1), (0.1, 1.0)):
