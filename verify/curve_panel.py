@@ -9,6 +9,7 @@ from itertools import groupby, pairwise
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from numeric.solution import Solution, Status
 from verify.compare import Score
@@ -29,7 +30,7 @@ class Curve:
 
 
 def draw_curves(axes: Axes, curves: Sequence[Curve], quantities: Sequence[str]) -> None:
-    """Each quantity of each curve against alpha, on logarithmic axes, with a legend of colours and one of styles.
+    """Each quantity of each curve against alpha, on logarithmic axes, with a legend above, which also lists what was drawn before.
 
     Points are means at the largest d. Where replica symmetry is broken the line is thin and dotted; an unsolved point leaves a gap.
     """
@@ -39,9 +40,14 @@ def draw_curves(axes: Axes, curves: Sequence[Curve], quantities: Sequence[str]) 
             _trained(axes, curve.scores, quantity, colour)
     axes.set(xscale="log", yscale="log", xlabel=r"sample ratio $\alpha = n/d^2$")
     axes.set_ylabel(NAMES[quantities[0]] if len(quantities) == 1 else "mean square error per sample")
-    families = [Line2D([], [], color=c, lw=1.6, label=curve.label) for c, curve in zip(COLOURS, curves, strict=False)]
-    axes.add_artist(axes.legend(handles=families, fontsize=9, loc="lower left"))
-    axes.legend(handles=_styles(curves, quantities), fontsize=9, loc="upper right")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
+    axes.figure.legend(
+        handles=[*_families(curves), *_styles(curves, quantities), *axes.get_legend_handles_labels()[0]],
+        title=_title(curves), loc="outside upper center", ncols=len(curves), fontsize=9, title_fontsize=9,
+    )  # fmt: skip
 
 
 def _theory(axes: Axes, solutions: Sequence[Solution], quantity: str, colour: str) -> None:
@@ -76,13 +82,22 @@ def _trained(axes: Axes, scores: Sequence[Score], quantity: str, colour: str) ->
     )  # fmt: skip
 
 
+def _families(curves: Sequence[Curve]) -> list[Line2D]:
+    return [Line2D([], [], color=c, lw=1.5, label=curve.label) for c, curve in zip(COLOURS, curves, strict=False)]
+
+
 def _styles(curves: Sequence[Curve], quantities: Sequence[str]) -> list[Line2D]:
-    dims = {score.groups[-1].dim for curve in curves for score in curve.scores if score.groups}
-    trained = f"trained, $d={max(dims)}$" if dims else "trained"
     handles = [
         Line2D([], [], color="0.3", ls=LINES[q], lw=1.5, marker=MARKERS[q], mfc="white", ms=4.5, label=NAMES[q])
         for q in quantities
+        if len(quantities) > 1
     ]
     unstable = any(s.status is Status.UNSTABLE for curve in curves for s in curve.solutions)
-    broken = [Line2D([], [], color="0.3", ls=":", lw=1.1, label="replica symmetry broken")] if unstable else []
-    return [*handles, Line2D([], [], ls="", label=f"lines: theory; points: {trained}"), *broken]
+    broken = Line2D([], [], color="0.3", ls=":", lw=1.1, label="replica symmetry broken")
+    return [*handles, broken] if unstable else handles
+
+
+def _title(curves: Sequence[Curve]) -> str:
+    dims = {score.groups[-1].dim for curve in curves for score in curve.scores if score.groups}
+    trained = f"trained heads, $d = {max(dims)}$" if dims else "trained heads"
+    return f"lines: theory; points: {trained}"
