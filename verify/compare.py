@@ -315,9 +315,11 @@ def normal_score(ratio: float, freedom: float) -> float:
 def pool(scores: Sequence[Score]) -> Pooled:
     """Average the relative residuals of independent points, each weighted by its inverse squared error."""
     theory = np.array([score.groups[-1].theory if score.groups else math.nan for score in scores])
-    relative = np.array([score.residual for score in scores]) / theory
-    weights = (theory / [score.standard_error for score in scores]) ** 2
-    return Pooled(float(weights @ relative / weights.sum()), float(weights.sum() ** -0.5))
+    residual = np.array([score.residual for score in scores])
+    precision = np.array([score.standard_error for score in scores]) ** -2.0
+    total = (theory**2 * precision).sum()
+    # the weights times residual/theory, written without the quotient: where nothing is learned the theory is zero
+    return Pooled(float((theory * residual * precision).sum() / total), float(total**-0.5))
 
 
 def _verdict(quantity: str, scores: list[Score]) -> Verdict:
@@ -328,7 +330,7 @@ def _verdict(quantity: str, scores: list[Score]) -> Verdict:
         return Verdict(quantity, False, worst, pooled, "undetermined: too few runs converged; raise --runs")
     if not worst.agrees:
         return Verdict(quantity, False, worst, pooled, f"disagrees: |z| reaches {abs(worst.z):.1f}")
-    if abs(pooled.z) >= BAND:
+    if not abs(pooled.z) < BAND:  # nor may a missing mean pass
         return Verdict(quantity, False, worst, pooled, f"disagrees in the mean over points: z = {pooled.z:+.1f}")
     return Verdict(quantity, True, worst, pooled, f"agrees at all {len(scores)} points")
 

@@ -8,6 +8,7 @@ from itertools import groupby, pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -15,8 +16,7 @@ from numeric.solution import Solution, Status
 from verify.compare import Score
 
 COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f")
-LINES = {"test_error": "-", "train_error": "--", "m": "-", "q": "--"}
-MARKERS = {"test_error": "o", "train_error": "s", "m": "o", "q": "s"}
+STYLES = (("-", "o"), ("--", "s"))  #: line and marker of the first and the second quantity in one panel
 NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
 
 
@@ -30,32 +30,49 @@ class Curve:
 
 
 def draw_curves(axes: Axes, curves: Sequence[Curve], quantities: Sequence[str]) -> None:
-    """Each quantity of each curve against alpha, on logarithmic axes, with a legend above, which also lists what was drawn before.
+    """Each quantity of each curve against alpha, on logarithmic axes.
 
     Points are means at the largest d. Where replica symmetry is broken the line is thin and dotted; an unsolved point leaves a gap.
     """
     for colour, curve in zip(COLOURS, curves, strict=False):
-        for quantity in quantities:
-            _theory(axes, curve.solutions, quantity, colour)
-            _trained(axes, curve.scores, quantity, colour)
+        for quantity, (line, marker) in zip(quantities, STYLES, strict=False):
+            _theory(axes, curve.solutions, quantity, colour, line)
+            _trained(axes, curve.scores, quantity, colour, marker)
     axes.set(xscale="log", yscale="log", xlabel=r"sample ratio $\alpha = n/d^2$")
     axes.set_ylabel(NAMES[quantities[0]] if len(quantities) == 1 else "mean square error per sample")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter("{x:g}")
         axis.set_minor_formatter(NullFormatter())
-    axes.figure.legend(
-        handles=[*_families(curves), *_styles(curves, quantities), *axes.get_legend_handles_labels()[0]],
-        title=_title(curves), loc="outside upper center", ncols=len(curves), fontsize=9, title_fontsize=9,
+
+
+def add_legend(figure: Figure, curves: Sequence[Curve], quantities: Sequence[str] = ()) -> None:
+    """Above the panels: colours of the curves, styles of the quantities that share a panel, and what else has a label."""
+    families = [Line2D([], [], color=c, lw=1.5, label=curve.label) for c, curve in zip(COLOURS, curves, strict=False)]
+    styles = [
+        Line2D([], [], color="0.3", ls=line, lw=1.5, marker=marker, mfc="white", ms=4.5, label=NAMES[quantity])
+        for quantity, (line, marker) in zip(quantities, STYLES, strict=False)
+    ]
+    others = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
+    figure.legend(
+        handles=[*families, *styles, *others], title=_title(curves), loc="outside upper center",
+        ncols=(len(families) + len(styles) + len(others) + 1) // (2 if styles else 1), fontsize=9, title_fontsize=9,
     )  # fmt: skip
 
 
-def _theory(axes: Axes, solutions: Sequence[Solution], quantity: str, colour: str) -> None:
+def _title(curves: Sequence[Curve]) -> str:
+    dims = {score.groups[-1].dim for curve in curves for score in curve.scores if score.groups}
+    trained = f"trained heads, $d = {max(dims)}$" if dims else "trained heads"
+    broken = any(s.status is Status.UNSTABLE for curve in curves for s in curve.solutions)
+    return f"lines: theory{' (dotted: replica symmetry broken)' if broken else ''}; points: {trained}"
+
+
+def _theory(axes: Axes, solutions: Sequence[Solution], quantity: str, colour: str, line: str) -> None:
     for stable, points in _pieces(solutions):
         alphas = [solution.problem.alpha for solution in points]
         values = np.array([getattr(solution, quantity) for solution in points])
         errors = np.array([solution.errors.get(quantity, 0.0) for solution in points])
-        axes.plot(alphas, values, color=colour, ls=LINES[quantity] if stable else ":", lw=1.5 if stable else 1.1)
+        axes.plot(alphas, values, color=colour, ls=line if stable else ":", lw=1.5 if stable else 1.1)
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.25, lw=0)
 
 
@@ -71,33 +88,12 @@ def _pieces(solutions: Sequence[Solution]) -> Iterator[tuple[bool, list[Solution
             yield stable, [first for first, _ in pairs] + [pairs[-1][1]]
 
 
-def _trained(axes: Axes, scores: Sequence[Score], quantity: str, colour: str) -> None:
+def _trained(axes: Axes, scores: Sequence[Score], quantity: str, colour: str, marker: str) -> None:
     shown = [score for score in scores if score.quantity == quantity and score.groups]
     groups = [score.groups[-1] for score in shown]
     axes.errorbar(
         [score.setting.alpha for score in shown],
         [group.simulation for group in groups],
         yerr=[group.standard_error for group in groups],
-        fmt=MARKERS[quantity], ms=4.5, mfc="white", mec=colour, ecolor=colour, capsize=2, lw=1, zorder=3,
+        fmt=marker, ms=4.5, mfc="white", mec=colour, ecolor=colour, capsize=2, lw=1, zorder=3,
     )  # fmt: skip
-
-
-def _families(curves: Sequence[Curve]) -> list[Line2D]:
-    return [Line2D([], [], color=c, lw=1.5, label=curve.label) for c, curve in zip(COLOURS, curves, strict=False)]
-
-
-def _styles(curves: Sequence[Curve], quantities: Sequence[str]) -> list[Line2D]:
-    handles = [
-        Line2D([], [], color="0.3", ls=LINES[q], lw=1.5, marker=MARKERS[q], mfc="white", ms=4.5, label=NAMES[q])
-        for q in quantities
-        if len(quantities) > 1
-    ]
-    unstable = any(s.status is Status.UNSTABLE for curve in curves for s in curve.solutions)
-    broken = Line2D([], [], color="0.3", ls=":", lw=1.1, label="replica symmetry broken")
-    return [*handles, broken] if unstable else handles
-
-
-def _title(curves: Sequence[Curve]) -> str:
-    dims = {score.groups[-1].dim for curve in curves for score in curve.scores if score.groups}
-    trained = f"trained heads, $d = {max(dims)}$" if dims else "trained heads"
-    return f"lines: theory; points: {trained}"

@@ -18,12 +18,13 @@ from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.target import target_density, target_edges
 from numeric.target_law import edge_grid
 from verify.compare import BAND, QUANTITIES, Comparison, Score, Setting
-from verify.curve_panel import COLOURS, NAMES, Curve, draw_curves
+from verify.curve_panel import COLOURS, NAMES, Curve, add_legend, draw_curves
 from verify.data import DataKind
 from verify.job import Outcome
 from verify.spectra import ZERO, Panel
 from verify.thresholds import Sighting
 
+BOTH_ERRORS = ("test_error", "train_error")
 STYLE: dict[Any, Any] = {
     "font.family": "serif", "mathtext.fontset": "cm", "font.size": 11, "axes.spines.top": False,
     "axes.spines.right": False, "axes.linewidth": 0.7, "legend.frameon": False, "figure.dpi": 160,
@@ -85,16 +86,19 @@ def curve_figure(outcome: Outcome) -> Figure:
         Curve(rf"$\kappa = {width:g}$", tuple(solutions), tuple(s for s in scores if s.setting.width == width))
         for width, solutions in sorted(outcome.curves.items())
     ]
+    draw_curves(axes, curves, BOTH_ERRORS)
     _threshold_lines(axes, outcome)
-    draw_curves(axes, curves, ("test_error", "train_error"))
+    add_legend(figure, curves, BOTH_ERRORS)
     return figure
 
 
 def draw_preset(curves: Sequence[Curve], quantities: Sequence[str]) -> dict[str, bytes]:
-    """Return the figure of a preset as PNG and as PDF file, by suffix."""
+    """Return the figure of a preset, a panel for each quantity, as PNG and as PDF file, by suffix."""
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(5.2, 3.9), layout="constrained")
-        draw_curves(figure.add_subplot(), curves, quantities)
+        figure = Figure(figsize=(1.2 + 3.6 * len(quantities), 3.6), layout="constrained")
+        for axes, quantity in zip(figure.subplots(1, len(quantities), squeeze=False)[0], quantities, strict=True):
+            draw_curves(axes, curves, (quantity,))
+        add_legend(figure, curves)
         return {"png": _png(figure), "pdf": _pdf(figure)}
 
 

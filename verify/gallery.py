@@ -52,7 +52,7 @@ class Preset:
     title: str
     families: tuple[Family, ...]
     alphas: tuple[float, ...]
-    sizes: tuple[tuple[int, int], ...] = ((40, 8), (60, 8))
+    sizes: tuple[tuple[int, int], ...] = ((32, 8), (48, 8))
     quantities: tuple[str, ...] = ("test_error", "train_error")
     settings: Mapping[str, Any] = field(default_factory=dict)
     decays: tuple[float, ...] = ()
@@ -60,6 +60,7 @@ class Preset:
 
 ALPHAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 FEW = (0.1, 0.3, 1.0, 3.0)  #: where training or theory takes longer
+LARGE = ((40, 8), (60, 8))
 POINTS = 25  #: of a line: smooth over two decades
 SAMPLED = 3  #: `every` where the theory takes seconds a point
 _FACTORS = {"parametrisation": Parametrisation.FACTORISED}
@@ -71,6 +72,7 @@ PRESETS: dict[str, Preset] = {
         "width of the student",
         tuple(Family(rf"$\kappa = {width:g}$", {"width": width}) for width in (0.75, 1.0)),
         (0.05, *ALPHAS),
+        LARGE,
     ),
     "2": Preset(
         "factors against direct training, each at its best weight decay",
@@ -80,14 +82,16 @@ PRESETS: dict[str, Preset] = {
             Family("general $A$", _GENERAL, SAMPLED),
         ),
         FEW,
-        quantities=("test_error",),
+        ((24, 8), (36, 8)),  # a search trains forty times as often as a run
+        ("test_error",),
         settings={"kappa0": 0.05, "noise": 0.05},
-        decays=tuple(float(decay) for decay in np.geomspace(1e-3, 1, 10)),
+        decays=tuple(float(decay) for decay in np.geomspace(1e-3, 0.3, 8)),
     ),
     "6": Preset(
         "weight decay",
         tuple(Family(rf"$\lambda = {decay:g}$", {"lambda_": decay}) for decay in (0.001, 0.01, 0.1, 1.0)),
         ALPHAS,
+        LARGE,
     ),
     "10": Preset(
         "inverse temperature of the student",
@@ -101,8 +105,8 @@ PRESETS: dict[str, Preset] = {
     ),
     "rank": Preset(
         "width of the student, below and above the rank of the target",
-        tuple(Family(rf"$\kappa = {width:g}$", {"width": width}) for width in (0.25, 0.4, 0.6, 1.0)),
-        ALPHAS,
+        tuple(Family(rf"$\kappa = {width:g}$", {"width": width}) for width in (0.25, 0.75)),
+        FEW,
     ),
     "direct": Preset(
         "factors against direct training at one weight decay",
