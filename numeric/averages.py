@@ -40,11 +40,21 @@ class Averages(NamedTuple):
 
 
 class ChannelRule(Protocol):
-    """A way to average over the channel; `independent` if its replicates scatter, so that they are the error."""
+    """A way to average over the channel."""
 
     @property
     def independent(self) -> bool:
-        """Whether there are independent replicates."""
+        """Whether its replicates are independent, so that their scatter is the error."""
+        ...
+
+    @property
+    def roughness(self) -> float:
+        """Relative change of the conjugates below which averages by the coarsest rule of this kind are not smooth."""
+        ...
+
+    @property
+    def accuracy(self) -> float:
+        """Relative error that this kind of rule reaches at a reasonable price."""
         ...
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
@@ -71,6 +81,8 @@ class Quadrature:
 
     resolution: Resolution = COARSE
     independent: bool = field(default=False, init=False)
+    roughness: float = field(default=1e-5, init=False)
+    accuracy: float = field(default=1e-4, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
@@ -92,6 +104,8 @@ class Sampled:
 
     sampling: Sampling
     independent: bool = field(default=True, init=False)
+    roughness: float = field(default=1e-3, init=False)
+    accuracy: float = field(default=2e-3, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One value per scrambling."""
@@ -130,11 +144,13 @@ def _one_replicate(found: ChannelAverages) -> Averages:
     return Averages(M, dM_dm, dM_dq, dM_dV, train, test, np.zeros(1), np.zeros(1))
 
 
-def first_rule(problem: Problem) -> ChannelRule:
-    """The coarsest rule for a problem."""
-    if problem.tokens == 2 and problem.parametrisation is not Parametrisation.GENERAL:
-        return Quadrature()
-    return COARSE_SAMPLING
-
-
 COARSE_SAMPLING = Sampled(Sampling(256))
+SHARP = 6.0  # beta0 sqrt(rho) beyond which labels are steps for the outer Gauss-Hermite rule of the quadrature
+
+
+def coarse_rules(problem: Problem) -> tuple[ChannelRule, ...]:
+    """The coarsest rules for a problem, the one to try first in front."""
+    symmetric = problem.parametrisation is not Parametrisation.GENERAL
+    if problem.tokens == 2 and symmetric and problem.beta0 * problem.rho**0.5 < SHARP:
+        return Quadrature(), COARSE_SAMPLING
+    return (COARSE_SAMPLING,)

@@ -16,9 +16,9 @@ from numeric.prior import Vector
 if TYPE_CHECKING:
     from numeric.saddle import SaddleMap
 
-# Steps of the logarithms for differences, with a deterministic and with a sampled channel: where minimisers jump the latter is rough,
-# and a shorter step would see single samples.
-STEP = {False: 1e-4, True: 1e-2}
+STEP = (
+    10  # times the roughness of the rule: differences then see its slope, at a truncation error of the step's own size
+)
 CONFIDENCE = 0.95
 
 
@@ -37,7 +37,7 @@ def respond(saddle: SaddleMap, x: Vector) -> Response:
         return saddle.conjugates(averages)[0], saddle.quantities(point, averages)[0]
 
     base, values = both(x)
-    step = STEP[saddle.rule.independent]
+    step = STEP * saddle.rule.roughness
     columns = [both(x + step * axis) for axis in np.eye(len(x))]
     return Response(
         np.stack([(moved - base) / step for moved, _ in columns], axis=-1),

@@ -41,7 +41,7 @@ class Anderson:
 
     memory: int = 4
     near: float = 0.3
-    damping: float = 0.5
+    damping: float = 1.0
     longest: float = 1.0
 
     def iterates(self, F: Map, x: Vector) -> Iterator[tuple[Vector, float]]:
@@ -69,15 +69,22 @@ class Anderson:
         return gaps[-1] - (moves + changes) @ weights
 
 
-def iterate(F: Map, start: Vector, algorithm: Algorithm, *, tolerance: float, max_steps: int) -> Outcome:
-    """Run `algorithm` until the residual is below `tolerance`, the points leave the finite numbers, or the steps run out."""
+def iterate(
+    F: Map, start: Vector, algorithm: Algorithm, *, tolerance: float, max_steps: int, patience: int | None = None
+) -> Outcome:
+    """Run `algorithm` until the residual is below `tolerance`, the points leave the finite numbers, or the steps run out.
+
+    With `patience` it also ends after so many steps in which the least residual has not halved: a rough map has no smaller one.
+    """
     best = Outcome(start, float("inf"), 0, False)
+    milestone, since = float("inf"), 0
     for step, (point, residual) in enumerate(algorithm.iterates(F, start), 1):
         if not np.isfinite(residual):
             return Outcome(best.point, float("inf"), step, False)
         if residual < best.residual:
             best = Outcome(point, residual, step, residual < tolerance)
-        if best.converged or step >= max_steps:
+        milestone, since = (residual, 0) if residual < milestone / 2 else (milestone, since + 1)
+        if best.converged or step >= max_steps or since == patience:
             return best._replace(steps=step)
     raise AssertionError("an algorithm is an endless generator")
 
@@ -89,7 +96,7 @@ class Newton:
     Pro: finds repelling fixed points. Contra: unknowns + 1 evaluations a step, and it needs a start nearby.
     """
 
-    difference: float = 1e-5
+    difference: float
     longest: float = 1.0
     halvings: int = 6
 
@@ -131,11 +138,11 @@ class Chord:
             x = x + _solve(matrix, -gap)
 
 
-def chord(F: Map, start: Vector, jacobian: Vector, *, tolerance: float, max_steps: int) -> Outcome:
+def chord(F: Map, start: Vector, jacobian: Vector, *, tolerance: float, max_steps: int, patience: int) -> Outcome:
     """Root near `start` with a known Jacobian; Anderson's acceleration goes on where the chord stalls."""
-    first = iterate(F, start, Chord(jacobian), tolerance=tolerance, max_steps=max_steps)
+    first = iterate(F, start, Chord(jacobian), tolerance=tolerance, max_steps=max_steps, patience=patience)
     if first.converged:
         return first
-    second = iterate(F, first.point, Anderson(), tolerance=tolerance, max_steps=max_steps)
+    second = iterate(F, first.point, Anderson(), tolerance=tolerance, max_steps=max_steps, patience=patience)
     better = min(first, second, key=lambda outcome: outcome.residual)
     return better._replace(steps=first.steps + second.steps)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from generated.tied_attention import float64 as generated
-from numeric.averages import COARSE_SAMPLING, Averages, ChannelRule, first_rule
+from numeric.averages import Averages, ChannelRule, coarse_rules
 from numeric.errors import Response, respond, spread
 from numeric.iterate import Anderson, Newton, Outcome, Vector, chord, iterate
 from numeric.prior import Overlaps, prior_of
@@ -20,16 +20,13 @@ from numeric.solution import QUANTITIES, Solution, Status, failed
 from numeric.stability import replicon
 
 TOLERANCE = 1e-8  # relative change of the conjugates under one step: far below the quadrature error
-ACCURACY = {False: 1e-4, True: 1e-3}  # relative error at which a deterministic and a sampled channel are fine enough
-COARSE_TOLERANCE = 1e-5  # on the coarsest rule, whose own error is larger
-STALLED = (
-    1e-2  # residual up to which a coarse point may start a finer rule: with sharp labels coarse averages are rough
-)
+NEAR = 1e-2  # residual up to which a coarse point may start a finer rule: with sharp labels coarse averages are rough
 INACCURATE = 1e-2  # relative error estimate above which a solution is not called converged
-REFINEMENTS = {False: 3, True: 3}  # of the coarsest rule at most; each costs 2.5 or 4 times the one before
+REFINEMENTS = 3  # of the coarsest rule at most; each costs 2.5 or 4 times the one before
+ANDERSON_STEPS, NEWTON_STEPS, CHORD_STEPS = 50, 8, 12
+PATIENCE = 4  # steps in which a chord must halve the residual: otherwise the rule is too rough for it
 LEAST_DECAY = 1e-8  # from which the limit 0 is reached in one step
 MOST_CONTINUATIONS = 8
-STEPS = {"anderson": 25, "newton": 12, "chord": 12}
 
 
 @dataclass(frozen=True)
@@ -79,43 +76,52 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     """Solve at one point, cold or from the solution at a nearby point; always returns, with a status.
 
     The channel is refined until the relative error estimate of every quantity is below `accuracy` (default 1e-4 for two tokens,
-    1e-3 where the channel is sampled), or as often as is sensible.
+    2e-3 where the channel is sampled), or as often as is sensible.
     """
     if problem.lambda_ == 0 and interpolates(problem):
         return solve_interpolating(problem)
-    rule = first_rule(problem)
-    solution = _solve_with(rule, problem, start, accuracy)
-    if solution.status in _UNRESOLVED and not rule.independent:
-        sampled = _solve_with(COARSE_SAMPLING, problem, solution if solution.q > 0 else start, accuracy)
-        if sampled.trusted and not (solution.trusted and solution.error_estimate < sampled.error_estimate):
-            return sampled
-    return solution
+    best: Solution | None = None
+    for rule in coarse_rules(problem):
+        saddle = SaddleMap(problem, rule)
+        found = _solve_from(saddle, start, accuracy)
+        if best is None or (found.trusted, -found.error_estimate) > (best.trusted, -best.error_estimate):
+            best = found
+        if best.status in _SETTLED:
+            return best
+    assert best is not None
+    if best.status in _ROOTLESS:
+        return _solve_from(saddle, start, accuracy, continued=True)
+    return best
 
 
-_UNRESOLVED = (Status.INACCURATE, Status.STEP_LIMIT, Status.DIVERGED, Status.ROUGH)
+_SETTLED = (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE)
+_ROOTLESS = (Status.STEP_LIMIT, Status.DIVERGED)
 
 
-def _solve_with(rule: ChannelRule, problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:
-    saddle, prior = SaddleMap(problem, rule), prior_of(problem)
+def _solve_from(saddle: SaddleMap, start: Solution | None, accuracy: float | None, continued: bool = False) -> Solution:
+    """Solve with rules of one kind, from a start or from S = 0, or `continued` from stronger weight decay."""
+    problem, rule = saddle.problem, saddle.rule
     try:
         at_zero = saddle.conjugates(rule.unlearned(problem).mean())[0]
-        if prior.learns_nothing(at_zero):
+        if prior_of(problem).learns_nothing(at_zero):
             return _unlearned(saddle, at_zero)
     except (ArithmeticError, ValueError):  # parameters so extreme that the noisy law overflows
         return _failed(problem, Outcome(np.zeros(3), float("inf"), 0, False))
-    begin = start.conjugates if start is not None and start.q > 0 else at_zero
-    outcome = _coarse_root(saddle, begin)
-    if not outcome.residual < STALLED:
+    begin = start.conjugates if start is not None and start.mh > 0 else at_zero
+    outcome = _from_strong_decay(saddle) if continued else _by_iteration(saddle, begin, rule.roughness)
+    if not outcome.residual < NEAR:
         return _failed(problem, outcome)
-    return _refine(saddle, outcome, accuracy or ACCURACY[rule.independent])
+    return _refine(saddle, outcome, accuracy or rule.accuracy)
 
 
-def _coarse_root(saddle: SaddleMap, begin: Vector) -> Outcome:
-    """A root on this rule from the start given, or by continuation."""
-    direct = _by_iteration(saddle, begin, COARSE_TOLERANCE)
-    if direct.converged:
-        return direct
-    return min(direct, _from_strong_decay(saddle), key=lambda outcome: outcome.residual)
+def _by_iteration(saddle: SaddleMap, begin: Vector, tolerance: float) -> Outcome:
+    """Anderson's acceleration, then Newton's method from where it stopped."""
+    first = iterate(saddle, begin, Anderson(), tolerance=tolerance, max_steps=ANDERSON_STEPS)
+    if first.converged or not np.all(np.isfinite(first.point)):
+        return first
+    newton = Newton(10 * saddle.rule.roughness)
+    second = iterate(saddle, first.point, newton, tolerance=tolerance, max_steps=NEWTON_STEPS)
+    return min(first, second, key=lambda outcome: outcome.residual)
 
 
 def _from_strong_decay(saddle: SaddleMap) -> Outcome:
@@ -126,7 +132,7 @@ def _from_strong_decay(saddle: SaddleMap) -> Outcome:
     for _ in range(MOST_CONTINUATIONS):
         there = SaddleMap(replace(problem, lambda_=float(np.exp(decay))), saddle.rule)
         begin = there.conjugates(there.rule.unlearned(there.problem).mean())[0] if point is None else point
-        outcome = _by_iteration(there, begin, STALLED)
+        outcome = _by_iteration(there, begin, NEAR)
         if outcome.converged:
             point = outcome.point
             if decay <= goal:
@@ -137,25 +143,18 @@ def _from_strong_decay(saddle: SaddleMap) -> Outcome:
         decay = max(goal, decay - step)
     if point is None:
         return Outcome(np.full(3, np.nan), float("inf"), 0, False)
-    return _by_iteration(saddle, point, COARSE_TOLERANCE)
-
-
-def _by_iteration(saddle: SaddleMap, begin: Vector, tolerance: float) -> Outcome:
-    """Anderson's acceleration, then Newton's method from where it stopped."""
-    first = iterate(saddle, begin, Anderson(), tolerance=tolerance, max_steps=STEPS["anderson"])
-    if first.converged or not np.all(np.isfinite(first.point)):
-        return first
-    second = iterate(saddle, first.point, Newton(), tolerance=tolerance, max_steps=STEPS["newton"])
-    return min(first, second, key=lambda outcome: outcome.residual)
+    return _by_iteration(saddle, point, saddle.rule.roughness)
 
 
 def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
     """Finer rules until the error estimate is small enough; each starts from the root before, with its Jacobian."""
     response = respond(saddle, outcome.point)
     steps, coarser, solution = outcome.steps, saddle, _failed(saddle.problem, outcome)
-    for _ in range(REFINEMENTS[saddle.rule.independent]):
+    for _ in range(REFINEMENTS):
         finer = replace(saddle, rule=coarser.rule.refined())
-        outcome = chord(finer, outcome.point, response.jacobian, tolerance=TOLERANCE, max_steps=STEPS["chord"])
+        outcome = chord(
+            finer, outcome.point, response.jacobian, tolerance=TOLERANCE, max_steps=CHORD_STEPS, patience=PATIENCE
+        )
         steps += outcome.steps
         if not np.isfinite(outcome.residual):
             return solution if solution.trusted else _failed(saddle.problem, outcome)
