@@ -11,12 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
+from scipy.interpolate import PchipInterpolator
 
 from numeric.solution import Solution, Status
 from verify.compare import Score
 
 COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f")
 STYLES = (("-", "o"), ("--", "s"))  #: line and marker of the first and the second quantity in one panel
+SMOOTH = 200  #: points of a line as drawn
 NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
 
 
@@ -41,7 +43,10 @@ def draw_curves(axes: Axes, curves: Sequence[Curve], quantities: Sequence[str]) 
     axes.set(xscale="log", yscale="log", xlabel=r"sample ratio $\alpha = n/d^2$")
     axes.set_ylabel(NAMES[quantities[0]] if len(quantities) == 1 else "mean square error per sample")
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        low, high = axis.get_view_interval()
+        axis.set_major_locator(
+            LogLocator(subs=(1.0, 2.0, 5.0) if high > 10 * low else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))
+        )
         axis.set_major_formatter("{x:g}")
         axis.set_minor_formatter(NullFormatter())
 
@@ -68,12 +73,17 @@ def _title(curves: Sequence[Curve]) -> str:
 
 
 def _theory(axes: Axes, solutions: Sequence[Solution], quantity: str, colour: str, line: str) -> None:
+    """Through the points solved, a cubic in logarithms that keeps their monotony."""
     for stable, points in _pieces(solutions):
-        alphas = [solution.problem.alpha for solution in points]
+        alphas = np.log([solution.problem.alpha for solution in points])
         values = np.array([getattr(solution, quantity) for solution in points])
         errors = np.array([solution.errors.get(quantity, 0.0) for solution in points])
-        axes.plot(alphas, values, color=colour, ls=line if stable else ":", lw=1.5 if stable else 1.1)
-        axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.25, lw=0)
+        x = np.linspace(alphas[0], alphas[-1], SMOOTH)
+        y, low, high = (
+            np.exp(PchipInterpolator(alphas, np.log(v))(x)) for v in (values, values - errors, values + errors)
+        )
+        axes.plot(np.exp(x), y, color=colour, ls=line if stable else ":", lw=1.5 if stable else 1.1)
+        axes.fill_between(np.exp(x), low, high, color=colour, alpha=0.25, lw=0)
 
 
 def _pieces(solutions: Sequence[Solution]) -> Iterator[tuple[bool, list[Solution]]]:

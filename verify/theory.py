@@ -72,11 +72,16 @@ def replica_predictions(settings: Sequence[Setting], watch: Watch = iter) -> lis
     solved: dict[Setting, Prediction] = {}
     for family, alphas in families.items():
         for alpha, solution in solve_along(problem_at(family), alphas, watch).items():
-            values = {name: float(getattr(solution, name)) for name in QUANTITIES}
+            values = {name: float(getattr(solution, name)) for name in QUANTITIES} | {"q": trained_norm(solution)}
             # the S = 0 phase is exact and carries no error estimates
             errors = {name: float(solution.errors.get(name, 0.0)) for name in QUANTITIES}
             solved[dataclasses.replace(family, alpha=alpha)] = Prediction(values, errors)
     return [solved[setting] for setting in settings]
+
+
+def trained_norm(solution: Solution) -> float:
+    """tr(S S^T)/d, as a run measures it: the norm of the symmetric part, q of the theory, and that of the antisymmetric one."""
+    return solution.q + (solution.odd[0] if solution.odd else 0.0)
 
 
 def watched_predictions(settings: Sequence[Setting]) -> list[Prediction]:

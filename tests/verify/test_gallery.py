@@ -19,7 +19,7 @@ from verify.gallery import PRESETS, Family, Preset, carry_out, order_of_theory, 
 from verify.job import figure_one
 from verify.optimal import best_decay_along
 from verify.run import execute
-from verify.theory import problem_of
+from verify.theory import problem_of, trained_norm
 
 BASE = figure_one("lbfgs", 0, TargetKind.DETERMINISTIC, "cpu")
 FIGURE_TWO = Problem(alpha=1.0, target=MarchenkoPastur(0.05), lambda_=0.1, noise=0.05)
@@ -127,3 +127,12 @@ def test_the_command_writes_both_files_and_one_document(few_points, tmp_path, mo
     table = capsys.readouterr().out
     assert table.count("z ") >= 4
     assert "see " in table
+
+
+def test_the_norm_of_a_general_matrix_counts_its_antisymmetric_part():
+    """What training calls q: by it and m the estimation error is q0 - 2 m + q."""
+    solution = solve(dataclasses.replace(FIGURE_TWO, parametrisation=Parametrisation.GENERAL), accuracy=1e-2)
+    assert solution.problem.q0 - 2 * solution.m + trained_norm(solution) == pytest.approx(
+        solution.estimation_error, rel=1e-12
+    )
+    assert trained_norm(solution) > 1.001 * solution.q
