@@ -1,4 +1,4 @@
-"""Command line of the numerical layer: `python -m numeric threshold | curve | spectrum | decompose | cost | recovery`."""
+"""Command line of the numerical layer: `python -m numeric COMMAND`, see --help."""
 
 import argparse
 import csv
@@ -34,7 +34,7 @@ def build_parser() -> Parser:
     """All commands and their arguments."""
     parser = Parser(prog="python -m numeric", description="Solve the generated equations of tied attention.")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="{threshold,curve,spectrum,decompose,cost,recovery}"
+        dest="command", required=True, metavar="{threshold,curve,spectrum,decompose,optimal-lambda,cost,recovery}"
     )
 
     threshold_parser = add_threshold(commands)
@@ -61,6 +61,18 @@ def build_parser() -> Parser:
         help="parts of the test error along alpha: overfitting, underfitting, approximation, mismatch",
         epilog="example: python -m numeric decompose --alpha 0.1:100:20 --power-law 1 --dim 100 --lambda .1 --noise .5",
     )
+    optimal = commands.add_parser(
+        "optimal-lambda",
+        help="weight decay of least test error along alpha, for factors or direct training",
+        epilog="example: python -m numeric optimal-lambda --alpha 0.1:4:10 --kappa0 .05 --noise .05 --plot optimal.png",
+    )
+    optimal.add_argument(
+        "--tolerance",
+        type=positive("--tolerance", "relative precision of lambda, e.g. 0.01"),
+        default="1/100",
+        metavar="X",
+        help="relative precision of lambda (default 1/100)",
+    )
     cost = commands.add_parser(
         "cost",
         help="estimation error along alpha against the Bayes optimum",
@@ -86,7 +98,14 @@ def build_parser() -> Parser:
         metavar="LIST",
         help="numbers of tokens (default 2)",
     )
-    for command in (curve, decompose, cost):
+    for command in (curve, optimal):
+        command.add_argument(
+            "--parametrisation",
+            choices=("factorised", "symmetric", "general"),
+            default="factorised",
+            help="factors with weight decay, or the matrix itself with a Frobenius penalty (default factorised)",
+        )
+    for command in (curve, decompose, optimal, cost):
         command.add_argument(
             "--alpha",
             type=grid("--alpha"),
@@ -95,34 +114,32 @@ def build_parser() -> Parser:
             help="0.2,0.5,1 or first:last:count (geometric)",
         )
     for command in (curve, spectrum, decompose, cost):
-        add_target_arguments(command)
         add_problem_arguments(command, *PROBLEM)
-    for command in (curve, decompose, cost, recovery):
+    add_problem_arguments(optimal, *(name for name in PROBLEM if name != "lambda_"))
+    for command in (curve, spectrum, decompose, optimal, cost):
+        add_target_arguments(command)
+    for command in (curve, decompose, optimal, cost, recovery):
         command.add_argument("--csv", metavar="F", help="write a table")
-    for command in (curve, spectrum, decompose, cost, recovery):
+    for command in (curve, spectrum, decompose, optimal, cost, recovery):
         command.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
-    for command in (threshold_parser, curve, spectrum, decompose, cost, recovery):
+    for command in (threshold_parser, curve, spectrum, decompose, optimal, cost, recovery):
         command.add_argument("--json", action="store_true", help="print one JSON document on stdout")
     return parser
 
 
 def problem(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
     """The Problem that the arguments state, and the exact values of its parameters but alpha as text."""
-    from numeric.problem import Problem
+    from numeric.problem import MOST_TOKENS, Parametrisation, Problem
 
-    if arguments.lambda_ == 0:
-        raise BadInput(
-            "--lambda",
-            0,
-            "learning curves need weight decay > 0",
-            "use a small value such as 1e-4, or `threshold` for the limit",
-        )
-    if arguments.tokens != 2:
+    parametrisation = Parametrisation(getattr(arguments, "parametrisation", "factorised"))
+    if arguments.lambda_ == 0 and parametrisation is not Parametrisation.FACTORISED:
+        raise BadInput("--lambda", 0, "direct training needs weight decay > 0", "use a small value such as 1e-6")
+    if arguments.tokens > MOST_TOKENS:
         raise BadInput(
             "--tokens",
             arguments.tokens,
-            "learning curves are solved for two tokens",
-            "use --tokens 2; thresholds take any number",
+            f"learning curves are solved for at most {MOST_TOKENS} tokens",
+            "use fewer; thresholds take any number",
         )
     for name in ("kappa0", "lambda_", "noise", "width", "beta", "beta0", "q0"):
         value = getattr(arguments, name)
@@ -135,9 +152,13 @@ def problem(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-
         lambda_=float(arguments.lambda_),
         noise=float(arguments.noise),
         width=float(arguments.width),
+        tokens=arguments.tokens,
         beta=float(arguments.beta),
         beta0=float(arguments.beta0),
+        parametrisation=parametrisation,
     )
+    if hasattr(arguments, "parametrisation"):
+        given = {"parametrisation": str(parametrisation), **given}
     return asked, {**given, **exact_texts(arguments, *PROBLEM)}
 
 
@@ -145,7 +166,7 @@ def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the
     """One solution as a JSON object; quantities of a failed solve are null."""
     from numeric.solution import QUANTITIES
 
-    values = {name: getattr(solution, name) if solution.trusted else None for name in QUANTITIES}
+    values = {name: solution.value(name) if solution.trusted else None for name in QUANTITIES}
     residual = solution.residual if solution.residual < float("inf") else None
     return {
         "alpha": solution.problem.alpha,
@@ -153,8 +174,14 @@ def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the
         "status": solution.status.name.lower(),
         "residual": residual,
         "error_estimate": solution.error_estimate if solution.trusted else None,
-        "errors": solution.errors,
+        "replicon": replicon_text(solution.replicon),
+        "errors": {name: error for name, error in solution.errors.items() if error == error},
     }
+
+
+def replicon_text(value: float) -> float | str | None:
+    """As JSON knows no infinity: minus infinity in words, null where it is not known."""
+    return None if value != value else "-inf" if value == -float("inf") else value
 
 
 def write_table(path: Path, points: list[dict[str, object]]) -> None:
@@ -267,6 +294,8 @@ PARTS = ("c_star", "overfitting", "underfitting", "approximation", "gain", "dist
 def decompose(arguments: argparse.Namespace) -> int:
     """Print the parts of the test error; exit 1 if a point was not solved."""
     table, figure = outputs(arguments)
+    if arguments.tokens != 2:
+        raise BadInput("--tokens", arguments.tokens, "the test error is decomposed for two tokens", "use --tokens 2")
     started = time.perf_counter()
     asked, given = problem(arguments, arguments.alpha[0])
     from tqdm import tqdm
@@ -300,6 +329,49 @@ def decompose(arguments: argparse.Namespace) -> int:
         if not solution.trusted:
             sys.stderr.write(f"alpha = {solution.problem.alpha:g}: {solution.status.value}\n")
     return 0 if all(solution.trusted for solution in solutions) else 1
+
+
+def optimal_lambda(arguments: argparse.Namespace) -> int:
+    """Print the optimal weight decay along alpha; exit 1 if a point was not solved."""
+    table, figure = outputs(arguments)
+    started = time.perf_counter()
+    arguments.lambda_ = Fraction(1)  # the search does not use it
+    asked, given = problem(arguments, arguments.alpha[0])
+    del given["lambda"]
+    from tqdm import tqdm
+
+    from numeric.optimal import optimal_lambda as search
+    from numeric.solution import NotConverged
+
+    found, points, unsolved = [], list[dict[str, object]](), list[str]()
+    for alpha in tqdm(arguments.alpha, desc="alpha", disable=None):
+        try:
+            best = search(asked.at(float(alpha)), float(arguments.tolerance))
+        except NotConverged as error:
+            unsolved.append(str(error))
+            points.append({"alpha": float(alpha), **dict.fromkeys(OPTIMUM), "status": "not converged"})
+            continue
+        found.append(best)
+        uncertainty = best.uncertainty if best.uncertainty < float("inf") else None
+        values = (best.decay, uncertainty, best.solution.test_error, best.solution.errors["test_error"])
+        status = best.solution.status.name.lower()
+        points.append({"alpha": float(alpha), **dict(zip(OPTIMUM, values, strict=True)), "status": status})
+    if table:
+        write_table(table, points)
+    if figure:
+        from numeric.plots import optimal_figure, save
+
+        save(optimal_figure(found), figure)
+    if arguments.json:
+        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
+    else:
+        print_rows(points)
+    for line in unsolved:
+        sys.stderr.write(f"{line}\n")
+    return 1 if unsolved else 0
+
+
+OPTIMUM = ("lambda", "relative_uncertainty", "test_error", "test_error_error")
 
 
 def cost(arguments: argparse.Namespace) -> int:
@@ -403,8 +475,13 @@ def main() -> int:
     """Run the command line."""
     arguments = build_parser().parse_args()
     commands = {
-        **{"threshold": threshold, "curve": curve, "spectrum": spectrum},
-        **{"decompose": decompose, "cost": cost, "recovery": recovery},
+        "threshold": threshold,
+        "curve": curve,
+        "spectrum": spectrum,
+        "decompose": decompose,
+        "optimal-lambda": optimal_lambda,
+        "cost": cost,
+        "recovery": recovery,
     }
     return commands[arguments.command](arguments)
 

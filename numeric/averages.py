@@ -144,7 +144,7 @@ def _one_replicate(found: ChannelAverages) -> Averages:
     return Averages(M, dM_dm, dM_dq, dM_dV, train, test, np.zeros(1), np.zeros(1))
 
 
-COARSE_SAMPLING = Sampled(Sampling(256))
+COARSE_SAMPLING = Sampled(Sampling(64))
 SHARP = 6.0  # beta0 sqrt(rho) beyond which labels are steps for the outer Gauss-Hermite rule of the quadrature
 
 

@@ -124,5 +124,5 @@ def _learned_features(solution: Solution) -> _Learned:
     if features == 0:
         return _Learned(0.0, 0.0, hidden)
     top = energy_above(target, v, b, quantile(target, v, features, b, target.upper_edge(v)))
-    _, q, _ = generated.overlaps(top.J, top.J_v, top.J_b, v, b, c, solution.Vh)
+    _, q, _ = generated.overlaps(top.J, top.J_v, top.J_b, v, b, c, 1.0)  # only V depends on the stiffness
     return _Learned(features, float(q), hidden)

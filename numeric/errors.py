@@ -46,12 +46,17 @@ def respond(saddle: SaddleMap, x: Vector) -> Response:
 
 
 def spread(saddle: SaddleMap, x: Vector, averages: Averages, alternatives: Averages, response: Response) -> Vector:
-    """Half-widths of the quantities: of a 95 % interval over independent replicates, else the distance to a coarser rule."""
+    """Half-widths of the quantities: of a 95 % interval over independent replicates, else the distance to a coarser rule.
+
+    The distance adds up the effects of each conjugate's change and the direct one without their signs: for another rule the signs
+    would differ, and what cancels between two rules need not be small.
+    """
     centre, values = saddle.conjugates(averages.mean())[0], saddle.quantities(x, averages.mean())[0]
-    moves = np.linalg.solve(np.eye(len(x)) - response.jacobian, (saddle.conjugates(alternatives) - centre).T).T
-    deviations = saddle.quantities(x, alternatives) - values + moves @ response.quantities.T
+    direct = saddle.quantities(x, alternatives) - values
+    changes = saddle.conjugates(alternatives) - centre
+    effects = response.quantities @ np.linalg.inv(np.eye(len(x)) - response.jacobian)
     if not saddle.rule.independent:
-        return np.abs(deviations[0])
-    count = len(deviations)
+        return (np.abs(direct) + np.abs(changes) @ np.abs(effects).T)[0]
+    count = len(direct)
     half_width = student.ppf((1 + CONFIDENCE) / 2, count - 1) / np.sqrt(count)
-    return half_width * deviations.std(axis=0, ddof=1)
+    return half_width * (direct + changes @ effects.T).std(axis=0, ddof=1)

@@ -15,6 +15,7 @@ from numeric.spectrum import LearnedSpectrum
 if TYPE_CHECKING:
     from numeric.cost import CostPoint
     from numeric.decompose import Decomposition
+    from numeric.optimal import Optimum
     from numeric.recovery_table import RecoveryRow
 
 _STYLE = (
@@ -89,6 +90,18 @@ def decomposition_figure(parts: Sequence["Decomposition"]) -> Figure:
     axes.plot(alphas, [part.mismatch for part in parts], ":", color="0.4", label="mismatch")
     axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=r"test error above $E[y\,|\,X]$")
     axes.legend(frameon=False)
+    return figure
+
+
+def optimal_figure(found: Sequence["Optimum"]) -> Figure:
+    """Least test error and the weight decay that gives it, against alpha."""
+    figure = Figure(figsize=(8, 3.4), layout="constrained")
+    alphas = [best.solution.problem.alpha for best in found]
+    errors, decays = figure.subplots(1, 2)
+    errors.plot(alphas, [best.solution.test_error for best in found])
+    errors.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=r"test error at optimal $\lambda$")
+    decays.plot(alphas, [best.decay or float("nan") for best in found])
+    decays.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=r"optimal $\lambda$")
     return figure
 
 

@@ -22,7 +22,7 @@ from numeric.stability import replicon
 TOLERANCE = 1e-8  # relative change of the conjugates under one step: far below the quadrature error
 NEAR = 1e-2  # residual up to which a coarse point may start a finer rule: with sharp labels coarse averages are rough
 INACCURATE = 1e-2  # relative error estimate above which a solution is not called converged
-REFINEMENTS = 3  # of the coarsest rule at most; each costs 2.5 or 4 times the one before
+REFINEMENTS = 4  # of the coarsest rule at most; each costs 2.5 or 4 times the one before
 ANDERSON_STEPS, NEWTON_STEPS, CHORD_STEPS = 50, 8, 12
 PATIENCE = 4  # steps in which a chord must halve the residual: otherwise the rule is too rough for it
 LEAST_DECAY = 1e-8  # from which the limit 0 is reached in one step
@@ -94,6 +94,18 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     return best
 
 
+def solve_near(problem: Problem, x: Vector) -> Solution:
+    """The solution nearest to conjugates exp(x), an attracting one or not: by Newton's method, with no other way tried."""
+    rule = coarse_rules(problem)[0]
+    saddle, newton = SaddleMap(problem, rule), Newton(10 * rule.roughness)
+    outcome = iterate(saddle, x, newton, tolerance=rule.roughness, max_steps=NEWTON_STEPS)
+    if not outcome.converged:
+        return _failed(problem, outcome)
+    if prior_of(problem).overlaps(outcome.point).q == 0:
+        return _unlearned(saddle, outcome.point)
+    return _refine(saddle, outcome, rule.accuracy)
+
+
 _SETTLED = (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE)
 _ROOTLESS = (Status.STEP_LIMIT, Status.DIVERGED)
 
@@ -105,13 +117,13 @@ def _solve_from(saddle: SaddleMap, start: Solution | None, accuracy: float | Non
         at_zero = saddle.conjugates(rule.unlearned(problem).mean())[0]
         if prior_of(problem).learns_nothing(at_zero):
             return _unlearned(saddle, at_zero)
-    except (ArithmeticError, ValueError):  # parameters so extreme that the noisy law overflows
-        return _failed(problem, Outcome(np.zeros(3), float("inf"), 0, False))
-    begin = start.conjugates if start is not None and start.mh > 0 else at_zero
-    outcome = _from_strong_decay(saddle) if continued else _by_iteration(saddle, begin, rule.roughness)
-    if not outcome.residual < NEAR:
-        return _failed(problem, outcome)
-    return _refine(saddle, outcome, accuracy or rule.accuracy)
+        begin = start.conjugates if start is not None and start.mh > 0 else at_zero
+        outcome = _from_strong_decay(saddle) if continued else _by_iteration(saddle, begin, rule.roughness)
+        if outcome.residual < NEAR:
+            return _refine(saddle, outcome, accuracy or rule.accuracy)
+    except (ArithmeticError, ValueError):  # parameters so extreme that a law or an average is beyond double precision
+        return failed(problem, Status.DIVERGED, float("inf"), 0)
+    return _failed(problem, outcome)
 
 
 def _by_iteration(saddle: SaddleMap, begin: Vector, tolerance: float) -> Outcome:

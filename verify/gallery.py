@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from numeric.curve import learning_curve
-from numeric.problem import Parametrisation
+from numeric.curve import Watch, learning_curve
+from numeric.optimal import optimal_lambda
+from numeric.problem import Parametrisation, Problem
 from numeric.solution import Solution
 from verify.choice_command import Group, against_factors
 from verify.compare import Comparison, Score, Setting, compare, nominal_setting
@@ -24,12 +25,12 @@ from verify.cross_validation import Search, choice_store, choose
 from verify.curve_panel import Curve
 from verify.data import require_memory
 from verify.execution import execute_all
-from verify.optimal import best_decay_along
 from verify.run import Run, RunResult
 from verify.store import Store
-from verify.theory import ACCURACY, Watch, problem_of, progress, watched_predictions
+from verify.theory import ACCURACY, problem_of, progress, watched_predictions
 
 FOLDS = 5
+DECAY_TOLERANCE = 0.1  #: of log lambda: the test error is flat at its minimum and changes by 0.1 per cent or less
 SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, the same for all
 
 
@@ -210,6 +211,11 @@ def _grid(preset: Preset) -> list[float]:
 def _line(preset: Preset, run: Run, alphas: Sequence[float], watch: Watch) -> list[Solution]:
     along = best_decay_along if preset.decays else learning_curve
     return along(problem_of(run), alphas, watch, ACCURACY)
+
+
+def best_decay_along(problem: Problem, alphas: Sequence[float], watch: Watch, accuracy: float) -> list[Solution]:
+    """The solution at the weight decay of least test error, at each alpha."""
+    return [optimal_lambda(problem.at(alpha), DECAY_TOLERANCE, accuracy).solution for alpha in watch(alphas)]
 
 
 def _scores(comparison: Comparison, family: Family) -> tuple[Score, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tqdm import tqdm
 
-from numeric.curve import learning_curve
+from numeric.curve import Watch, learning_curve
 from numeric.eigenvalues import Eigenvalues
 from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.problem import Problem
@@ -17,8 +17,6 @@ from numeric.solution import Solution
 from numeric.target_law import Target
 from verify.compare import QUANTITIES, Prediction, Setting, nominal_setting
 from verify.run import Run
-
-Watch = Callable[[Iterable[float]], Iterable[float]]  #: wraps the points of a curve, to show progress
 
 #: Relative error asked of the theory: the mean of eight trained heads scatters by several times as much, more so after extrapolation.
 #: It enters the scores. Two tokens are solved far better at no extra cost; where the channel is sampled it saves three quarters.

@@ -15,9 +15,8 @@ from verify.__main__ import main
 from verify.curve_panel import Curve
 from verify.data import TargetKind
 from verify.figures import draw_preset
-from verify.gallery import PRESETS, Family, Preset, carry_out, order_of_theory, runs_of
+from verify.gallery import PRESETS, Family, Preset, best_decay_along, carry_out, order_of_theory, runs_of
 from verify.job import figure_one
-from verify.optimal import best_decay_along
 from verify.run import execute
 from verify.theory import problem_of, trained_norm
 
@@ -82,13 +81,6 @@ def test_a_chosen_decay_is_judged_by_the_theory_at_that_decay(few_points, in_pro
     assert all(item["agrees"] for item in outcome.training_order)
     # along the line the decay varies; it is the best one at each sample ratio
     assert len({s.problem.lambda_ for s in outcome.curves[0].solutions}) == 2
-
-
-def test_the_best_decay_is_better_than_its_neighbours():
-    for solution in best_decay_along(FIGURE_TWO, [0.3, 1.0], iter, 1e-3):
-        for factor in (0.6, 1.7):
-            other = solve(dataclasses.replace(solution.problem, lambda_=factor * solution.problem.lambda_))
-            assert solution.test_error < other.test_error
 
 
 def test_direct_training_is_not_better_than_factors_at_the_best_decay_and_the_verdict_can_turn():
