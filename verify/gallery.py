@@ -64,6 +64,7 @@ FEW = (0.1, 0.3, 1.0, 3.0)  #: where training or theory takes longer
 LARGE = ((40, 8), (60, 8))
 POINTS = 25  #: of a line: smooth over two decades
 SAMPLED = 4  #: `every` where the theory takes seconds a point
+SEARCHED = 6  #: and where each point is a search of twenty such
 _FACTORS = {"parametrisation": Parametrisation.FACTORISED}
 _SYMMETRIC = {"parametrisation": Parametrisation.SYMMETRIC}
 _GENERAL = {"parametrisation": Parametrisation.GENERAL}
@@ -80,13 +81,13 @@ PRESETS: dict[str, Preset] = {
         (
             Family("factors $W W^T$", _FACTORS),
             Family("symmetric $A$", _SYMMETRIC),
-            Family("general $A$", _GENERAL, SAMPLED),
+            Family("general $A$", _GENERAL, SEARCHED),
         ),
         FEW,
         ((24, 8), (36, 8)),  # a search trains forty times as often as a run
         ("test_error",),
         settings={"kappa0": 0.05, "noise": 0.05},
-        decays=tuple(float(decay) for decay in np.geomspace(1e-3, 0.3, 8)),
+        decays=tuple(float(decay) for decay in np.geomspace(1e-4, 0.3, 9)),
     ),
     "6": Preset(
         "weight decay",
