@@ -14,23 +14,28 @@ JUMP = 1.0  # change of a logarithm of a conjugate between neighbours from which
 Watch = Callable[[Iterable[float]], Iterable[float]]
 
 
-def learning_curve(problem: Problem, alphas: Sequence[float], watch: Watch = iter) -> list[Solution]:
+def learning_curve(
+    problem: Problem, alphas: Sequence[float], watch: Watch = iter, accuracy: float | None = None
+) -> list[Solution]:
     """Solve `problem` at every sample ratio alpha = n/d^2, in the order given.
 
     Args:
         problem: its own alpha is not used.
         alphas: positive, best sorted: each solve starts from the line through the two solutions before it.
         watch: wraps the iterable of alphas, for a progress bar.
+        accuracy: relative error asked of every quantity, that of `solve` by default.
 
     Returns:
         One Solution per alpha, converged or not: read `status`, or call `unwrap()`. Where several were found, the physical one.
 
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
     """
-    return [found[0] for found in coexisting_along(problem, alphas, watch)]
+    return [found[0] for found in coexisting_along(problem, alphas, watch, accuracy)]
 
 
-def coexisting_along(problem: Problem, alphas: Sequence[float], watch: Watch = iter) -> list[tuple[Solution, ...]]:
+def coexisting_along(
+    problem: Problem, alphas: Sequence[float], watch: Watch = iter, accuracy: float | None = None
+) -> list[tuple[Solution, ...]]:
     """All solutions found at every sample ratio, the physical one (smallest free entropy) first.
 
     Points are solved in the order given. Those that fail, or that lie before a jump, are solved again from the point after them,
@@ -41,13 +46,14 @@ def coexisting_along(problem: Problem, alphas: Sequence[float], watch: Watch = i
     """
     solutions: list[Solution] = []
     for alpha in watch(alphas):
-        solutions.append(solve(problem.at(alpha), _predict([found for found in solutions if _learned(found)], alpha)))
+        learned = [found for found in solutions if _learned(found)]
+        solutions.append(solve(problem.at(alpha), _predict(learned, alpha), accuracy))
     along: list[tuple[Solution, ...]] = [(solution,) for solution in solutions]
     new: Solution | None = None  # what the retry of the point after found, if it is new
     for k in reversed(range(len(solutions) - 1)):
         after = new or solutions[k + 1]
         suspect = new is not None or not solutions[k].trusted or _jumps(solutions[k], after)
-        new = solve(solutions[k].problem, after) if suspect and _learned(after) else None
+        new = solve(solutions[k].problem, after, accuracy) if suspect and _learned(after) else None
         if new is not None and new.trusted and not _same(new, solutions[k]):
             along[k] = _physical_first(solutions[k], new)
         else:

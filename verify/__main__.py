@@ -24,7 +24,7 @@ from numeric.arguments import (
     write_atomically,
 )
 from numeric.problem import Parametrisation
-from verify import choice_command, report
+from verify import choice_command, figure_command, report
 from verify.arguments import add_execution, integers, note, opened, size_counts
 from verify.compare import Comparison, compare
 from verify.data import DataKind, TargetKind, require_memory
@@ -35,7 +35,7 @@ from verify.job import PRESETS, Campaign, carry_out, panel, preset
 from verify.run import MINIMUM_DIM, Run, RunResult
 from verify.spectra import Panel, distance, distance_band, zero_fraction
 from verify.store import Store
-from verify.theory import problem_of, replica_predictions
+from verify.theory import problem_of, watched_predictions
 from verify.thresholds import DECAY, Sighting, observe, vanishing_store
 
 PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
@@ -52,7 +52,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--preset", choices=tuple(PRESETS), default="main", help="size of the main job (default main)")
     add_execution(parser)
-    commands = parser.add_subparsers(dest="command", metavar="{curve,spectrum,thresholds,cross-validate}")
+    commands = parser.add_subparsers(dest="command", metavar="{curve,figure,spectrum,thresholds,cross-validate}")
     curve = commands.add_parser(
         "curve",
         help="runs along alpha against the theory, with a verdict",
@@ -89,6 +89,7 @@ def build_parser() -> Parser:
     )
     add_execution(thresholds)
     choice_command.add_parser(commands)
+    figure_command.add_parser(commands)
     for command in (curve, spectrum):
         add_problem_arguments(command, *PROBLEM, defaults=PAPER)
         command.add_argument("--data", choices=[str(k) for k in DataKind], default="sequences",
@@ -129,7 +130,7 @@ def curve(arguments: argparse.Namespace) -> int:
     base = _base(arguments, sizes[0][0], float(arguments.alpha[0]))
     campaign = Campaign(base.data, sizes, tuple(dict.fromkeys(float(a) for a in arguments.alpha)), (base.width,))
     results = _train(campaign.runs(base), arguments)
-    comparison = compare(results, replica_predictions)
+    comparison = compare(results, watched_predictions)
     if arguments.json:
         document = {"parameters": _parameters(arguments), **report.comparison_document(comparison)}
         print_json({**document, "seed": arguments.seed, "seconds": time.perf_counter() - started})
@@ -290,7 +291,7 @@ def _verdict_lines(kind: str, comparison: Comparison) -> str:
 
 COMMANDS: dict[str | None, Callable[[argparse.Namespace], int]] = {
     None: main_job, "curve": curve, "spectrum": spectrum, "thresholds": thresholds,
-    "cross-validate": choice_command.cross_validate,
+    "cross-validate": choice_command.cross_validate, "figure": figure_command.figure,
 }  # fmt: skip
 
 

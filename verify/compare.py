@@ -17,6 +17,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtri_exp
@@ -26,7 +27,7 @@ from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.problem import Parametrisation
 from verify.data import TargetKind, target_rank
 from verify.minimise import Status
-from verify.run import Run, RunResult
+from verify.run import Run
 
 QUANTITIES = ("m", "q", "train_error", "test_error")
 BAND = 4.0  #: |z| from here on is a disagreement: by chance once in 16000 comparisons
@@ -65,6 +66,26 @@ class Prediction:
 
 
 Theory = Callable[[Sequence[Setting]], list[Prediction]]  #: predictions in the order of the settings
+
+
+class Measured(Protocol):
+    """What a comparison reads of a trained head: the run (with the weight decay trained at), q0, each of QUANTITIES."""
+
+    @property
+    def run(self) -> Run:
+        """At which settings it was trained."""
+
+    @property
+    def q0(self) -> float:
+        """Of its target."""
+
+    @property
+    def status(self) -> Status:
+        """How training ended."""
+
+    @property
+    def relative_gradient(self) -> float:
+        """At which it ended."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +159,7 @@ class Comparison:
 
     scores: tuple[Score, ...]
     verdicts: tuple[Verdict, ...]
-    excluded: tuple[RunResult, ...]
+    excluded: tuple[Measured, ...]
 
     @property
     def agrees(self) -> bool:
@@ -146,10 +167,11 @@ class Comparison:
         return all(verdict.agrees for verdict in self.verdicts)
 
 
-def compare(results: Sequence[RunResult], theory: Theory) -> Comparison:
-    """Judge `results` by `theory`.
+def compare(results: Sequence[Measured], theory: Theory, point: Callable[[Run], Setting] | None = None) -> Comparison:
+    """Judge `results` by `theory`, each at its own settings.
 
-    Runs that did not converge are excluded and listed. Raises ValueError if there is nothing to compare, and
+    Runs of equal `point` are averaged, by default those of equal nominal setting. Runs that did not converge are
+    excluded and listed. Raises ValueError if there is nothing to compare, and
     whatever `theory` raises where it has no answer.
     """
     if not results:
@@ -157,11 +179,12 @@ def compare(results: Sequence[RunResult], theory: Theory) -> Comparison:
     converged = [r for r in results if r.status is Status.CONVERGED]
     excluded = tuple(r for r in results if r.status is not Status.CONVERGED)
     predictions = predict(converged, theory)
-    points = sorted({nominal_setting(r.run) for r in results}, key=_order)
+    place = point or nominal_setting
+    points = sorted({place(r.run) for r in results}, key=_order)
     scores = tuple(
-        _score(quantity, point, [(r, predictions[r.run]) for r in converged if nominal_setting(r.run) == point])
+        _score(quantity, at, [(r, predictions[r.run]) for r in converged if place(r.run) == at])
         for quantity in QUANTITIES
-        for point in points
+        for at in points
     )
     verdicts = tuple(_verdict(q, [s for s in scores if s.quantity == q]) for q in QUANTITIES)
     return Comparison(scores, verdicts, excluded)
@@ -204,7 +227,7 @@ def realised_setting(run: Run, q0: float) -> Setting:
     )
 
 
-def predict(results: Iterable[RunResult], theory: Theory) -> dict[Run, Prediction]:
+def predict(results: Iterable[Measured], theory: Theory) -> dict[Run, Prediction]:
     """Return the prediction for each run at its realised target.
 
     Gaussian targets have as many scales as runs. The theory is smooth in the scale, so where one point has more
@@ -241,7 +264,7 @@ def _interpolate(setting: Setting, nodes: list[float], solved: Mapping[Setting, 
     )
 
 
-def _score(quantity: str, point: Setting, judged: list[tuple[RunResult, Prediction]]) -> Score:
+def _score(quantity: str, point: Setting, judged: list[tuple[Measured, Prediction]]) -> Score:
     groups = tuple(
         _group(quantity, dim, [(r, p) for r, p in judged if r.run.dim == dim])
         for dim in sorted({r.run.dim for r, _ in judged})
@@ -259,7 +282,7 @@ def _score(quantity: str, point: Setting, judged: list[tuple[RunResult, Predicti
     return Score(quantity, point, groups, theory_error, residual, math.sqrt(total), freedom, z)
 
 
-def _group(quantity: str, dim: int, judged: list[tuple[RunResult, Prediction]]) -> Group:
+def _group(quantity: str, dim: int, judged: list[tuple[Measured, Prediction]]) -> Group:
     simulation = np.array([getattr(result, quantity) for result, _ in judged])
     theory = np.array([prediction.values[quantity] for _, prediction in judged])
     residual = simulation - theory
@@ -292,9 +315,11 @@ def normal_score(ratio: float, freedom: float) -> float:
 def pool(scores: Sequence[Score]) -> Pooled:
     """Average the relative residuals of independent points, each weighted by its inverse squared error."""
     theory = np.array([score.groups[-1].theory if score.groups else math.nan for score in scores])
-    relative = np.array([score.residual for score in scores]) / theory
-    weights = (theory / [score.standard_error for score in scores]) ** 2
-    return Pooled(float(weights @ relative / weights.sum()), float(weights.sum() ** -0.5))
+    residual = np.array([score.residual for score in scores])
+    precision = np.array([score.standard_error for score in scores]) ** -2.0
+    total = (theory**2 * precision).sum()
+    # the weights times residual/theory, written without the quotient: where nothing is learned the theory is zero
+    return Pooled(float((theory * residual * precision).sum() / total), float(total**-0.5))
 
 
 def _verdict(quantity: str, scores: list[Score]) -> Verdict:
@@ -305,7 +330,7 @@ def _verdict(quantity: str, scores: list[Score]) -> Verdict:
         return Verdict(quantity, False, worst, pooled, "undetermined: too few runs converged; raise --runs")
     if not worst.agrees:
         return Verdict(quantity, False, worst, pooled, f"disagrees: |z| reaches {abs(worst.z):.1f}")
-    if abs(pooled.z) >= BAND:
+    if not abs(pooled.z) < BAND:  # nor may a missing mean pass
         return Verdict(quantity, False, worst, pooled, f"disagrees in the mean over points: z = {pooled.z:+.1f}")
     return Verdict(quantity, True, worst, pooled, f"agrees at all {len(scores)} points")
 

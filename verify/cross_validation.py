@@ -16,7 +16,7 @@ import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -80,12 +80,26 @@ class Search:
         return self.base.device
 
 
+class Trained(NamedTuple):
+    """What a comparison reads of a map trained on data that also chose its weight decay, that of `run`."""
+
+    run: Run
+    m: float
+    q: float
+    q0: float
+    train_error: float
+    test_error: float
+    status: Status
+    relative_gradient: float
+
+
 @dataclass(frozen=True)
 class Choice:
     """What cross-validation chose and what came of it.
 
     `validation` holds the mean loss per held-out sample at each decay and `scatter` its standard error over folds; m, q, errors as of
-    a RunResult, of the map trained on all samples at the chosen decay. `status` is the first failure among all descents.
+    a RunResult, of the map trained on all samples at the chosen decay. `status` is the first failure among all descents and
+    `relative_gradient` the largest at which one ended.
     """
 
     run: Search
@@ -98,8 +112,16 @@ class Choice:
     test_error: float
     estimation_error: float
     status: Status
+    relative_gradient: float
     evaluations: int
     seconds: float
+
+    @property
+    def trained(self) -> Trained:
+        """The final map as a comparison reads it, at the chosen weight decay."""
+        run = dataclasses.replace(self.run.base, lambda_=self.lambda_)
+        q0 = self.estimation_error + 2 * self.m - self.q
+        return Trained(run, self.m, self.q, q0, self.train_error, self.test_error, self.status, self.relative_gradient)
 
     @property
     def inside(self) -> bool:
@@ -154,6 +176,7 @@ def choose(search: Search) -> Choice:
         test_error=fresh_error(run, s, drawn.s0, drawn.test),
         estimation_error=float((s - drawn.s0).square().sum()) / run.dim,
         status=failed[0] if failed else Status.CONVERGED,
+        relative_gradient=max(minimum.relative_gradient for minimum in minima),
         evaluations=sum(minimum.evaluations for minimum in minima),
         seconds=time.perf_counter() - started,
     )

@@ -18,13 +18,13 @@ from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.target import target_density, target_edges
 from numeric.target_law import edge_grid
 from verify.compare import BAND, QUANTITIES, Comparison, Score, Setting
+from verify.curve_panel import COLOURS, NAMES, Curve, add_legend, draw_curves
 from verify.data import DataKind
 from verify.job import Outcome
 from verify.spectra import ZERO, Panel
 from verify.thresholds import Sighting
 
-NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
-COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f")  #: of the widths, and of the quantities
+BOTH_ERRORS = ("test_error", "train_error")
 STYLE: dict[Any, Any] = {
     "font.family": "serif", "mathtext.fontset": "cm", "font.size": 11, "axes.spines.top": False,
     "axes.spines.right": False, "axes.linewidth": 0.7, "legend.frameon": False, "figure.dpi": 160,
@@ -81,31 +81,25 @@ def curve_figure(outcome: Outcome) -> Figure:
     """Test and train error against alpha: theory as lines, trained heads at the largest d as points."""
     figure = Figure(figsize=(7.6, 4.4), layout="constrained")
     axes = figure.add_subplot()
-    comparison = outcome.comparisons[DataKind.SEQUENCES]
-    for colour, (width, solutions) in zip(COLOURS, sorted(outcome.curves.items()), strict=False):
-        alphas = [solution.problem.alpha for solution in solutions]
-        axes.plot(alphas, [s.test_error for s in solutions], color=colour, label=rf"test, $\kappa={width:g}$")
-        axes.plot(alphas, [s.train_error for s in solutions], "--", color=colour, label=rf"train, $\kappa={width:g}$")
-        _points(axes, comparison, "test_error", width, colour, "o")
-        _points(axes, comparison, "train_error", width, colour, "s")
+    scores = outcome.comparisons[DataKind.SEQUENCES].scores
+    curves = [
+        Curve(rf"$\kappa = {width:g}$", tuple(solutions), tuple(s for s in scores if s.setting.width == width))
+        for width, solutions in sorted(outcome.curves.items())
+    ]
+    draw_curves(axes, curves, BOTH_ERRORS)
     _threshold_lines(axes, outcome)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel(r"sample ratio $\alpha = n/d^2$")
-    axes.set_ylabel("mean square error per sample")
-    axes.legend(ncols=2, fontsize=9)
+    add_legend(figure, curves, BOTH_ERRORS)
     return figure
 
 
-def _points(axes: Axes, comparison: Comparison, quantity: str, width: float, colour: str, marker: str) -> None:
-    scores = [s for s in comparison.scores if s.quantity == quantity and s.setting.width == width and s.groups]
-    groups = [score.groups[-1] for score in scores]
-    axes.errorbar(
-        [score.setting.alpha for score in scores],
-        [group.simulation for group in groups],
-        yerr=[group.standard_error for group in groups],
-        fmt=marker, ms=4.5, mfc="white", mec=colour, ecolor=colour, capsize=2, lw=1, zorder=3,
-    )  # fmt: skip
+def draw_preset(curves: Sequence[Curve], quantities: Sequence[str]) -> dict[str, bytes]:
+    """Return the figure of a preset, a panel for each quantity, as PNG and as PDF file, by suffix."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(1.2 + 3.6 * len(quantities), 3.6), layout="constrained")
+        for axes, quantity in zip(figure.subplots(1, len(quantities), squeeze=False)[0], quantities, strict=True):
+            draw_curves(axes, curves, (quantity,))
+        add_legend(figure, curves)
+        return {"png": _png(figure), "pdf": _pdf(figure)}
 
 
 def _threshold_lines(axes: Axes, outcome: Outcome) -> None:
@@ -204,4 +198,10 @@ def _tick(kind: DataKind, setting: Setting) -> str:
 def _png(figure: Figure) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _pdf(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="pdf", metadata={"CreationDate": None})  # equal results, equal files
     return buffer.getvalue()

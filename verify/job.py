@@ -163,7 +163,7 @@ class _Clock:
         return self.seconds
 
 
-def _figure_one(minimiser: str, seed: int, target: TargetKind, device: str) -> Run:
+def figure_one(minimiser: str, seed: int, target: TargetKind, device: str) -> Run:
     """The settings of the paper's Figure 1."""
     return Run(
         dim=100, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.01, noise=0.5, tokens=2, beta=1.0, beta0=1.0,
@@ -197,5 +197,5 @@ PRESETS: dict[str, tuple[tuple[Campaign, ...], tuple[tuple[float, int, int], ...
 
 def preset(name: str, minimiser: str, seed: int, target: TargetKind, device: str, shuffle_labels: bool) -> Plan:
     """Return the plan of this name."""
-    base = dataclasses.replace(_figure_one(minimiser, seed, target, device), shuffle_labels=shuffle_labels)
+    base = dataclasses.replace(figure_one(minimiser, seed, target, device), shuffle_labels=shuffle_labels)
     return Plan(base, *PRESETS[name])

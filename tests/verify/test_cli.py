@@ -28,10 +28,10 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
     [
         (["curve", "--kappa0", "0"], "--kappa0 0: must be positive"),
         (["curve", "--lambda", "0"], "--lambda 0: the theory needs weight decay"),
-        (["curve", "--tokens", "3"], "--tokens 3: the theory is solved for two tokens"),
         (["curve", "--runs", "8,8,8"], "--runs 8,8,8: must be one number or 2"),
         (["curve", "--data", "gaussian-equivalent", "--dim", "300,400"], "--dim 300: .* GiB"),
-        (["curve", "--parametrisation", "general"], "--parametrisation general: the theory is solved for factors"),
+        (["figure", "3"], "figure 3: is unknown; use one of 1,2,6"),
+        (["figure", "1", "--runs", "8,8,8"], "--runs 8,8,8: must be one number or 2"),
         (["cross-validate", "--parametrisation", "free"], "--parametrisation free: is unknown"),
         (["cross-validate", "--decays", "1,0.1,0.01"], "--decays .*: must be three or more, positive and increasing"),
         (["--out", "/dev/null/report"], "--out /dev/null/report: cannot be written"),
@@ -43,7 +43,7 @@ def test_bad_input_is_named_with_its_rule(arguments, message):
 
 
 def test_every_command_shows_an_example(capsys):
-    for command in ([], ["curve"], ["spectrum"], ["cross-validate"]):
+    for command in ([], ["curve"], ["figure"], ["spectrum"], ["cross-validate"]):
         with pytest.raises(SystemExit) as end:
             build_parser().parse_args([*command, "--help"])
         assert end.value.code == 0
@@ -79,7 +79,7 @@ def test_the_verdict_turns_when_factors_lose():
     search = Search(Run(dim=8, alpha=1.0, kappa0=0.5, width=1.0, lambda_=1.0, noise=0.5), (0.1, 0.2, 0.3))
     groups = [
         Group(1.0, 8, what, tuple(
-            Choice(search, (), (), 0.2, 1, 1, 1, error + 0.001 * i, 1, Status.CONVERGED, 1, 0.0) for i in range(8)
+            Choice(search, (), (), 0.2, 1, 1, 1, error + 0.001 * i, 1, Status.CONVERGED, 0.0, 1, 0.0) for i in range(8)
         ))
         for what, error in ((Parametrisation.FACTORISED, 0.2), (Parametrisation.SYMMETRIC, 0.1))
     ]  # fmt: skip
