@@ -105,7 +105,7 @@ class Sampled:
     sampling: Sampling
     independent: bool = field(default=True, init=False)
     roughness: float = field(default=1e-3, init=False)
-    accuracy: float = field(default=2e-3, init=False)
+    accuracy: float = field(default=5e-3, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One value per scrambling."""

@@ -49,31 +49,33 @@ def respond(saddle: SaddleMap, x: Vector) -> Response:
 ENERGY = QUANTITIES.index("free_entropy")
 
 
-def _parts_of_M(averages: Averages, alternatives: Averages) -> Vector:
-    """Change of M with those of the loss and of the elastic energy added without their signs, shape (1,).
+def _parts_of_M(averages: Averages, coarser: Averages) -> float:
+    """Change of M with those of the loss and of the elastic energy added without their signs; one replicate each.
 
     The free entropy is stationary, so that nothing else enters its error, and their sum vanishes by accident now and then.
     """
-    loss = alternatives.train_error - averages.train_error
-    elastic = (alternatives.M - alternatives.train_error) - (averages.M - averages.train_error)
-    return np.abs(loss) + np.abs(elastic)
+    loss = coarser.train_error - averages.train_error
+    elastic = (coarser.M - coarser.train_error) - (averages.M - averages.train_error)
+    return float(np.abs(loss[0]) + np.abs(elastic[0]))
 
 
-def spread(saddle: SaddleMap, x: Vector, averages: Averages, alternatives: Averages, response: Response) -> Vector:
-    """Half-widths of the quantities: of a 95 % interval over independent replicates, else the distance to a coarser rule.
+def spread(saddle: SaddleMap, x: Vector, averages: Averages, coarser: Averages, response: Response) -> Vector:
+    """Half-widths of the quantities: the change from the next coarser rule, and a 95 % interval over independent replicates.
 
-    The distance adds up the effects of each conjugate's change and the direct one without their signs: for another rule the signs
-    would differ, and what cancels between two rules need not be small.
+    The change adds up the effects of each conjugate and the direct one without their signs: for another rule the signs would differ,
+    and what cancels between two rules need not be small. Replicates alone are not enough: where few samples carry an average, as
+    that of the loss at weak decay, they agree with each other before they agree with the truth.
     """
-    centre, values = saddle.conjugates(averages.mean())[0], saddle.quantities(x, averages.mean())[0]
-    direct = saddle.quantities(x, alternatives) - values
-    if not saddle.rule.independent:
-        direct[:, ENERGY] = saddle.problem.alpha * _parts_of_M(averages, alternatives)
-    changes = saddle.conjugates(alternatives) - centre
+    mean = averages.mean()
+    centre, values = saddle.conjugates(mean)[0], saddle.quantities(x, mean)[0]
     effects = response.quantities @ np.linalg.inv(np.eye(len(x)) - response.jacobian)
+    direct = np.abs(saddle.quantities(x, coarser.mean())[0] - values)
+    direct[ENERGY] = saddle.problem.alpha * _parts_of_M(mean, coarser.mean())
+    moved = np.abs(effects) @ np.abs(saddle.conjugates(coarser.mean())[0] - centre)
     unsolved = np.abs(effects) @ np.abs(centre - x)  # what is left of the residual, which a slow mode amplifies
-    if not saddle.rule.independent:
-        return unsolved + (np.abs(direct) + np.abs(changes) @ np.abs(effects).T)[0]
-    count = len(direct)
-    half_width = student.ppf((1 + CONFIDENCE) / 2, count - 1) / np.sqrt(count)
-    return unsolved + half_width * (direct + changes @ effects.T).std(axis=0, ddof=1)
+    total = direct + moved + unsolved
+    if saddle.rule.independent:
+        runs = saddle.quantities(x, averages) + (saddle.conjugates(averages) - centre) @ effects.T
+        count = len(runs)
+        total += student.ppf((1 + CONFIDENCE) / 2, count - 1) / np.sqrt(count) * runs.std(axis=0, ddof=1)
+    return total

@@ -140,7 +140,8 @@ def _solution(
 ) -> Solution:
     test_error = prediction_error(m, q, problem.rho, problem.beta, problem.beta0, problem.tokens)
     values: dict[str, Any] = {
-        "m": m, "q": q, "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "delta": float(np.sqrt(v)), "b": b, "c": problem.beta0 / problem.beta,  # the gain on the target as it is
+        "m": m, "q": q, "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "delta": float(np.sqrt(v)), "b": b,
+        "c": problem.beta0 / problem.beta,  # the gain on the target as it is
         "train_error": 0.0, "test_error": test_error,
         "estimation_error": float(generated.estimation_error(problem.q0, m, q)), "free_entropy": 0.0,
     }  # fmt: skip

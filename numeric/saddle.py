@@ -77,7 +77,7 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     """Solve at one point, cold or from the solution at a nearby point; always returns, with a status.
 
     The channel is refined until the relative error estimate of every quantity is below `accuracy` (default 1e-4 for two tokens,
-    2e-3 where the channel is sampled), or as often as is sensible.
+    5e-3 where the channel is sampled), or as often as is sensible.
     """
     if problem.lambda_ == 0 and interpolates(problem):
         return solve_interpolating(problem)
@@ -179,12 +179,11 @@ def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
 
 
 def _solution(saddle: SaddleMap, coarser: SaddleMap, outcome: Outcome, response: Response) -> Solution:
-    """Values at a root, with errors from the replicates or from the coarser rule."""
+    """Values at a root, with errors from the coarser rule and from replicates."""
     x = outcome.point
     averages = saddle.averages(x)
-    alternatives = averages if saddle.rule.independent else coarser.averages(x)
     values = saddle.quantities(x, averages.mean())[0]
-    errors = spread(saddle, x, averages, alternatives, response)
+    errors = spread(saddle, x, averages, coarser.averages(x), response)
     named = dict(zip(QUANTITIES, map(float, values), strict=True))
     bounds = {name: float(error) for name, error in zip(QUANTITIES, errors, strict=True)}
     energy = prior_of(saddle.problem).denoising(x).energy

@@ -107,13 +107,14 @@ def test_the_learned_phase_reaches_down_to_its_boundary(gap):
     assert solution.m > 0 or solution.status is Status.INACCURATE  # the finer rule may have its transition within 1e-6
 
 
-def test_the_error_estimate_covers_sharp_labels_that_the_channel_does_not_resolve():
-    """At beta = beta0 = 5 the last refinement alone once claimed a third of the true error."""
+def test_the_error_estimate_covers_sharp_labels_where_few_samples_carry_the_loss():
+    """At beta = beta0 = 5 replicates alone once claimed a quarter of the true error of the loss."""
     problem = Problem(alpha=0.2, target=MarchenkoPastur(0.5), lambda_=1e-4, noise=0.5, beta=5.0, beta0=5.0)
-    solution = solve(problem)
-    # Train error by Monte Carlo with an independent minimiser: 2.033(10)e-5; m at two more refinements: .82191.
+    solution = solve(problem, accuracy=1e-2)
+    # With 2^15 points in each of 8 scramblings the loss at the same overlaps is 2.0185(27)e-5, an independent minimiser on
+    # plain Monte Carlo samples gave 2.033(10)e-5; m by the deterministic rule, two refinements on, .82191.
     assert abs(solution.m - 0.821913) <= solution.errors["m"]
-    assert abs(solution.train_error - 2.0214e-5) <= solution.errors["train_error"]
+    assert abs(solution.train_error - 2.0185e-5) <= solution.errors["train_error"]
 
 
 @pytest.mark.parametrize(
