@@ -62,20 +62,18 @@ def _parts_of_M(averages: Averages, coarser: Averages) -> float:
 def spread(saddle: SaddleMap, x: Vector, averages: Averages, coarser: Averages, response: Response) -> Vector:
     """Half-widths of the quantities: the change from the next coarser rule, and a 95 % interval over independent replicates.
 
-    The change adds up the effects of each conjugate and the direct one without their signs: for another rule the signs would differ,
-    and what cancels between two rules need not be small. Replicates alone are not enough: where few samples carry an average, as
-    that of the loss at weak decay, they agree with each other before they agree with the truth.
+    For a deterministic rule the change adds up the effects of each conjugate and the direct one without their signs: for another rule
+    the signs would differ, and what cancels between two rules need not be small. Replicates alone are not enough: where few samples
+    carry an average, as that of the loss at weak decay, they agree with each other before they agree with the truth.
     """
-    mean = averages.mean()
+    mean, before = averages.mean(), coarser.mean()
     centre, values = saddle.conjugates(mean)[0], saddle.quantities(x, mean)[0]
     effects = response.quantities @ np.linalg.inv(np.eye(len(x)) - response.jacobian)
-    direct = np.abs(saddle.quantities(x, coarser.mean())[0] - values)
-    direct[ENERGY] = saddle.problem.alpha * _parts_of_M(mean, coarser.mean())
-    moved = np.abs(effects) @ np.abs(saddle.conjugates(coarser.mean())[0] - centre)
     unsolved = np.abs(effects) @ np.abs(centre - x)  # what is left of the residual, which a slow mode amplifies
-    total = direct + moved + unsolved
+    direct, change = saddle.quantities(x, before)[0] - values, saddle.conjugates(before)[0] - centre
     if saddle.rule.independent:
         runs = saddle.quantities(x, averages) + (saddle.conjugates(averages) - centre) @ effects.T
-        count = len(runs)
-        total += student.ppf((1 + CONFIDENCE) / 2, count - 1) / np.sqrt(count) * runs.std(axis=0, ddof=1)
-    return total
+        half_width = student.ppf((1 + CONFIDENCE) / 2, len(runs) - 1) / np.sqrt(len(runs)) * runs.std(axis=0, ddof=1)
+        return unsolved + half_width + np.abs(direct + effects @ change)
+    direct[ENERGY] = saddle.problem.alpha * _parts_of_M(mean, before)
+    return unsolved + np.abs(direct) + np.abs(effects) @ np.abs(change)

@@ -23,7 +23,10 @@ TOLERANCE = 1e-8  # relative change of the conjugates under one step: far below 
 NEAR = 1e-2  # residual up to which a coarse point may start a finer rule: with sharp labels coarse averages are rough
 INACCURATE = 1e-2  # relative error of what follows above which a solution is not called converged
 DECISIVE = ("m", "q", "delta", "test_error")  # the training error and V are small differences near interpolation
-REFINEMENTS = 3  # of the coarsest rule at most; each costs 2.5 or 4 times the one before
+REFINEMENTS = {
+    False: 3,
+    True: 4,
+}  # of the coarsest deterministic and sampled rule; each costs 2.5 or 4 times the one before
 ANDERSON_STEPS, NEWTON_STEPS, CHORD_STEPS = 50, 8, 12
 PATIENCE = 4  # steps in which a chord must halve the residual: otherwise the rule is too rough for it
 LEAST_DECAY = 1e-8  # from which the limit 0 is reached in one step
@@ -163,7 +166,7 @@ def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
     """Finer rules until the error estimate is small enough; each starts from the root before, with its Jacobian."""
     response = respond(saddle, outcome.point)
     steps, coarser, solution = outcome.steps, saddle, _failed(saddle.problem, outcome)
-    for _ in range(REFINEMENTS):
+    for _ in range(REFINEMENTS[saddle.rule.independent]):
         finer = replace(saddle, rule=coarser.rule.refined())
         outcome = chord(
             finer, outcome.point, response.jacobian, tolerance=TOLERANCE, max_steps=CHORD_STEPS, patience=PATIENCE

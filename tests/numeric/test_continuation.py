@@ -94,7 +94,7 @@ def test_a_point_that_fails_is_solved_from_the_next(monkeypatch):
     """The first attempt at the middle point is made to fail."""
     calls = []
 
-    def failing(problem, start=None):
+    def failing(problem, start=None, accuracy=None):
         calls.append(problem.alpha)
         if calls == [0.2, 0.25]:
             return replace(solve(problem), status=Status.STEP_LIMIT)
@@ -111,7 +111,7 @@ def test_where_both_directions_differ_the_smaller_free_entropy_is_physical(monke
     """The upward pass is made to return another solution, marked by its q, of larger free entropy."""
     calls = []
 
-    def other(problem, start=None):
+    def other(problem, start=None, accuracy=None):
         calls.append(problem.alpha)
         found = solve(problem, start)
         if calls == [0.2]:

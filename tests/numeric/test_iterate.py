@@ -9,7 +9,7 @@ from numeric.iterate import Anderson, Newton, chord, iterate
 def test_anderson_solves_a_map_whose_plain_iteration_diverges():
     matrix = np.array([[-1.5, 0.3, 0.0], [0.2, 0.9, 0.1], [0.0, -0.4, -2.0]])
     shift = np.array([1.0, -2.0, 0.5])
-    algorithm = Anderson(damping=0.5, longest=100.0)
+    algorithm = Anderson(near=1e9, damping=0.5, longest=100.0)
     found = iterate(lambda x: matrix @ x + shift, np.zeros(3), algorithm, tolerance=1e-12, max_steps=50)
     assert found.converged
     assert np.allclose(found.point, np.linalg.solve(np.eye(3) - matrix, shift), atol=1e-10)

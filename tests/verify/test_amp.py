@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.problem import Problem
 from numeric.saddle import solve
 from verify.amp import Channel, pass_messages, soft_threshold
@@ -92,7 +93,7 @@ def test_a_step_limit_is_reported():
 
 def test_messages_end_where_the_theory_says():
     """Order parameters of the fixed point, V and Vh included, which no other way of training shows."""
-    theory = solve(Problem(alpha=1.0, kappa0=0.5, lambda_=0.05, noise=0.5))
+    theory = solve(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5))
     sizes, count = (20, 36), 6
     means, errors = [], []
     for dim in sizes:
