@@ -18,7 +18,7 @@ SPIKES, COUNT = (4.0, 2.5, 0.12), 6
 RUN = Run(
     dim=48, alpha=1.0, kappa0=None, spikes=SPIKES, width=1.0, lambda_=0.05, noise=0.5, data=DataKind.GAUSSIAN_EQUIVALENT
 )
-#: What is left of finite size, as a share of the expected value: the theory holds the d eigenvalues, its fluctuations are of order 1/d.
+#: What is left of finite size, as a share of the expected value: the theory holds the d eigenvalues and errs by O(1/d).
 FINITE_SIZE = 1 / RUN.dim
 
 
