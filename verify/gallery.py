@@ -1,6 +1,6 @@
 """The paper's learning curves, each a row of a table: what varies, over which values, and heads trained beside the theory.
 
-Where a preset lists weight decays, its weight decay is chosen: by the theory as the one of least test error, by training through
+Where a curve lists weight decays, its weight decay is chosen: by the theory as the one of least test error, by training through
 cross-validation among those listed, and a chosen head is judged by the theory at its own weight decay.
 """
 
@@ -27,8 +27,9 @@ from verify.data import require_memory
 from verify.execution import execute_all
 from verify.run import Run, RunResult
 from verify.store import Store
-from verify.theory import ACCURACY, problem_of, progress, watched_predictions
+from verify.theory import problem_of, progress, watched_predictions
 
+LINE_ACCURACY = 1e-2  #: relative, of every quantity: as wide as a line is thick; shown as its band
 FOLDS = 5
 DECAY_TOLERANCE = 0.1  #: of log lambda: the test error is flat at its minimum and changes by 0.1 per cent or less
 SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, the same for all
@@ -36,18 +37,22 @@ SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, t
 
 @dataclass(frozen=True)
 class Family:
-    """One curve: the fields of a Run that it changes; `every` how manieth of the sample ratios of a line is solved."""
+    """One curve: the fields of a Run that it changes; `every` how manieth of the sample ratios of a line is solved.
+
+    `decays` are those to choose from, none where lambda is given: for all curves of a preset or for none.
+    """
 
     label: str
     changes: Mapping[str, Any]
     every: int = 1
+    decays: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Preset:
     """One figure: its curves, the sample ratios trained at, sizes (d, number of runs), what is drawn.
 
-    `settings` are fields of a Run common to all curves where they are not those of Figure 1; `decays` is empty where lambda is given.
+    `settings` are fields of a Run common to all curves where they are not those of Figure 1.
     """
 
     title: str
@@ -56,7 +61,11 @@ class Preset:
     sizes: tuple[tuple[int, int], ...] = ((32, 8), (48, 8))
     quantities: tuple[str, ...] = ("test_error", "train_error")
     settings: Mapping[str, Any] = field(default_factory=dict)
-    decays: tuple[float, ...] = ()
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the weight decay is chosen."""
+        return all(family.decays for family in self.families)
 
 
 ALPHAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
@@ -69,6 +78,12 @@ _FACTORS = {"parametrisation": Parametrisation.FACTORISED}
 _SYMMETRIC = {"parametrisation": Parametrisation.SYMMETRIC}
 _GENERAL = {"parametrisation": Parametrisation.GENERAL}
 
+
+def _decays(least: float, count: int) -> tuple[float, ...]:
+    """Up to 0.3. Least: a tenth of the best one at few samples; factors at weaker decay take thousands of steps there."""
+    return tuple(float(decay) for decay in np.geomspace(least, 0.3, count))
+
+
 PRESETS: dict[str, Preset] = {
     "1": Preset(
         "width of the student",
@@ -79,15 +94,14 @@ PRESETS: dict[str, Preset] = {
     "2": Preset(
         "factors against direct training, each at its best weight decay",
         (
-            Family("factors $W W^T$", _FACTORS),
-            Family("symmetric $A$", _SYMMETRIC),
-            Family("general $A$", _GENERAL, SEARCHED),
+            Family("factors $W W^T$", _FACTORS, decays=_decays(1e-3, 8)),
+            Family("symmetric $A$", _SYMMETRIC, decays=_decays(1e-4, 9)),
+            Family("general $A$", _GENERAL, SEARCHED, _decays(1e-4, 9)),
         ),
         FEW,
         ((24, 8), (36, 8)),  # a search trains forty times as often as a run
         ("test_error",),
         settings={"kappa0": 0.05, "noise": 0.05},
-        decays=tuple(float(decay) for decay in np.geomspace(1e-4, 0.3, 9)),
     ),
     "6": Preset(
         "weight decay",
@@ -147,7 +161,7 @@ def carry_out(
     """
     base = dataclasses.replace(base, **preset.settings)
     note("training")
-    comparison, orders = (_cross_validated if preset.decays else _trained)(preset, base, folder, workers)
+    comparison, orders = (_cross_validated if preset.chooses else _trained)(preset, base, folder, workers)
     note("theory curves")
     grids = [_grid(preset)[:: family.every] for family in preset.families]
     with progress("theory", sum(map(len, grids))) as watch:
@@ -159,7 +173,7 @@ def carry_out(
         Curve(family.label, tuple(line), _scores(comparison, family))
         for family, line in zip(preset.families, lines, strict=True)
     )
-    theory_order = tuple(order_of_theory(curves[0], curve) for curve in curves[1:]) if preset.decays else ()
+    theory_order = tuple(order_of_theory(curves[0], curve) for curve in curves[1:]) if preset.chooses else ()
     return Outcome(preset, curves, comparison, orders, theory_order)
 
 
@@ -183,9 +197,13 @@ def _trained(preset: Preset, base: Run, folder: Path, workers: int | None) -> Ju
 
 
 def _cross_validated(preset: Preset, base: Run, folder: Path, workers: int | None) -> Judged:
-    runs = runs_of(preset, dataclasses.replace(base, lambda_=SEEDING_DECAY))
-    _require_memory(runs)
-    searches = [Search(run, preset.decays, FOLDS) for run in runs]
+    base = dataclasses.replace(base, lambda_=SEEDING_DECAY)
+    searches = [
+        Search(run, family.decays, FOLDS)
+        for family in preset.families
+        for run in runs_of(dataclasses.replace(preset, families=(family,)), base)
+    ]
+    _require_memory(search.base for search in searches)
     choices = execute_all(searches, choice_store(folder), workers=workers, task=choose)
     comparison = compare([choice.trained for choice in choices], watched_predictions, _any_decay)
     members: dict[tuple[float, int, Parametrisation], list[Any]] = {}
@@ -210,8 +228,8 @@ def _grid(preset: Preset) -> list[float]:
 
 
 def _line(preset: Preset, run: Run, alphas: Sequence[float], watch: Watch) -> list[Solution]:
-    along = best_decay_along if preset.decays else learning_curve
-    return along(problem_of(run), alphas, watch, ACCURACY)
+    along = best_decay_along if preset.chooses else learning_curve
+    return along(problem_of(run), alphas, watch, LINE_ACCURACY)
 
 
 def best_decay_along(problem: Problem, alphas: Sequence[float], watch: Watch, accuracy: float) -> list[Solution]:

@@ -76,12 +76,15 @@ def test_a_chosen_decay_is_judged_by_the_theory_at_that_decay(few_points, in_pro
         "optimal_lambda",
         lambda problem, *_: searched.append(problem) or SimpleNamespace(solution=solve(problem)),
     )
-    families = tuple(Family(p, {"parametrisation": Parametrisation(p)}) for p in ("factorised", "symmetric"))
+    families = tuple(
+        Family(p, {"parametrisation": Parametrisation(p)}, decays=(0.003, 0.03, 0.3))
+        for p in ("factorised", "symmetric")
+    )
     preset = Preset(
-        "", families, (0.5, 1.0), ((12, 3), (16, 3)), ("test_error",), {"kappa0": 0.25, "noise": 0.05}, (0.003, 0.03, 0.3)
+        "", families, (0.5, 1.0), ((12, 3), (16, 3)), ("test_error",), {"kappa0": 0.25, "noise": 0.05}
     )  # fmt: skip
     outcome = carry_out(preset, BASE, tmp_path, lambda _: None)
-    assert {setting.lambda_ for setting in asked} <= set(preset.decays)
+    assert {setting.lambda_ for setting in asked} <= set(families[0].decays)
     assert {setting.kappa0 for setting in asked} == {0.25}
     assert len(outcome.comparison.scores) == 4 * 2 * 2  # points are not split by the decay chosen
     assert len(outcome.training_order) == 2 * 2
