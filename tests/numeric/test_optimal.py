@@ -28,6 +28,7 @@ def test_the_largest_decay_is_where_learning_begins():
     assert solve(replace(FIGURE_TWO, lambda_=0.9 * edge)).q > 0
 
 
+@pytest.mark.slow
 def test_without_noise_and_with_enough_data_vanishing_decay_is_best():
     """Beyond recovery the limit 0 gives the target itself."""
     best = optimal_lambda(replace(FIGURE_TWO, noise=0.0))

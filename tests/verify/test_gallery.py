@@ -66,6 +66,7 @@ def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, in
     assert not broken.agrees
 
 
+@pytest.mark.slow
 def test_a_chosen_decay_is_judged_by_the_theory_at_that_decay(few_points, in_process, tmp_path, monkeypatch):
     asked = []
     theory = gallery.watched_predictions
@@ -94,6 +95,7 @@ def test_a_chosen_decay_is_judged_by_the_theory_at_that_decay(few_points, in_pro
     ]
 
 
+@pytest.mark.slow
 def test_direct_training_is_not_better_than_factors_at_the_best_decay_and_the_verdict_can_turn():
     """Theory of the paper's Figure 2; the other way round the same check must fail."""
     direct = dataclasses.replace(FIGURE_TWO, parametrisation=Parametrisation.SYMMETRIC)
