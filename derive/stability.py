@@ -28,14 +28,15 @@ def denoiser_growth() -> sp.Expr:
     return (c / mh) ** 2 * DD * sensing_variance()
 
 
-def replicon(model: Model) -> sp.Expr:
-    """One minus the growth in one round."""
-    return 1 - field_growth(model) * denoiser_growth()
+def growth(model: Model) -> sp.Expr:
+    """Growth of a perturbation in one round."""
+    return field_growth(model) * denoiser_growth()
 
 
 def steps(model: Model) -> tuple[Step, ...]:
     """The replicon eigenvalue."""
-    value = replicon(model)
+    round_trip = growth(model)
+    value = 1 - round_trip
     return (
         Step(
             "stability",
@@ -45,6 +46,13 @@ def steps(model: Model) -> tuple[Step, ...]:
             r"$DD$ the divided difference of the shrinkage over its gain. The solution is stable while their product is below one.",
             (Display(r"\Lambda", value),),
             (
+                scalar(
+                    "replicon_growth",
+                    "growth of an independent perturbation in one round",
+                    (alpha, F, DD, c, mh),
+                    r"1-\Lambda",
+                    round_trip,
+                ),
                 scalar(
                     "replicon",
                     "replicon eigenvalue; negative: replica symmetry is broken",

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from numeric.iterate import Vector, least_squares
+
 Gap = Callable[[Vector], Vector]
 
 
@@ -113,7 +113,7 @@ class Keller:
                 if not np.all(np.isfinite(fresh)):
                     break
                 return (Point(position, _tangent(fresh, here.tangent), fold=False), fresh), steps
-            move = _solve(np.vstack([jacobian, here.tangent]), np.append(-value, 0.0))
+            move = least_squares(np.vstack([jacobian, here.tangent]), np.append(-value, 0.0))
             if not move.any():  # a singular Jacobian with nowhere to go
                 break
             position = position + move
@@ -148,8 +148,3 @@ def _tangent(jacobian: Vector, along: Vector) -> Vector:
     """Unit null vector of the Jacobian, on the side of `along`."""
     null = np.linalg.svd(jacobian)[2][-1]
     return null if null @ along >= 0 else -null
-
-
-def _solve(matrix: Vector, vector: Vector) -> Vector:
-    found: Vector = np.array(np.linalg.lstsq(matrix, vector, rcond=1e-12)[0], dtype=np.float64)
-    return found

@@ -113,8 +113,7 @@ class Sampled:
         rho = problem.rho
         if not (V > 0 and q - m**2 / rho > 0):
             raise ValueError(f"need V > 0 and q > m^2/rho, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {rho!r}")
-        teacher, independent, target = map(float, generated.field_coefficients(m, q, rho))
-        fields = Fields(teacher, independent, target, float(np.sqrt(q_odd)))
+        fields = Fields.of(m, q, rho, q_odd)
         means = sample_means(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, self.sampling)
         M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(m, q, V, rho, means.train, means.R, means.F1, means.F2)
         nothing = np.zeros_like(means.train)
@@ -126,8 +125,8 @@ class Sampled:
     def unlearned(self, problem: Problem) -> Averages:
         """One value per scrambling."""
         general = problem.parametrisation is Parametrisation.GENERAL
-        target = float(generated.field_coefficients(0.0, 0.0, problem.rho)[2])
-        means = unlearned_means(target, problem.beta, problem.beta0, problem.tokens, general, self.sampling)
+        fields = Fields.of(0.0, 0.0, problem.rho)
+        means = unlearned_means(fields.target, problem.beta, problem.beta0, problem.tokens, general, self.sampling)
         M, dM_dm, dM_dq, dM_dV = generated.unlearned_derivatives(
             problem.rho, means.loss, means.R, means.F1, means.curvature
         )

@@ -9,8 +9,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from numeric.arclength import End, Gap, Keller, Trace, Vector
+from numeric.arclength import End, Gap, Keller, Trace
 from numeric.averages import ChannelRule, coarse_rules
+from numeric.iterate import Vector
 from numeric.problem import Problem
 from numeric.saddle import SaddleMap, solve, solve_near
 from numeric.solution import NotConverged, Solution

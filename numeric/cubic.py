@@ -3,15 +3,14 @@
 The root is that below the axis if there is one, else the real one on which z(g) falls (theory note, section 4).
 """
 
-import hashlib
-import inspect
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numba.extending import register_jitable
 
 from generated.tied_attention import float64 as physics
+from numeric.compiled import digest
 
 _REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
 _NEWTON = 6  # steps: the start has five digits or more where v >= 1e-14 of the scale, so that two would do
@@ -96,15 +95,12 @@ def mixed(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
     return _J_bv(g, v, b, kappa0, r), _J_bv_error(g, v, b, kappa0, r)
 
 
-def _entries(digest: str) -> tuple[Any, ...]:
-    """What is called from outside, with a cache on disk that is valid for this digest of the generated formulas.
-
-    numba's cache key holds the function's own source file and its closure, but no callee in another file.
-    """
+def _entries(sources: str) -> tuple[Any, ...]:
+    """What is called from outside, with a cache on disk that is valid for this digest of the generated formulas."""
 
     @njit(cache=True, error_model="numpy")
     def at_point(v, b, kappa0, r):  # type: ignore[no-untyped-def]
-        _ = digest
+        _ = sources
         g = root(v, b, kappa0, r)
         (J, J_v, J_b, mass), (J_error, J_v_error, J_b_error, mass_error) = values(g, v, b, kappa0, r)
         J_bv, J_bv_error = mixed(g, v, b, kappa0, r)
@@ -112,26 +108,25 @@ def _entries(digest: str) -> tuple[Any, ...]:
 
     @njit(cache=True, error_model="numpy")
     def roots(v, b, kappa0, r):  # type: ignore[no-untyped-def]
-        _ = digest
+        _ = sources
         found = np.empty(len(v), dtype=np.complex128)
         for k in range(len(v)):
             found[k] = root(v[k], b[k], kappa0[k], r[k])
         return found
 
-    @njit(cache=True, parallel=True, error_model="numpy")
-    def at_points(v, b, kappa0, r):  # type: ignore[no-untyped-def]
-        _ = digest
-        found, errors = np.empty((4, len(v))), np.empty((4, len(v)))
-        for k in prange(len(v)):
+    @njit(cache=True, nogil=True, error_model="numpy")
+    def fill_points(first, last, v, b, kappa0, r, found, errors):  # type: ignore[no-untyped-def]
+        """Columns `first` to `last` of J, J_v, J_b, mass and of their errors, both of shape (4, points)."""
+        _ = sources
+        for k in range(first, last):
             value, error = values(root(v[k], b[k], kappa0, r), v[k], b[k], kappa0, r)
             for j in range(4):
                 found[j, k], errors[j, k] = value[j], error[j]
-        return found, errors
 
     @njit(cache=True, error_model="numpy")
     def upper_edge(v, kappa0, r):  # type: ignore[no-untyped-def]
         """Upper end of the noisy law: between the poles 0 and r z(g) is convex, and the edge is its least value."""
-        _ = digest
+        _ = sources
         low, high = 0.0, r
         while True:
             g = 0.5 * (low + high)
@@ -142,7 +137,7 @@ def _entries(digest: str) -> tuple[Any, ...]:
             else:
                 high = g
 
-    return at_point, roots, at_points, upper_edge
+    return at_point, roots, fill_points, upper_edge
 
 
-at_point, roots, at_points, upper_edge = _entries(hashlib.sha256(inspect.getsource(physics).encode()).hexdigest())
+at_point, roots, fill_points, upper_edge = _entries(digest(physics))

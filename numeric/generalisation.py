@@ -31,16 +31,15 @@ def prediction_error(m: float, q: float, rho: float, beta: float, beta0: float, 
     if not m**2 <= q * rho * (1 + 1e-12):
         raise ValueError(f"m = {m}, q = {q}, rho = {rho}: need m^2 <= q rho")
     # Where the student is a multiple of the noise-free target the two differ by rounding.
-    teacher, independent, target = generated.field_coefficients(m, max(q, m**2 / rho), rho)
+    fields = Fields.of(m, max(q, m**2 / rho), rho)
     if tokens > 2:
-        fields = Fields(float(teacher), float(independent), float(target), 0.0)
         stiff = 1e-12 / beta**2  # the student field itself is the minimiser
         return float(sample_means(fields, stiff, 0.0, beta, beta0, tokens, _SAMPLING).test.mean())
     scale = _component()
 
     def average(nodes: int) -> float:
         x, weights = _gauss(nodes)
-        z, w = target * scale * x, scale * (teacher * x[:, None] + independent * x)
+        z, w = fields.target * scale * x, scale * (fields.teacher * x[:, None] + fields.independent * x)
         p = generated.label(z, beta0)[:, None]
         return float(weights @ generated.sample_loss(w, w, p, p, beta) @ weights)
 

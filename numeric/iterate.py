@@ -106,7 +106,7 @@ class Newton:
         while True:
             yield x, float(np.max(np.abs(gap)))
             columns = [F(x + self.difference * axis) - x - self.difference * axis - gap for axis in np.eye(len(x))]
-            step = _solve(np.stack(columns, axis=-1) / self.difference, -gap)
+            step = least_squares(np.stack(columns, axis=-1) / self.difference, -gap)
             step *= min(1.0, self.longest / float(np.max(np.abs(step)) + 1e-300))
             for _ in range(self.halvings):
                 trial = F(x + step) - x - step
@@ -116,7 +116,7 @@ class Newton:
             x, gap = x + step, trial
 
 
-def _solve(matrix: Vector, vector: Vector) -> Vector:
+def least_squares(matrix: Vector, vector: Vector) -> Vector:
     """The least-squares solution, not a number where the matrix is not finite."""
     if not np.all(np.isfinite(matrix)):
         return np.full_like(vector, np.nan)
@@ -135,7 +135,7 @@ class Chord:
         while True:
             gap = F(x) - x
             yield x, float(np.max(np.abs(gap)))
-            x = x + _solve(matrix, -gap)
+            x = x + least_squares(matrix, -gap)
 
 
 def chord(F: Map, start: Vector, jacobian: Vector, *, tolerance: float, max_steps: int, patience: int) -> Outcome:

@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 
 from generated.tied_attention import float64 as generated
 from numeric import cubic
+from numeric.compiled import over_blocks
 from numeric.exact_values import exact_values
 from numeric.laws import RationalLaw, rational_law
 from numeric.target_law import TRUSTED, Array, Energy, Outlier, Values, finite_edge, limited_energy
@@ -157,7 +158,10 @@ class MarchenkoPastur:
         """
         shape = np.broadcast_shapes(np.shape(v), np.shape(b))
         flat_v, flat_b = (np.full(shape, value, dtype=float).ravel() for value in (v, b))
-        found, errors = cubic.at_points(flat_v, flat_b, *self.law)
+        found, errors = np.empty((4, len(flat_v))), np.empty((4, len(flat_v)))
+        over_blocks(
+            lambda first, last: cubic.fill_points(first, last, flat_v, flat_b, *self.law, found, errors), len(flat_v)
+        )
         for k in np.flatnonzero(np.any(errors > TRUSTED * np.abs(found), axis=0)):
             exact = self.exact_values(flat_v[k], flat_b[k])
             found[:, k] = exact.J, exact.J_v, exact.J_b, exact.mass

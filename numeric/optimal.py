@@ -96,7 +96,7 @@ def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
 def largest_decay(problem: Problem) -> float:
     """Decay beyond which S = 0; for direct training, where there is none, a decay at which little is learned."""
     saddle = SaddleMap(replace(problem, lambda_=1.0), coarse_rules(problem)[0])
-    x = saddle.conjugates(saddle.rule.unlearned(saddle.problem).mean())[0]
+    x = saddle.unlearned()
     if problem.parametrisation is not Parametrisation.FACTORISED:
         return float(100 * np.exp(x[2]))
     mh, qh, Vh = np.exp(x)

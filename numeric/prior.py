@@ -36,19 +36,23 @@ class Denoising(NamedTuple):
     energy: Energy | None
 
 
+class Denoised(NamedTuple):
+    """The matrix denoising problem at conjugates exp(x), and the order parameters of its solution."""
+
+    x: Vector
+    denoising: Denoising
+    overlaps: Overlaps
+
+
 class Prior(Protocol):
     """What is trained, as a map of the logarithms x of the conjugates."""
 
-    def denoising(self, x: Vector) -> Denoising:
-        """The matrix denoising problem at these conjugates."""
+    def denoised(self, x: Vector) -> Denoised:
+        """The solved denoising problem at these conjugates."""
         ...
 
-    def overlaps(self, x: Vector) -> Overlaps:
-        """Order parameters at these conjugates."""
-        ...
-
-    def free_entropy(self, x: Vector, M: float) -> float:
-        """(min L)/d^2 at these conjugates and their overlaps, M the averaged envelope."""
+    def free_entropy(self, at: Denoised, M: float) -> float:
+        """(min L)/d^2 there, M the averaged envelope."""
         ...
 
     def learns_nothing(self, x: Vector) -> bool:
@@ -62,24 +66,19 @@ class Factorised:
 
     problem: Problem
 
-    def denoising(self, x: Vector) -> Denoising:
-        """V, c, b and the spectral energy above b."""
+    def denoised(self, x: Vector) -> Denoised:
+        """The spectral energy above the threshold b."""
         mh, qh, Vh = np.exp(x)
-        v, b, c = generated.reduced_variables(mh, qh, Vh, self.problem.lambda_, self.problem.width)
-        energy = self.problem.target.energy(float(v), float(b), self.problem.width)
-        return Denoising(float(v), float(c), float(b), energy)
+        v, b, c = map(float, generated.reduced_variables(mh, qh, Vh, self.problem.lambda_, self.problem.width))
+        energy = self.problem.target.energy(v, b, self.problem.width)
+        overlaps = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, Vh))
+        return Denoised(x, Denoising(v, c, b, energy), Overlaps(*overlaps))
 
-    def overlaps(self, x: Vector) -> Overlaps:
-        """M, q, V."""
-        v, c, b, energy = self.denoising(x)
-        assert energy is not None and b is not None
-        return Overlaps(*map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, np.exp(x[2]))))
-
-    def free_entropy(self, x: Vector, M: float) -> float:
+    def free_entropy(self, at: Denoised, M: float) -> float:
         """E, with J at the threshold."""
-        energy, (m, q, V, *_), (mh, qh, Vh) = self.denoising(x).energy, self.overlaps(x), np.exp(x)
-        assert energy is not None
-        return float(generated.free_entropy(self.problem.alpha, M, m, q, V, mh, qh, Vh, energy.J))
+        assert at.denoising.energy is not None
+        (m, q, V, *_), (mh, qh, Vh) = at.overlaps, np.exp(at.x)
+        return float(generated.free_entropy(self.problem.alpha, M, m, q, V, mh, qh, Vh, at.denoising.energy.J))
 
     def learns_nothing(self, x: Vector) -> bool:
         """No eigenvalue of Y exceeds the threshold."""
@@ -94,30 +93,25 @@ class Direct:
 
     problem: Problem
 
-    def denoising(self, x: Vector) -> Denoising:
-        """V and c."""
-        mh, qh, Vh = np.exp(x[:3])
-        v, c = generated.direct_denoising(mh, qh, Vh, self.problem.lambda_)
-        return Denoising(float(v), float(c), None, None)
-
-    def overlaps(self, x: Vector) -> Overlaps:
-        """M, q, V, and q, V of the antisymmetric part, which meets no target."""
+    def denoised(self, x: Vector) -> Denoised:
+        """The antisymmetric part meets no target."""
         lambda_, (mh, qh, Vh) = self.problem.lambda_, np.exp(x[:3])
-        m, q, V = map(float, generated.direct_overlaps(mh, qh, Vh, lambda_, self.problem.q0))
-        if len(x) == 3:
-            return Overlaps(m, q, V)
-        qh_odd, Vh_odd = np.exp(x[3:])
-        _, q_odd, V_odd = map(float, generated.direct_overlaps(0.0, qh_odd, Vh_odd, lambda_, 0.0))
-        return Overlaps(m, q, V, q_odd, V_odd)
+        v, c = map(float, generated.direct_denoising(mh, qh, Vh, lambda_))
+        overlaps = Overlaps(*map(float, generated.direct_overlaps(mh, qh, Vh, lambda_, self.problem.q0)))
+        if len(x) > 3:
+            qh_odd, Vh_odd = np.exp(x[3:])
+            _, q_odd, V_odd = map(float, generated.direct_overlaps(0.0, qh_odd, Vh_odd, lambda_, 0.0))
+            overlaps = overlaps._replace(q_odd=q_odd, V_odd=V_odd)
+        return Denoised(x, Denoising(v, c, None, None), overlaps)
 
-    def free_entropy(self, x: Vector, M: float) -> float:
+    def free_entropy(self, at: Denoised, M: float) -> float:
         """E; the antisymmetric part adds its own."""
         alpha, lambda_ = self.problem.alpha, self.problem.lambda_
-        (m, q, V, q_odd, V_odd), (mh, qh, Vh) = self.overlaps(x), np.exp(x[:3])
+        (m, q, V, q_odd, V_odd), (mh, qh, Vh) = at.overlaps, np.exp(at.x[:3])
         even = generated.direct_free_entropy(alpha, M, m, q, V, mh, qh, Vh, lambda_, self.problem.q0)
-        if len(x) == 3:
+        if len(at.x) == 3:
             return float(even)
-        qh_odd, Vh_odd = np.exp(x[3:])
+        qh_odd, Vh_odd = np.exp(at.x[3:])
         odd = generated.direct_free_entropy(0.0, 0.0, 0.0, q_odd, V_odd, 0.0, qh_odd, Vh_odd, lambda_, 0.0)
         return float(even + odd)
 

@@ -23,10 +23,8 @@ TOLERANCE = 1e-8  # relative change of the conjugates under one step: far below 
 NEAR = 1e-2  # residual up to which a coarse point may start a finer rule: with sharp labels coarse averages are rough
 INACCURATE = 1e-2  # relative error of what follows above which a solution is not called converged
 DECISIVE = ("m", "q", "delta", "test_error")  # the training error and V are small differences near interpolation
-REFINEMENTS = {
-    False: 3,
-    True: 4,
-}  # of the coarsest deterministic and sampled rule; each costs 2.5 or 4 times the one before
+#: of the coarsest deterministic (False) and sampled (True) rule; each costs 2.5 or 4 times the one before
+REFINEMENTS = {False: 3, True: 4}
 ANDERSON_STEPS, NEWTON_STEPS, CHORD_STEPS = 50, 8, 12
 PATIENCE = 4  # steps in which a chord must halve the residual: otherwise the rule is too rough for it
 LEAST_DECAY = 1e-8  # from which the limit 0 is reached in one step
@@ -42,7 +40,7 @@ class SaddleMap:
 
     def averages(self, x: Vector) -> Averages:
         """Channel averages at the overlaps that these conjugates give; those of S = 0 where nothing is learned."""
-        overlaps = prior_of(self.problem).overlaps(x)
+        overlaps = prior_of(self.problem).denoised(x).overlaps
         if overlaps.q == 0:
             return self.rule.unlearned(self.problem)
         return self.rule.average(overlaps, self.problem)
@@ -55,6 +53,10 @@ class SaddleMap:
         values = np.stack([*even, *(odd[1:] if general else ())], axis=-1)
         return np.log(np.where(values > 0, values, np.nan))
 
+    def unlearned(self) -> Vector:
+        """Logarithms of the conjugates at S = 0."""
+        return self.conjugates(self.rule.unlearned(self.problem).mean())[0]
+
     def __call__(self, x: Vector) -> Vector:
         """One application; not a number where the channel average does not exist or cannot be resolved."""
         try:
@@ -65,11 +67,12 @@ class SaddleMap:
     def quantities(self, x: Vector, averages: Averages) -> Vector:
         """Values of QUANTITIES at conjugates x, shape (replicates, quantities)."""
         problem, prior = self.problem, prior_of(self.problem)
-        overlaps, denoising = prior.overlaps(x), prior.denoising(x)
+        at = prior.denoised(x)
+        _, denoising, overlaps = at
         fixed = (*overlaps[:3], *np.exp(x[:3]), np.sqrt(denoising.v), np.nan if denoising.b is None else denoising.b)
         estimation = generated.estimation_error(problem.q0, overlaps.m, overlaps.q + overlaps.q_odd)
         rows = (
-            (*fixed, denoising.c, train, test, estimation, prior.free_entropy(x, M))
+            (*fixed, denoising.c, train, test, estimation, prior.free_entropy(at, M))
             for M, train, test in zip(averages.M, averages.train_error, averages.test_error, strict=True)
         )
         return np.array([list(row) for row in rows], dtype=float)
@@ -105,7 +108,7 @@ def solve_near(problem: Problem, x: Vector) -> Solution:
     outcome = iterate(saddle, x, newton, tolerance=rule.roughness, max_steps=NEWTON_STEPS)
     if not outcome.converged:
         return _failed(problem, outcome)
-    if prior_of(problem).overlaps(outcome.point).q == 0:
+    if prior_of(problem).denoised(outcome.point).overlaps.q == 0:
         return _unlearned(saddle, outcome.point)
     return _refine(saddle, outcome, rule.accuracy)
 
@@ -118,7 +121,7 @@ def _solve_from(saddle: SaddleMap, start: Solution | None, accuracy: float | Non
     """Solve with rules of one kind, from a start or from S = 0, or `continued` from stronger weight decay."""
     problem, rule = saddle.problem, saddle.rule
     try:
-        at_zero = saddle.conjugates(rule.unlearned(problem).mean())[0]
+        at_zero = saddle.unlearned()
         if prior_of(problem).learns_nothing(at_zero):
             return _unlearned(saddle, at_zero)
         begin = start.conjugates if start is not None and start.mh > 0 else at_zero
@@ -147,7 +150,7 @@ def _from_strong_decay(saddle: SaddleMap) -> Outcome:
     decay, point = goal + 3 * step, None
     for _ in range(MOST_CONTINUATIONS):
         there = SaddleMap(replace(problem, lambda_=float(np.exp(decay))), saddle.rule)
-        begin = there.conjugates(there.rule.unlearned(there.problem).mean())[0] if point is None else point
+        begin = there.unlearned() if point is None else point
         outcome = _by_iteration(there, begin, NEAR)
         if outcome.converged:
             point = outcome.point
@@ -189,13 +192,13 @@ def _solution(saddle: SaddleMap, coarser: SaddleMap, outcome: Outcome, response:
     errors = spread(saddle, x, averages, coarser.averages(x), response)
     named = dict(zip(QUANTITIES, map(float, values), strict=True))
     bounds = {name: float(error) for name, error in zip(QUANTITIES, errors, strict=True)}
-    energy = prior_of(saddle.problem).denoising(x).energy
+    _, denoising, overlaps = prior_of(saddle.problem).denoised(x)
     solution = Solution(
         problem=saddle.problem,
         status=Status.CONVERGED,
         **named,
-        quantile=None if energy is None else energy.quantile,
-        odd=_odd(prior_of(saddle.problem).overlaps(x), x),
+        quantile=None if denoising.energy is None else denoising.energy.quantile,
+        odd=_odd(overlaps, x),
         replicon=replicon(saddle.problem, x),
         residual=outcome.residual,
         iterations=outcome.steps,
@@ -212,9 +215,8 @@ def _odd(overlaps: Overlaps, x: Vector) -> tuple[float, float, float, float] | N
 
 
 def _status(solution: Solution, outcome: Outcome) -> Status:
-    if (
-        solution.error_estimate > INACCURATE or solution.q == 0
-    ):  # S vanishes on this rule and does not on the coarser one
+    vanished = solution.q == 0  # on this rule, and not on the coarser one
+    if vanished or solution.relative_error(DECISIVE) > INACCURATE:
         return Status.INACCURATE
     if not outcome.converged:
         # What is left of a residual within the error of the channel is the roughness of its rule, not the solver's.

@@ -17,8 +17,7 @@ SAMPLING = Sampling(256)
 
 def replicon(problem: Problem, x: Vector) -> float:
     """One minus the growth of a perturbation in one round, at conjugates exp(x)."""
-    prior = prior_of(problem)
-    denoising, overlaps = prior.denoising(x), prior.overlaps(x)
+    _, denoising, overlaps = prior_of(problem).denoised(x)
     if overlaps.q == 0:
         return 1.0  # nothing answers to a perturbation
     spectral = spectral_factor(problem, denoising)
@@ -26,13 +25,12 @@ def replicon(problem: Problem, x: Vector) -> float:
     if np.isinf(spectral) or (means.rest.any() and means.moved.any()):
         return -np.inf
     alpha, mh = problem.alpha, float(np.exp(x[0]))
-    even = 1 - float(generated.replicon(alpha, means.response_ss.mean(), spectral, denoising.c, mh))
     if len(x) == 3:
-        return 1 - even
+        return float(generated.replicon(alpha, means.response_ss.mean(), spectral, denoising.c, mh))
     # A general matrix: perturbations of both parts feed each other; a row per part that responds.
     odd = 2 * overlaps.V_odd  # 1/(stiffness + 2 lambda), which is c/mh for the symmetric part
     rows = [
-        [1 - float(generated.replicon(alpha, response.mean(), 1.0, gain, 1.0)) for response in pair]
+        [float(generated.replicon_growth(alpha, response.mean(), 1.0, gain, 1.0)) for response in pair]
         for gain, pair in (
             (denoising.c / mh, (means.response_ss, means.response_so)),
             (odd, (means.response_os, means.response_oo)),
@@ -50,6 +48,5 @@ def spectral_factor(problem: Problem, denoising: Denoising) -> float:
 
 def _responses(problem: Problem, overlaps: Overlaps) -> SampleMeans:
     m, q, V, q_odd, V_odd = overlaps
-    teacher, independent, target = map(float, generated.field_coefficients(m, q, problem.rho))
-    fields = Fields(teacher, independent, target, float(np.sqrt(q_odd)))
+    fields = Fields.of(m, q, problem.rho, q_odd)
     return sample_means(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, SAMPLING, response=True)

@@ -7,14 +7,13 @@ root needs no choice among many: two nested monotone equations of one variable h
 `s` are the eigenvalues, distinct and ascending, `w` their weights, both of shape (N,).
 """
 
-import hashlib
-import inspect
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 from generated.tied_attention import float64 as physics
+from numeric.compiled import digest
 
 #: Sums over eigenvalues have terms of one sign, or are compared with such: their order may change.
 _compiled = njit(error_model="numpy", fastmath={"reassoc", "contract"})
@@ -282,18 +281,15 @@ def _spectral(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
     return total, errors
 
 
-def _cached(digest: str) -> Any:
-    """The kernel with a cache on disk, valid for this digest of the generated formulas.
-
-    numba's cache key holds the function's own source file and its closure, but no callee in another file.
-    """
+def _cached(sources: str) -> Any:
+    """The kernel with a cache on disk, valid for this digest of the generated formulas."""
 
     @njit(cache=True, error_model="numpy")
     def spectral(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
-        _ = digest
+        _ = sources
         return _spectral(v, x, s, w, nodes, weights)
 
     return spectral
 
 
-spectral = _cached(hashlib.sha256(inspect.getsource(physics).encode()).hexdigest())
+spectral = _cached(digest(physics))

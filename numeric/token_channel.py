@@ -9,7 +9,7 @@ Formulas come from generated/tied_attention (theory.md, sections 1-3 and 6).
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import njit
@@ -70,6 +70,12 @@ class Fields(NamedTuple):
     independent: float
     target: float
     odd: float
+
+    @classmethod
+    def of(cls, m: float, q: float, rho: float, q_odd: float = 0.0) -> Self:
+        """Fields of these overlaps; rho is the second moment of the target with its label noise."""
+        teacher, independent, target = map(float, physics.field_coefficients(m, q, rho))
+        return cls(teacher, independent, target, float(np.sqrt(q_odd)))
 
 
 @dataclass(frozen=True)

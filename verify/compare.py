@@ -1,8 +1,8 @@
 """Simulation against theory, in standard errors: residuals, finite-size extrapolation, one verdict per quantity.
 
-A residual is simulation minus theory at the target that the run really had: the target S0 of a run has
-tr S0^2/d = q0, and by the scaling symmetry of the model the theory knows a target s S0 exactly, so it is
-evaluated at target scale s, the root of q0 over that of the law, and at the realised n/d^2 and m/d.
+A residual is simulation minus theory at the target that the run really had, and at its realised n/d^2 and m/d. A deterministic
+target is stated by its d eigenvalues. A Gaussian one has tr S0^2/d = q0, and by the scaling symmetry of the model the theory
+knows a target s S0 exactly, so it is evaluated at target scale s, the root of q0 over that of the law.
 
 At each point and for each quantity the residuals are modelled as r(d) = a + c/d, the leading finite-size effect
 (section 9), or with three sizes or more as a + c/d + e/d^2. The score is that of a, the residual extrapolated to
@@ -38,8 +38,8 @@ MINIMUM_RUNS = 2  #: converged runs at each d without which there is no standard
 class Setting:
     """The parameters that the theory depends on.
 
-    The target is target_scale times the Marchenko-Pastur one of `kappa0`; or, without kappa0, the one named by
-    `power_law` or `spikes`, whose d `eigenvalues` are known once d is.
+    The target is target_scale times the Marchenko-Pastur one of `kappa0`, or the one named by `power_law` or `spikes`; where
+    `eigenvalues` are stated, the list of these.
     """
 
     alpha: float
@@ -214,17 +214,10 @@ def nominal_setting(run: Run) -> Setting:
 def realised_setting(run: Run, q0: float) -> Setting:
     """Return the setting that the run really had: n/d^2, m/d and the target after rounding and sampling."""
     setting = dataclasses.replace(nominal_setting(run), alpha=run.samples / run.dim**2, width=run.columns / run.dim)
-    if run.kappa0 is None:
+    if run.target is TargetKind.DETERMINISTIC or run.kappa0 is None:
         return dataclasses.replace(setting, eigenvalues=tuple(run.target_eigenvalues().tolist()))
-    # a Gaussian target has rank round(kappa0 d); the deterministic one keeps the law of kappa0 and averages it
-    kappa0 = target_rank(run.dim, run.kappa0) / run.dim if run.target is TargetKind.GAUSSIAN else run.kappa0
-    scale = math.sqrt(q0 / MarchenkoPastur(kappa0).q0)
-    return dataclasses.replace(
-        setting,
-        kappa0=kappa0,
-        # 1e-9: rotations of one target differ in the last bits, and need not be solved for each
-        target_scale=round(scale, 9),
-    )
+    kappa0 = target_rank(run.dim, run.kappa0) / run.dim
+    return dataclasses.replace(setting, kappa0=kappa0, target_scale=math.sqrt(q0 / MarchenkoPastur(kappa0).q0))
 
 
 def predict(results: Iterable[Measured], theory: Theory) -> dict[Run, Prediction]:

@@ -99,11 +99,7 @@ PRESETS: dict[str, Preset] = {
             Family("general $A$", _GENERAL, SEARCHED, _decays(1e-4, 9)),
         ),
         FEW,
-        (
-            (32, 8),
-            (48, 8),
-        ),  # extrapolated from 24 and 36 the test error of factors misses the theory by z = -4.7 in the mean
-        ("test_error",),
+        quantities=("test_error",),
         settings={"kappa0": 0.05, "noise": 0.05},
     ),
     "6": Preset(

@@ -44,10 +44,12 @@ def problem_at(setting: Setting) -> Problem:
 
 
 def _target(setting: Setting) -> Target:
-    if setting.kappa0 is not None:
-        return MarchenkoPastur(setting.kappa0, setting.target_scale)
-    weight = 1 / len(setting.eigenvalues)
-    return Eigenvalues(setting.eigenvalues, (weight,) * len(setting.eigenvalues))
+    if setting.eigenvalues:
+        weight = 1 / len(setting.eigenvalues)
+        return Eigenvalues(setting.eigenvalues, (weight,) * len(setting.eigenvalues))
+    if setting.kappa0 is None:
+        raise ValueError("a target that is no Marchenko-Pastur one is known by its eigenvalues: state them")
+    return MarchenkoPastur(setting.kappa0, setting.target_scale)
 
 
 def solve_along(problem: Problem, alphas: Iterable[float], watch: Watch = iter) -> dict[float, Solution]:

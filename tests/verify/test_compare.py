@@ -7,12 +7,20 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from numeric.target import target_quantile_means
 from verify.compare import BAND, QUANTITIES, Prediction, Setting, compare, intercept_weights, normal_score
+from verify.data import TargetKind
 from verify.minimise import Status
 from verify.run import Run, execute
+from verify.theory import problem_at
 
 BASE = Run(dim=20, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
 CONSTANT = Prediction(dict.fromkeys(QUANTITIES, 1.0), dict.fromkeys(QUANTITIES, 0.0))
+
+
+def gaussian(result):
+    """The same result, said to be of a target with a Gaussian factor."""
+    return dataclasses.replace(result, run=dataclasses.replace(result.run, target=TargetKind.GAUSSIAN))
 
 
 def constant_theory(settings):
@@ -111,8 +119,25 @@ def test_theory_is_asked_at_the_realised_target(template):
         return constant_theory(settings)
 
     q0 = 1.5 * 1.1**2
-    compare([dataclasses.replace(r, q0=q0) for r in synthetic(template, np.random.default_rng(0), 0, 0)], theory)
+    results = [dataclasses.replace(gaussian(r), q0=q0) for r in synthetic(template, np.random.default_rng(0), 0, 0)]
+    compare(results, theory)
     assert [s.target_scale for s in asked] == pytest.approx([1.1])
+
+
+def test_a_deterministic_target_is_asked_for_by_its_eigenvalues(template):
+    """At kappa0 d = 1 the law of infinite d is far from the two eigenvalues that the target has."""
+    asked: list[Setting] = []
+
+    def theory(settings):
+        asked.extend(settings)
+        return constant_theory(settings)
+
+    results = synthetic(template, np.random.default_rng(0), 0.0, 0.0)
+    compare([dataclasses.replace(r, run=dataclasses.replace(r.run, kappa0=0.025)) for r in results], theory)
+    for setting in asked:
+        target = problem_at(setting).target
+        dim = len(setting.eigenvalues)
+        assert target.q0 == pytest.approx(np.square(target_quantile_means(0.025, dim)).mean())
 
 
 def test_a_listed_target_is_asked_for_by_its_eigenvalues_at_each_size(template):
@@ -139,7 +164,9 @@ def test_many_scales_are_interpolated(template):
         return [Prediction(dict.fromkeys(QUANTITIES, s.target_scale**2), CONSTANT.errors) for s in settings]
 
     results = synthetic(template, np.random.default_rng(2), 0.0, 0.0)
-    results = [dataclasses.replace(r, q0=1.4 + 0.01 * i, m=(1.4 + 0.01 * i) / 1.5) for i, r in enumerate(results)]
+    results = [
+        dataclasses.replace(gaussian(r), q0=1.4 + 0.01 * i, m=(1.4 + 0.01 * i) / 1.5) for i, r in enumerate(results)
+    ]
     for score in compare(results, square).scores[:1]:
         assert score.quantity == "m"
         assert [g.residual for g in score.groups] == pytest.approx([0.0, 0.0], abs=1e-8)

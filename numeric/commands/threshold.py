@@ -5,31 +5,32 @@ import sys
 import time
 from fractions import Fraction
 
-from numeric.arguments import BadInput, Parser, add_problem_arguments, exact_texts, integer, print_json
+from numeric.arguments import BadInput, add_problem_arguments, exact_texts, integer, print_json
 from numeric.target_arguments import add_target_arguments, target_law
 
 
-def add_threshold(commands) -> Parser:  # type: ignore[no-untyped-def]  # argparse hides the type
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
     """Add the command and its arguments."""
-    threshold: Parser = commands.add_parser(
+    parser = commands.add_parser(
         "threshold",
         help="critical sample ratio to any number of digits",
         epilog="example: python -m numeric threshold interpolation --kappa0 1/2 --noise 1 --digits 50",
     )
-    threshold.add_argument("kind", choices=("interpolation", "recovery", "bayes"))
-    add_target_arguments(threshold)
-    add_problem_arguments(threshold, "noise", "width", "tokens", "beta", "beta0", defaults={"noise": "0"})
-    threshold.add_argument(
+    parser.add_argument("kind", choices=("interpolation", "recovery", "bayes"))
+    add_target_arguments(parser)
+    add_problem_arguments(parser, "noise", "width", "tokens", "beta", "beta0", defaults={"noise": "0"})
+    parser.add_argument(
         "--digits",
         type=integer("--digits", 1, 10_000, "more digits take minutes"),
         default="50",
         metavar="N",
         help="significant digits (default 50)",
     )
-    return threshold
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    parser.set_defaults(run=run)
 
 
-def threshold(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Print one threshold."""
     from numeric import thresholds
     from numeric.enclosure import Unresolved
