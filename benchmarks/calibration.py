@@ -24,7 +24,10 @@ from numeric.solution import QUANTITIES, Solution, Status
 DOMAIN = {"alpha": (0.05, 5.0), "lambda_": (1e-3, 1.0), "kappa0": (0.05, 2.0), "width": (0.1, 2.0)}
 DOMAIN |= {"beta": (0.3, 3.0), "beta0": (0.3, 3.0)}  #: drawn uniformly in the logarithm
 NOISE = (0.0, 2.0)  #: drawn uniformly
-FURTHER = {False: 1, True: 2}  #: refinements beyond the solver's last one; of a usual solve, which stops earlier, two or three
+FURTHER = {
+    False: 1,
+    True: 2,
+}  #: refinements beyond the solver's last one; of a usual solve, which stops earlier, two or three
 ROUNDING = 1e-12  # relative: an exact quantity has no error bar
 
 

@@ -5,7 +5,7 @@ import json
 import sys
 from typing import NoReturn
 
-from derive import emit, models
+from derive import emit, exponents, models
 from derive.compare import compare
 from derive.derivation import DerivationError
 from derive.explain import Unknown, explain
@@ -46,7 +46,7 @@ def build_parser() -> Parser:
     add("check", "fail if generated/ is stale, incomplete or edited", "check")
     add("diff", "compare generated/ with the models, equation by equation", "diff")
     add("explain", "the equation behind a name or a generated line", "explain overlaps.m").add_argument(
-        "query", metavar="EQUATION|FILE:LINE"
+        "query", metavar="EQUATION|FILE:LINE|exponents"
     )
     add("tex", "the derivation as a LaTeX document on stdout", "tex tied_attention > derivation.tex").add_argument(
         "model", metavar="MODEL"
@@ -134,7 +134,11 @@ def command_diff(arguments: argparse.Namespace) -> int:
 
 
 def command_explain(arguments: argparse.Namespace) -> int:
-    """Explain an equation of the first model that has it."""
+    """Explain an equation of the first model that has it, or every scaling exponent of a power-law target."""
+    if arguments.query == "exponents":
+        model = load(models.available()[0])
+        say(arguments, exponents.record(model), exponents.explanation(model))
+        return 0
     reasons = []
     for name in models.available():
         try:

@@ -7,7 +7,7 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from derive import accuracy, oracles
+from derive import accuracy, exponents, oracles
 from derive.model import Model
 from derive.pipeline import derive, functions
 from derive.printers import balls, float64, latex, multiprecision
@@ -49,6 +49,8 @@ def build(model: Model, history: list[str]) -> dict[str, str]:
         "multiprecision.py": multiprecision.module(model.title, steps),
         "balls.py": balls.module(model.title, steps),
         "equations.tex": latex.document(model, steps),
+        "exponents.tex": exponents.table(model),
+        "exponents.py": exponents.module(model),
     }
     names = " ".join(function.name for _, function in functions(steps))
     facts = {
@@ -64,6 +66,7 @@ def build(model: Model, history: list[str]) -> dict[str, str]:
         stated = rounding if name == "float64.py" else {}
         files[name] = _header(comment, {**facts, "equations": names, **stated, "body": digest(body)}) + body
     files["equations.json"] = json.dumps(latex.equation_records(steps), indent=1, ensure_ascii=False) + "\n"
+    files["exponents.json"] = json.dumps(exponents.record(model), indent=1) + "\n"
     files["oracles.json"] = json.dumps({"reasons": history, "values": oracles.table(steps)}, indent=1) + "\n"
     files[MANIFEST] = (
         json.dumps({**facts, "files": {name: digest(text) for name, text in sorted(files.items())}}, indent=1) + "\n"

@@ -46,6 +46,9 @@ TABLE: tuple[Notation, ...] = (
     _real("beta0", "β₀", r"\beta_0", "inverse temperature of the target", "1/index", _POSITIVE, "1 1/2 5/4"),
     _real("T", "T", "T", "tokens per sequence", "1", _POSITIVE, "2 3 4"),
     _real("scale", "s", "s", "factor on the target matrix", "1", _POSITIVE, "1 11/10 9/10"),
+    _real("n", "n", "n", "number of samples", "1", _POSITIVE, "2000 60000 500"),
+    _real("d", "d", "d", "dimension of a token", "1", _POSITIVE, "100 200 10"),
+    _real("gamma", "γ", r"\gamma", "exponent of the target's eigenvalues, proportional to k^-gamma", "1", "(1/2, inf)", "3/4 2 1"),
     # Target law.
     _real("zero_mass", "μ₀", r"\mu_0", "share of zero eigenvalues of the target", "1", "(0, 1)", "1/2 19/20 1/4"),
     _real("r", "r", "r", "inverse jump of the free Poisson target", "1/eigenvalue", _POSITIVE, "5/7 1/4 7/8"),
@@ -67,6 +70,8 @@ TABLE: tuple[Notation, ...] = (
     _real("Vh", "V̂", r"\hat V", "conjugate of V (stiffness)", "loss/eigenvalue²", _POSITIVE, "1/3 1/60 7/4"),
     # Reduced variables of the spectral problem.
     _real("delta", "δ", r"\delta", "noise level of the equivalent denoising problem", "eigenvalue", _POSITIVE, "4/5 2 3/10"),
+    _real("risk", "R", "R", "excess risk tr(S - S₀)²/d", "eigenvalue²", _POSITIVE, "1/2 2 1/20"),
+    _real("eta", "η", r"\eta", "relative distance of the threshold below the edge of the noise bulk", "1", "(0, 1)", "1/10 1/3 1/100"),
     _real("v", "v", "v", "variance of the semicircle, δ²", "eigenvalue²", _POSITIVE, "16/25 4 9/100"),
     _real("b", "b", "b", "eigenvalue threshold", "eigenvalue", _REAL, "1/14 1/2 1/50"),
     _real("c", "c", "c", "gain of the spectral shrinkage", "1", _POSITIVE, "11/10 2/3 13/12"),

@@ -6,7 +6,7 @@ from numba import njit
 from generated.tied_attention import float64 as physics
 from numeric.proximal import compiled, descend, energy_at, follow, global_minimiser, sample
 
-CUT = 6.0  # standard deviations kept of a Gaussian line; the rest has probability 2e-9
+CUT = 7.0  # standard deviations kept of a Gaussian line; the rest has probability 3e-12, below every error estimate
 
 _loss = njit(physics.sample_loss)
 _loss_gradient = njit(physics.loss_gradient)

@@ -24,11 +24,15 @@ NEAR = 1e-2  # residual up to which a coarse point may start a finer rule: with 
 INACCURATE = 1e-2  # relative error of what follows above which a solution is not called converged
 DECISIVE = ("m", "q", "delta", "test_error")  # the training error and V are small differences near interpolation
 #: of the coarsest deterministic (False) and sampled (True) rule; each costs 2.5 or 4 times the one before
-REFINEMENTS = {False: 3, True: 4}
+REFINEMENTS = {False: 3, True: 3}
 ANDERSON_STEPS, NEWTON_STEPS, CHORD_STEPS = 50, 8, 12
-PATIENCE = 4  # steps in which a chord must halve the residual: otherwise the rule is too rough for it
+BRIEF_STEPS = (
+    15  # of Anderson's acceleration on the way from strong decay: a step too long is better halved than forced
+)
+PATIENCE = 3  # steps in which a chord must halve the residual: otherwise the rule is too rough for it
+GAIN = 4.0  # by which a refinement divides errors at best: what would remain too large is not refined in vain
 LEAST_DECAY = 1e-8  # from which the limit 0 is reached in one step
-MOST_CONTINUATIONS = 8
+MOST_CONTINUATIONS = 5
 
 
 @dataclass(frozen=True)
@@ -133,9 +137,9 @@ def _solve_from(saddle: SaddleMap, start: Solution | None, accuracy: float | Non
     return _failed(problem, outcome)
 
 
-def _by_iteration(saddle: SaddleMap, begin: Vector, tolerance: float) -> Outcome:
+def _by_iteration(saddle: SaddleMap, begin: Vector, tolerance: float, steps: int = ANDERSON_STEPS) -> Outcome:
     """Anderson's acceleration, then Newton's method from where it stopped."""
-    first = iterate(saddle, begin, Anderson(), tolerance=tolerance, max_steps=ANDERSON_STEPS)
+    first = iterate(saddle, begin, Anderson(), tolerance=tolerance, max_steps=steps)
     if first.converged or not np.all(np.isfinite(first.point)):
         return first
     newton = Newton(10 * saddle.rule.roughness)
@@ -151,7 +155,7 @@ def _from_strong_decay(saddle: SaddleMap) -> Outcome:
     for _ in range(MOST_CONTINUATIONS):
         there = SaddleMap(replace(problem, lambda_=float(np.exp(decay))), saddle.rule)
         begin = there.unlearned() if point is None else point
-        outcome = _by_iteration(there, begin, NEAR)
+        outcome = _by_iteration(there, begin, NEAR, BRIEF_STEPS)
         if outcome.converged:
             point = outcome.point
             if decay <= goal:
@@ -169,7 +173,7 @@ def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
     """Finer rules until the error estimate is small enough; each starts from the root before, with its Jacobian."""
     response = respond(saddle, outcome.point)
     steps, coarser, solution = outcome.steps, saddle, _failed(saddle.problem, outcome)
-    for _ in range(REFINEMENTS[saddle.rule.independent]):
+    for left in reversed(range(REFINEMENTS[saddle.rule.independent])):
         finer = replace(saddle, rule=coarser.rule.refined())
         outcome = chord(
             finer, outcome.point, response.jacobian, tolerance=TOLERANCE, max_steps=CHORD_STEPS, patience=PATIENCE
@@ -178,7 +182,7 @@ def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
         if not np.isfinite(outcome.residual):
             return solution if solution.trusted else _failed(saddle.problem, outcome)
         solution = _solution(finer, coarser, outcome._replace(steps=steps), response)
-        if solution.error_estimate < accuracy:
+        if solution.error_estimate < accuracy or solution.relative_error(DECISIVE) > GAIN**left * INACCURATE:
             break
         coarser = finer
     return solution

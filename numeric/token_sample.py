@@ -223,8 +223,9 @@ def descend(x, w, stiffness, index, beta, reach, work):  # type: ignore[no-untyp
             for i in range(len(x)):
                 work.trial[i] = x[i] + fraction * work.step[i]
             lower = energy_of(work.trial, w, stiffness, index, beta, work)
-            # Below a thousandth of 1/beta the quadratic model holds and energies differ by rounding alone.
-            if lower <= energy or fraction * size * beta < 1e-3:
+            # Below a thousandth of 1/beta the quadratic model holds and energies differ by rounding alone. Written so that a step
+            # that is not finite ends the search too.
+            if lower <= energy or not fraction * size * beta >= 1e-3:
                 break
             fraction *= 0.4
         x[:] = work.trial

@@ -13,7 +13,7 @@ from numeric.channel import COARSE
 from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.prior import Overlaps
 from numeric.problem import Parametrisation, Problem
-from numeric.token_channel import Sampling
+from numeric.token_channel import Fields, Sampling, sample_means
 from numeric.token_index import token_index
 
 POINTS = {
@@ -29,6 +29,13 @@ def problem(tokens: int, **changed: object) -> Problem:
     return Problem(
         **{"alpha": 1.0, "target": MarchenkoPastur(0.5), "lambda_": 0.01, "noise": 0.5, "tokens": tokens, **changed}
     )
+
+
+def test_an_average_ends_where_a_start_leads_to_a_step_that_is_not_finite():
+    """Sharp labels met by a saturated student: the search for a shorter step once had no end."""
+    fields = Fields(1.790289100568929, 5.93328057002907, 5.0146735974956025, 0.0)
+    means = sample_means(fields, 15.633090147838178, 0.0, 25.175561407191985, 1.5131255162958501, 2, Sampling(256))
+    assert np.all(np.isfinite(means))
 
 
 @pytest.mark.parametrize("name", POINTS)

@@ -1,0 +1,96 @@
+"""Does every corner of the parameter box give a solution or a status? Random points, each solved cold and again from elsewhere.
+
+Run: python -m benchmarks.box --count 2000        (prints a table; exit 1 if a point is wrong, not a number, or too slow)
+
+A converged point is wrong if a second solve, from conjugates moved by a factor of about e, ends at a lower free entropy by more than
+the error bars of both. Time is processor time over the cores in use, so that other work on the machine does not count.
+"""
+
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from numeric.compiled import cores
+from numeric.marchenko_pastur import MarchenkoPastur
+from numeric.problem import Problem
+from numeric.saddle import solve
+from numeric.solution import QUANTITIES, Solution, Status
+
+BOX = {
+    "alpha": (1e-4, 1e6),
+    "lambda_": (1e-6, 1e4),
+    "noise": (1e-4, 100.0),
+    "kappa0": (0.01, 10.0),
+    "width": (0.01, 10.0),
+}
+BOX |= {"beta": (0.01, 50.0), "beta0": (0.01, 50.0)}  #: drawn uniformly in the logarithm
+ZERO = {"lambda_": 0.1, "noise": 0.15}  #: share of points at which these vanish
+SECONDS = 10.0  # of one solve
+DEFINED = {name for name in QUANTITIES if name != "V"}  #: V is infinite in the limit of no weight decay
+
+
+def points(count: int, seed: int) -> Iterator[Problem]:
+    """Random problems, each from its own stream."""
+    for stream in np.random.SeedSequence(seed).spawn(count):
+        rng = np.random.default_rng(stream)
+        drawn = {name: float(np.exp(rng.uniform(*np.log(ends)))) for name, ends in BOX.items()}
+        drawn |= {name: 0.0 for name, share in ZERO.items() if rng.random() < share}
+        yield Problem(target=MarchenkoPastur(drawn.pop("kappa0")), **drawn)
+
+
+def timed(problem: Problem) -> tuple[Solution, float]:
+    """A cold solve and the seconds it took on all cores."""
+    before = os.times()
+    solution = solve(problem)
+    after = os.times()
+    return solution, (after.user - before.user + after.system - before.system) / cores()
+
+
+def undefined(solution: Solution) -> bool:
+    """Whether a trusted solution has a value that is not a number."""
+    return solution.trusted and any(np.isnan(getattr(solution, name)) for name in DEFINED)
+
+
+def wrong(solution: Solution, rng: np.random.Generator) -> bool:
+    """Whether another start leads to a lower free entropy."""
+    if solution.status not in (Status.CONVERGED, Status.UNSTABLE) or not solution.mh > 0:
+        return False
+    moved = {name: getattr(solution, name) * float(np.exp(rng.normal())) for name in ("mh", "qh", "Vh")}
+    other = solve(solution.problem, replace(solution, **moved))
+    if not other.trusted:
+        return False
+    allowed = solution.errors["free_entropy"] + other.errors["free_entropy"]
+    return solution.free_entropy - other.free_entropy > allowed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    rng = np.random.default_rng(arguments.seed)
+    statuses, faults, times = Counter[str](), Counter[str](), list[float]()
+    solve(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.1, noise=0.5))  # compiles
+    for number, problem in enumerate(points(arguments.count, arguments.seed)):
+        solution, seconds = timed(problem)
+        statuses[solution.status.name.lower()] += 1
+        times.append(seconds)
+        found = {"too slow": seconds > SECONDS, "not a number": undefined(solution), "wrong": wrong(solution, rng)}
+        faults.update(name for name, holds in found.items() if holds)
+        if any(found.values()) or not solution.trusted:
+            names = ", ".join(name for name, holds in found.items() if holds)
+            print(f"{number}: {solution.status.name.lower()}, {seconds:.1f} s {names}; {problem}", flush=True)
+    print(f"{arguments.count} points: {dict(statuses)}; {dict(faults) or 'no faults'}")
+    print(
+        f"seconds on all cores: median {np.median(times):.2f}, 99 % {np.quantile(times, 0.99):.1f}, most {max(times):.1f}"
+    )
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
