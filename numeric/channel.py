@@ -33,9 +33,9 @@ from numeric.proximal import Line, Setting, compiled
 
 Array = NDArray[np.float64]
 
-# Probability below which a line is skipped. Finer rules have more such lines: of the finest, 1e-10 in all; at 1e-10 a line they
-# would be 1e-8 and more, and refinement would move every average away from its limit by 1e-7.
-NEGLIGIBLE = 1e-12
+# Probability below which a line is skipped. Finer rules have more such lines, of the finest a million: what they leave out must stay
+# below the change from one rule to the next, as each leaves out more.
+NEGLIGIBLE = 1e-16
 MAX_PIECES = 64  # of one panel, waiting to be integrated; each split at least halves a piece or removes a jump
 
 

@@ -18,8 +18,9 @@ from generated.tied_attention import float64 as generated
 from numeric import subordination
 from numeric.exact_values import exact_values
 from numeric.laws import FiniteLaw
-from numeric.target_law import TRUSTED, Array, Energy, Outlier, Values, edge_grid, finite_edge, limited_energy
+from numeric.target_law import Array, Energy, Outlier, Values, edge_grid, finite_edge, limited_energy
 
+SUMMED = 1e-7  #: relative error up to which sums over eigenvalues are used: balls take N times as long, and errors of m, q stay small
 LIGHT = 0.05  #: weight above which an eigenvalue is a bulk: its interval is then no narrower than those of others
 _POINTS = 800  # of the lowest interval, for a split of errors that adds up whatever the quadrature
 _SUM = 1e-9  # weights read from decimals sum to one within this; they are then normalised
@@ -106,18 +107,25 @@ class Eigenvalues:
         """Upper end of the support."""
         return finite_edge(v, float(subordination.upper_edge(float(v), *self.arrays)))
 
+    def light(self, v: float) -> Array:
+        """Intervals that a positive eigenvalue of weight up to LIGHT fills alone: rows (low, high, weight), ascending."""
+        return np.array([(bulk.low, bulk.high, self.weights[bulk.first]) for bulk in self._light(v)]).reshape(-1, 3)
+
+    def _light(self, v: float) -> list[Bulk]:
+        alone = (bulk for bulk in self.bulks(v) if bulk.first == bulk.last)
+        return [bulk for bulk in alone if self.weights[bulk.first] <= LIGHT and self.eigenvalues[bulk.first] > 0]
+
     def outliers(self, v: float) -> list[Outlier]:
         """Positive eigenvalues of weight up to LIGHT that fill an interval of the support alone, ascending.
 
         That they do implies v sum_j w_j/(s - s_j)^2 < 1 over the others, the condition at vanishing weight.
         """
         found = []
-        for bulk in self.bulks(v):
-            weight, value = self.weights[bulk.first], self.eigenvalues[bulk.first]
-            if bulk.first == bulk.last and weight <= LIGHT and value > 0:
-                transform, spread = self._others(bulk.first)
-                position, overlap = generated.outlier(value, v, transform, spread)
-                found.append(Outlier(value, float(position), float(overlap), weight, bulk.low, bulk.high))
+        for bulk in self._light(v):
+            value = self.eigenvalues[bulk.first]
+            position, overlap = generated.outlier(value, v, *self._others(bulk.first))
+            weight = self.weights[bulk.first]
+            found.append(Outlier(value, float(position), float(overlap), weight, bulk.low, bulk.high))
         return found
 
     def _others(self, index: int) -> tuple[float, float]:
@@ -175,7 +183,9 @@ class Eigenvalues:
             Unresolved: x is too close to an edge of the support for it.
         """
         values, errors = self._in_double(v, x)
-        if all(error <= TRUSTED * abs(value) for error, value in zip(errors, values, strict=True)):
+        # Between bulks J_bv vanishes: it is judged beside J_v, to which the rank limit adds it times an eigenvalue.
+        sizes = values._replace(J_bv=max(abs(values.J_bv), values.J_v / (abs(x) + math.sqrt(v))))
+        if all(error <= SUMMED * abs(size) for error, size in zip(errors, sizes, strict=True)):
             return values
         return self.exact_values(v, x)
 

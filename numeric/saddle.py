@@ -230,11 +230,13 @@ def _status(solution: Solution, outcome: Outcome) -> Status:
 
 def _unlearned(saddle: SaddleMap, x: Vector) -> Solution:
     """The phase S = 0: exact up to the average over labels."""
-    averages = saddle.rule.unlearned(saddle.problem)
-    finer = saddle.rule.refined().unlearned(saddle.problem)
-    at = replace(saddle, rule=saddle.rule.refined())
-    named = dict(zip(QUANTITIES, map(float, at.quantities(x, finer.mean())[0]), strict=True))
-    bounds = np.abs(at.quantities(x, averages.mean())[0] - np.array(list(named.values())))
+    finer = replace(saddle, rule=saddle.rule.refined())
+    coarse, values = (
+        at.quantities(point, at.rule.unlearned(at.problem).mean())[0]
+        for at, point in ((saddle, x), (finer, finer.unlearned()))
+    )
+    named = dict(zip(QUANTITIES, map(float, values), strict=True))
+    bounds = np.abs(values - coarse)
     return Solution(
         problem=saddle.problem,
         status=Status.UNLEARNED,

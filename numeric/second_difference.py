@@ -15,6 +15,9 @@ from numeric.target_law import Array, Target
 
 _NODES, _WEIGHTS = leggauss(12)  # on a panel [a, 4a] with the corner at 0 the error falls like 3^-24
 _LEVELS = 13  # the corner left out has the area (4^-13)^2 = 2e-16 of the whole
+NARROW = (
+    1e-3  # width over distance from b up to which an interval is a point: its share then errs by the square of that
+)
 _RESOLVED = 1e-12  # change of a panel's mass under halving
 _HALVINGS = 12
 
@@ -48,6 +51,8 @@ def second_difference(target: Target, v: float, b: float, quantile: float | None
         return SecondDifference(np.inf, np.inf)
     if b >= target.upper_edge(v):
         return SecondDifference(0.0, 0.0)
+    if b <= target.support(v)[0][0]:
+        return SecondDifference(1.0, 0.0)
     offsets, masses = _nodes(target, v, b)
     above = offsets > 0
     D = generated.divided_difference(offsets[above][:, None], offsets[~above][None, :], 0.0)
@@ -59,10 +64,17 @@ def second_difference(target: Target, v: float, b: float, quantile: float | None
 
 
 def _nodes(target: Target, v: float, b: float) -> tuple[Array, Array]:
-    """Offsets x - b and masses of a quadrature of mu_v."""
-    panels = _first_panels(target.support(v), b)
+    """Offsets x - b and masses of a quadrature of mu_v; a light interval far from b is one node."""
+    light = target.light(v)
+    middles, widths = light[:, :2].mean(axis=1) - b, light[:, 1] - light[:, 0]
+    far = widths < NARROW * np.abs(middles)
+    skipped = {(float(low), float(high)) for low, high in light[far, :2]}
+    found: list[tuple[Array, Array]] = [(middles[far], light[far, 2])]
+    rest = [interval for interval in target.support(v) if interval not in skipped]
+    if not rest:
+        return found[0]
+    panels = _first_panels(rest, b)
     offsets, masses = _evaluated(target, v, b, panels)
-    found: list[tuple[Array, Array]] = []
     for _ in range(_HALVINGS):
         middle = 0.5 * (panels.start + panels.end)
         halves = [

@@ -88,6 +88,9 @@ class Target(Protocol):
             ArithmeticError: v is beyond double precision.
         """
 
+    def light(self, v: float) -> Array:
+        """Intervals of the support that one eigenvalue of small weight fills alone: rows (low, high, weight), ascending."""
+
     def outliers(self, v: float) -> list[Outlier]:
         """Isolated eigenvalues of small weight, ascending; the intervals of the support that they fill are among `support`."""
 
@@ -130,7 +133,7 @@ def limited_energy(target: Target, v: float, b: float, width: float) -> Energy:
     if b >= top:
         return Energy(0.0, 0.0, 0.0, 0.0, None)
     here = target.values(v, b)
-    if here.mass <= width:
+    if width >= 1 or here.mass <= width:  # rounding may leave a mass above one
         return Energy(here.J, here.J_v, here.J_b, here.mass, None)
     Q = quantile(target, v, width, b, top)
     return energy_above(target, v, b, Q)._replace(mass=width)
