@@ -6,8 +6,8 @@ Run: python -m benchmarks.spectral        (prints a table; needs nothing but the
 import numpy as np
 
 from benchmarks.timing import Case, report
-from numeric.eigenvalues import power_law
 from numeric.marchenko_pastur import MarchenkoPastur
+from numeric.power_law import power_law
 from numeric.second_difference import second_difference
 
 PAIRS = 10**6

@@ -15,7 +15,8 @@ from derive.derivation import Display, Function, Output, Step, scalar
 from derive.notation import sym
 from derive.spectral import ImaginaryPart, Spectral, spectral_integrands
 
-b, g, u, v = sym("b g u v")
+b, g, u, v, t0, q0 = sym("b g u v t0 q0")
+J, J_v, J_b, J_vv, J_bv, mass = sym("J J_v J_b J_vv J_bv mass")
 
 
 def primitives() -> Spectral:
@@ -34,6 +35,20 @@ def _over_gap(expression: sp.Expr) -> sp.Expr:
     return sp.collect(sp.expand(expression.subs(u, gap + b)), g).subs(gap, u - b)
 
 
+def complement() -> Spectral:
+    """J, its derivatives and the mass from those of the mirrored law at -b, which hold what lies below b: all of the law less that.
+
+    Far from the top of the spectrum this is the sum of fewer and smaller terms.
+    """
+    whole = sp.expand((t0 - b) ** 2 + (q0 + v - t0**2))  # mean and variance of the noisy law
+
+    def less(mirrored: sp.Expr, *by: sp.Symbol) -> sp.Expr:
+        slope = sp.diff(whole, *by) if by else whole
+        return slope - (-1) ** by.count(b) * mirrored  # the mirrored law is taken at -b
+
+    return Spectral(less(J), less(J_v, v), less(J_b, b), less(J_vv, v, v), less(J_bv, b, v), less(2 * mass, b, b) / 2)
+
+
 def functions() -> tuple[Function, ...]:
     """Primitive, integrand along the path, and the real value."""
 
@@ -43,6 +58,12 @@ def functions() -> tuple[Function, ...]:
     return (
         Function("finite_primitives", "K at the physical point u, g = G(u)", (u, g, v, b), outputs(primitives(), "K")),
         Function("finite_integrands", "dK/du on the path", (u, g, v, b), outputs(path_integrands(), r"\partial_uK")),
+        Function(
+            "complement",
+            "J, its derivatives and the mass above b from those of the mirrored law at -b",
+            (J, J_v, J_b, J_bv, mass, v, b, t0, q0),
+            tuple(Output(name, name, form) for name, form in complement()._asdict().items() if name != "J_vv"),
+        ),
         scalar("finite_value", "value of K minus its path integral", (g,), "J", -ImaginaryPart(g) / sp.pi),
     )
 

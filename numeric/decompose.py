@@ -21,17 +21,15 @@ The excess test error is this distance times a rate: to leading order the slope 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq
 
 from generated.tied_attention import float64 as generated
-from numeric.generalisation import least_test_error, prediction_error
+from numeric.generalisation import least_test_error, multiple_slope, prediction_error
 from numeric.problem import Problem
 from numeric.solution import Solution
 from numeric.target_law import energy_above, quantile
 
 _FACTORS = (1e-3, 2.0)  # range of c* beta/beta0: 1 without noise, and less with noise, which flattens E[y | X]
-_SEARCH = 1e-10  # of log c*: the test error is flat there, and known to its square
 
 
 @dataclass(frozen=True)
@@ -60,17 +58,12 @@ def best_multiple(problem: Problem) -> tuple[float, float]:
     Raises:
         ArithmeticError: the minimum is outside the range searched, or the error cannot be resolved.
     """
-    q0 = problem.q0
-
-    def error(log_c: float) -> float:
-        c = float(np.exp(log_c)) * problem.beta0 / problem.beta
-        return prediction_error(c * q0, c**2 * q0, problem.rho, problem.beta, problem.beta0)
-
-    low, high = np.log(_FACTORS)
-    found = minimize_scalar(error, bounds=(low, high), method="bounded", options={"xatol": _SEARCH, "maxiter": 200})
-    if not (found.success and low + 1e-3 < found.x < high - 1e-3):
-        raise ArithmeticError(f"no best multiple of the target between {_FACTORS[0]:g} and {_FACTORS[1]:g} beta0/beta")
-    return float(np.exp(found.x)) * problem.beta0 / problem.beta, float(found.fun)
+    q0, scales = problem.q0, (problem.rho, problem.beta, problem.beta0)
+    low, high = (factor * problem.beta0 / problem.beta for factor in _FACTORS)
+    if multiple_slope(low, q0, *scales) >= 0 or multiple_slope(high, q0, *scales) <= 0:
+        raise ArithmeticError(f"no best multiple of the target between {low:g} and {high:g}")
+    c = float(brentq(lambda c: multiple_slope(c, q0, *scales), low, high, xtol=1e-15, rtol=1e-14))
+    return c, prediction_error(c * q0, c**2 * q0, *scales)
 
 
 def decompose(solution: Solution) -> Decomposition:

@@ -16,12 +16,16 @@ from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as generated
 from numeric import subordination
+from numeric.enclosure import Unresolved
 from numeric.exact_values import exact_values
 from numeric.laws import FiniteLaw
 from numeric.target_law import Array, Energy, Outlier, Values, edge_grid, finite_edge, limited_energy
 
 SUMMED = 1e-7  #: relative error up to which sums over eigenvalues are used: balls take N times as long, and errors of m, q stay small
+MOST_IN_BALLS = 5000  #: eigenvalues beyond which balls take minutes; there a sum may have the relative error COARSE
+COARSE = 1e-4
 LIGHT = 0.05  #: weight above which an eigenvalue is a bulk: its interval is then no narrower than those of others
+_EPS = 2.0**-52
 _POINTS = 800  # of the lowest interval, for a split of errors that adds up whatever the quadrature
 _SUM = 1e-9  # weights read from decimals sum to one within this; they are then normalised
 
@@ -68,13 +72,13 @@ class Eigenvalues:
         """Eigenvalues and weights, each of shape (N,)."""
         return np.array(self.eigenvalues), np.array(self.weights)
 
-    @property
+    @cached_property
     def t0(self) -> float:
         """Mean eigenvalue."""
         s, w = self.arrays
         return float(w @ s)
 
-    @property
+    @cached_property
     def q0(self) -> float:
         """Second moment, eigenvalue^2."""
         s, w = self.arrays
@@ -185,8 +189,13 @@ class Eigenvalues:
         values, errors = self._in_double(v, x)
         # Between bulks J_bv vanishes: it is judged beside J_v, to which the rank limit adds it times an eigenvalue.
         sizes = values._replace(J_bv=max(abs(values.J_bv), values.J_v / (abs(x) + math.sqrt(v))))
-        if all(error <= SUMMED * abs(size) for error, size in zip(errors, sizes, strict=True)):
+        worst = max(
+            error / abs(size) if size else math.inf if error else 0.0 for error, size in zip(errors, sizes, strict=True)
+        )
+        if worst <= (SUMMED if len(self.weights) <= MOST_IN_BALLS else COARSE):
             return values
+        if len(self.weights) > MOST_IN_BALLS:
+            raise Unresolved(f"sums over {len(self.weights)} eigenvalues cancel to {worst:.0e} at v = {v:g}, x = {x:g}")
         return self.exact_values(v, x)
 
     def exact_values(self, v: float, x: float) -> Values:
@@ -211,26 +220,31 @@ class Eigenvalues:
             raise ArithmeticError(f"no physical root found at v = {v:g}: parameters beyond double precision")
 
     def _in_double(self, v: float, x: float) -> tuple[Values, Values]:
-        """Values in float64 and estimates of their rounding errors."""
-        ends, errors = subordination.spectral(float(v), float(x), *self.arrays, *_rule())
+        """Values in float64 and estimates of their rounding errors, each from the side of x where it is known better."""
+        s, w = self.arrays
+        above, errors = self._integrated(v, x, s, w)
+        below, less = self._integrated(v, -x, -s[::-1], w[::-1])
+        t0, q0 = self.t0, self.q0
+        J, J_v, J_b, J_bv, mass = below
+        rest = generated.complement(J, J_v, J_b, J_bv, mass, v, x, t0, q0)
+        # The greatest term of what all of the law has is rounded too.
+        whole = (q0 + v + 2 * abs(x) * t0 + x**2, 1.0, 2 * (abs(x) + t0), 0.0, 1.0)
+        off = [error + _EPS * size for error, size in zip(less, whole, strict=True)]
+        pairs = zip(zip(errors, above, strict=True), zip(off, map(float, rest), strict=True), strict=True)
+        chosen = [min(pair) for pair in pairs]
+        return Values(*(value for _, value in chosen)), Values(*(error for error, _ in chosen))
+
+    def _integrated(self, v: float, x: float, s: Array, w: Array) -> tuple[list[float], list[float]]:
+        """J, J_v, J_b, J_bv and mass of eigenvalues s ascending, and estimates of their rounding errors."""
+        ends, errors = subordination.spectral(float(v), float(x), s, w, *_rule())
         self._require_found(v, ends)
-        return (
-            Values(*(float(generated.finite_value(end)) for end in ends)),
-            Values(*(float(error) for error in errors)),
-        )
+        return [float(generated.finite_value(end)) for end in ends], [float(error) for error in errors]
 
 
 @lru_cache(maxsize=1)
 def _rule() -> tuple[Array, Array]:
     nodes, weights = leggauss(subordination.NODES)
     return nodes, weights
-
-
-def power_law(gamma: float, dim: int, q0: float = 1.0) -> Eigenvalues:
-    """`dim` eigenvalues proportional to k^-gamma, scaled to the second moment q0 (theory note, section 1)."""
-    powers = np.arange(1, dim + 1) ** -float(gamma)
-    scaled = powers * np.sqrt(q0 * dim / np.sum(powers**2))
-    return Eigenvalues(tuple(scaled.tolist()), (1 / dim,) * dim)
 
 
 def finite_rank(values: tuple[float, ...], dim: int) -> Eigenvalues:

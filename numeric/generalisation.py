@@ -46,6 +46,24 @@ def prediction_error(m: float, q: float, rho: float, beta: float, beta0: float, 
     return _settled(average)
 
 
+def multiple_slope(c: float, q0: float, rho: float, beta: float, beta0: float) -> float:
+    """Derivative in c of the test error of c S0 at two tokens, unit loss.
+
+    Raises:
+        ArithmeticError: inverse temperatures too large for the quadrature.
+    """
+    fields, scale = Fields.of(q0, q0, rho), _component()
+
+    def average(nodes: int) -> float:
+        x, weights = _gauss(nodes)
+        z, h0 = fields.target * scale * x, scale * (fields.teacher * x[:, None] + fields.independent * x)
+        p = generated.label(z, beta0)[:, None]
+        slope, _ = generated.loss_gradient(c * h0, c * h0, p, p, beta)
+        return float(weights @ (2 * slope * h0) @ weights)  # the same from either component
+
+    return _settled(average)
+
+
 def least_test_error(q0: float, noise: float, beta0: float) -> float:
     """E ||y - E[y | X]||^2 per sample: what the label noise leaves to any predictor; zero without noise inside the softmax.
 

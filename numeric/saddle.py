@@ -29,10 +29,13 @@ ANDERSON_STEPS, NEWTON_STEPS, CHORD_STEPS = 50, 8, 12
 BRIEF_STEPS = (
     15  # of Anderson's acceleration on the way from strong decay: a step too long is better halved than forced
 )
+STALLED = (
+    25  # steps without half the residual: S = 0 may be far away, in steps of the logarithms of one, but not farther
+)
 PATIENCE = 3  # steps in which a chord must halve the residual: otherwise the rule is too rough for it
 GAIN = 4.0  # by which a refinement divides errors at best: what would remain too large is not refined in vain
 LEAST_DECAY = 1e-8  # from which the limit 0 is reached in one step
-MOST_CONTINUATIONS = 5
+MOST_CONTINUATIONS = 8
 
 
 @dataclass(frozen=True)
@@ -95,13 +98,13 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     for rule in coarse_rules(problem):
         saddle = SaddleMap(problem, rule)
         found = _solve_from(saddle, start, accuracy)
+        if found.status in _ROOTLESS:
+            found = _solve_from(saddle, start, accuracy, continued=True)
         if best is None or (found.trusted, -found.error_estimate) > (best.trusted, -best.error_estimate):
             best = found
         if best.status in _SETTLED:
             return best
     assert best is not None
-    if best.status in _ROOTLESS:
-        return _solve_from(saddle, start, accuracy, continued=True)
     return best
 
 
@@ -129,7 +132,9 @@ def _solve_from(saddle: SaddleMap, start: Solution | None, accuracy: float | Non
         if prior_of(problem).learns_nothing(at_zero):
             return _unlearned(saddle, at_zero)
         begin = start.conjugates if start is not None and start.mh > 0 else at_zero
-        outcome = _from_strong_decay(saddle) if continued else _by_iteration(saddle, begin, rule.roughness)
+        outcome = (
+            _from_strong_decay(saddle) if continued else _by_iteration(saddle, begin, rule.roughness, ANDERSON_STEPS)
+        )
         if outcome.residual < NEAR:
             return _refine(saddle, outcome, accuracy or rule.accuracy)
     except (ArithmeticError, ValueError):  # parameters so extreme that a law or an average is beyond double precision
@@ -137,9 +142,9 @@ def _solve_from(saddle: SaddleMap, start: Solution | None, accuracy: float | Non
     return _failed(problem, outcome)
 
 
-def _by_iteration(saddle: SaddleMap, begin: Vector, tolerance: float, steps: int = ANDERSON_STEPS) -> Outcome:
+def _by_iteration(saddle: SaddleMap, begin: Vector, tolerance: float, steps: int) -> Outcome:
     """Anderson's acceleration, then Newton's method from where it stopped."""
-    first = iterate(saddle, begin, Anderson(), tolerance=tolerance, max_steps=steps)
+    first = iterate(saddle, begin, Anderson(), tolerance=tolerance, max_steps=steps, patience=STALLED)
     if first.converged or not np.all(np.isfinite(first.point)):
         return first
     newton = Newton(10 * saddle.rule.roughness)
@@ -148,25 +153,31 @@ def _by_iteration(saddle: SaddleMap, begin: Vector, tolerance: float, steps: int
 
 
 def _from_strong_decay(saddle: SaddleMap) -> Outcome:
-    """Follow the root down from weight decays that leave less to learn, in steps as long as they succeed."""
+    """Follow the root down from weight decays that leave less to learn, along lines in the logarithms, in steps as long as they succeed."""
     problem = saddle.problem
     goal, step = np.log(max(problem.lambda_, LEAST_DECAY)), np.log(30.0)
-    decay, point = goal + 3 * step, None
+    found: list[tuple[float, Vector]] = []
+    trial = goal + 3 * step
     for _ in range(MOST_CONTINUATIONS):
-        there = SaddleMap(replace(problem, lambda_=float(np.exp(decay))), saddle.rule)
-        begin = there.unlearned() if point is None else point
-        outcome = _by_iteration(there, begin, NEAR, BRIEF_STEPS)
+        there = replace(saddle, problem=replace(problem, lambda_=float(np.exp(trial))))
+        outcome = _by_iteration(there, _on_the_line(found, trial) if found else there.unlearned(), NEAR, BRIEF_STEPS)
         if outcome.converged:
-            point = outcome.point
-            if decay <= goal:
-                break
+            found.append((trial, outcome.point))
+            if trial <= goal:
+                return _by_iteration(saddle, outcome.point, saddle.rule.roughness, ANDERSON_STEPS)
         else:
             step /= 2
-            decay += 0.0 if point is None else step
-        decay = max(goal, decay - step)
-    if point is None:
-        return Outcome(np.full(3, np.nan), float("inf"), 0, False)
-    return _by_iteration(saddle, point, saddle.rule.roughness)
+        trial = max(goal, found[-1][0] - step) if found else trial + step
+    return Outcome(np.full(3, np.nan), float("inf"), 0, False)
+
+
+def _on_the_line(found: list[tuple[float, Vector]], trial: float) -> Vector:
+    """Conjugates on the line through the last two roots, or the last one."""
+    last, point = found[-1]
+    if len(found) == 1:
+        return point
+    before, previous = found[-2]
+    return point + (point - previous) * (trial - last) / (last - before)
 
 
 def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:

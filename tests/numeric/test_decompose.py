@@ -10,9 +10,10 @@ from strategies import kappa0s, log_uniform
 
 from numeric.__main__ import main
 from numeric.decompose import best_multiple, decompose
-from numeric.eigenvalues import finite_rank, power_law
+from numeric.eigenvalues import finite_rank
 from numeric.generalisation import least_test_error, prediction_error
 from numeric.marchenko_pastur import MarchenkoPastur
+from numeric.power_law import power_law
 from numeric.problem import Problem
 from numeric.saddle import solve
 from numeric.target import target_density, target_edges

@@ -9,9 +9,10 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from strategies import log_uniform
 
-from numeric.eigenvalues import SUMMED, Eigenvalues, finite_rank, power_law
+from numeric.eigenvalues import SUMMED, Eigenvalues, finite_rank
 from numeric.enclosure import Unresolved
 from numeric.marchenko_pastur import MarchenkoPastur
+from numeric.power_law import power_law
 from numeric.target import target_quantile_means
 from numeric.target_law import edge_grid
 

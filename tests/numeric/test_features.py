@@ -11,8 +11,9 @@ from strategies import kappa0s, log_uniform
 from generated.tied_attention import float64 as generated
 from numeric import subordination
 from numeric.__main__ import main
-from numeric.eigenvalues import finite_rank, power_law
+from numeric.eigenvalues import finite_rank
 from numeric.marchenko_pastur import MarchenkoPastur
+from numeric.power_law import power_law
 from numeric.problem import Problem
 from numeric.saddle import solve
 from numeric.second_difference import second_difference

@@ -1,0 +1,121 @@
+"""Scaling curves of power-law targets at finite dimension: excess risk, its local slope and what is learned, along the samples.
+
+The finite-d theory takes the d eigenvalues as the law of the target (arXiv 2509.24914, Conjecture E.1; theory note, section 8).
+Risk is ||S - c* S0||^2/d with c* the best multiple of the target, which infinitely many samples find.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from generated.tied_attention import float64 as generated
+from numeric.decompose import best_multiple
+from numeric.generalisation import prediction_error
+from numeric.power_law import power_law
+from numeric.prior import prior_of
+from numeric.problem import Problem
+from numeric.saddle import solve
+from numeric.solution import Solution
+
+Watch = Callable[[Iterable[float]], Iterable[float]]
+
+
+@dataclass(frozen=True)
+class ScalingProblem:
+    """A power-law target s_k ~ k^-gamma of dimension `dim` and second moment q0, learned at weight decay `lambda_`."""
+
+    gamma: float
+    dim: int
+    lambda_: float
+    noise: float
+    q0: float = 1.0
+    beta: float = 1.0
+    beta0: float = 1.0
+
+    def problem(self) -> Problem:
+        """The learning problem, at any number of samples."""
+        target = power_law(self.gamma, self.dim, self.q0)
+        return Problem(1.0, target, self.lambda_, self.noise, beta=self.beta, beta0=self.beta0)
+
+
+@dataclass(frozen=True)
+class ScalingPoint:
+    """One sample size n: the solution, risk (eigenvalue^2) with an absolute error, excess test error (unit loss).
+
+    `learned`: number of eigenvalues of S that are not zero; `edge`: upper edge of the lowest interval of the noisy spectrum
+    over the threshold b (above 1 where noise is learned); the local slope d log(risk)/d log(n) with its error, not a number
+    where a neighbour is missing.
+    """
+
+    samples: float
+    solution: Solution
+    risk: float
+    risk_error: float
+    excess_error: float
+    learned: float
+    slope: float = math.nan
+    slope_error: float = math.nan
+
+
+def scaling_curve(asked: ScalingProblem, samples: Sequence[float], watch: Watch = iter) -> list[ScalingPoint]:
+    """Points at increasing numbers of samples, with local slopes from their neighbours.
+
+    Raises:
+        ArithmeticError: the best multiple of the target cannot be found.
+    """
+    problem = asked.problem()
+    c_star, at_best = best_multiple(problem)
+    points: list[ScalingPoint] = []
+    start: Solution | None = None
+    for n in watch(samples):
+        solution = solve(problem.at(n / asked.dim**2), start)
+        start = solution if solution.trusted and solution.q > 0 else None
+        points.append(_point(asked, n, solution, c_star, at_best))
+    return _with_slopes(points)
+
+
+def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, at_best: float) -> ScalingPoint:
+    if not solution.trusted:
+        return ScalingPoint(n, solution, *[math.nan] * 4)
+    problem = solution.problem
+    error = prediction_error(solution.m, solution.q, problem.rho, problem.beta, problem.beta0) - at_best
+    energy = prior_of(problem).denoised(solution.conjugates).denoising.energy if solution.q else None
+    learned = energy.mass * asked.dim if energy else 0.0
+    return ScalingPoint(n, solution, *risk(solution, c_star), error, learned)
+
+
+def risk(solution: Solution, c_star: float) -> tuple[float, float]:
+    """||S - c* S0||^2/d and its error.
+
+    S = c S1 with S1 of unit gain: c^2 |S1 - S0|^2 and what c - c* adds, so that nothing of order one is left to cancel but what the
+    spectral function is known to. The errors of m and q cancel as far as they come from those of v and b.
+    """
+    problem, c = solution.problem, solution.c
+    if solution.q == 0:
+        return c_star**2 * problem.q0, 0.0
+    m, q = solution.m / c, solution.q / c**2
+    distance = float(generated.estimation_error(problem.q0, m, q))
+    off = c - c_star
+    value = c**2 * distance + 2 * c * off * (m - problem.q0) + off**2 * problem.q0
+    relative = max(solution.errors[name] / abs(getattr(solution, name)) for name in ("mh", "qh", "Vh"))
+    # To first order in the relative errors of the conjugates: risk follows v and b, and c its own.
+    error = relative * (2 * value + 2 * c * abs(m - problem.q0) * c + 2 * abs(off) * problem.q0) + 1e-12 * problem.q0
+    return float(value), float(error)
+
+
+def _with_slopes(points: list[ScalingPoint]) -> list[ScalingPoint]:
+    """Central differences of log(risk); their error is half the change of slope from one side to the other, and that of the risks."""
+    logs = np.array([[math.log(p.samples), math.log(p.risk) if p.risk > 0 else math.nan] for p in points]).reshape(
+        -1, 2
+    )
+    errors = np.array([p.risk_error / p.risk if p.risk > 0 else math.nan for p in points])
+    found = list(points)
+    for k in range(1, len(points) - 1):
+        left, right = ((logs[j + 1, 1] - logs[j, 1]) / (logs[j + 1, 0] - logs[j, 0]) for j in (k - 1, k))
+        span = logs[k + 1, 0] - logs[k - 1, 0]
+        slope = (logs[k + 1, 1] - logs[k - 1, 1]) / span
+        error = abs(right - left) / 4 + (errors[k - 1] + errors[k + 1]) / span
+        found[k] = replace(points[k], slope=float(slope), slope_error=float(error))
+    return found
