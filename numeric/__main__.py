@@ -1,9 +1,20 @@
 """Command line of the numerical layer: `python -m numeric COMMAND`, see --help."""
 
 from numeric.arguments import Parser, run
-from numeric.commands import cost, curve, decompose, optimal, recovery, spectrum, threshold
+from numeric.commands import (
+    cost,
+    curve,
+    decompose,
+    exponents,
+    optimal,
+    phase_diagram,
+    recovery,
+    scaling,
+    spectrum,
+    threshold,
+)
 
-COMMANDS = (threshold, curve, spectrum, decompose, optimal, cost, recovery)
+COMMANDS = (threshold, curve, spectrum, decompose, optimal, scaling, exponents, phase_diagram, cost, recovery)
 
 
 def build_parser() -> Parser:

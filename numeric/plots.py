@@ -1,14 +1,19 @@
 """Figures of theory curves and spectra, as a paper would print them."""
 
+import math
 from collections.abc import Sequence
+from fractions import Fraction
 from io import BytesIO
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from matplotlib import colormaps
+from matplotlib.colors import ListedColormap, to_hex
 from matplotlib.figure import Figure
 
 from numeric.arguments import write_atomically
+from numeric.exponents import regime_at
 from numeric.solution import Solution
 from numeric.spectrum import LearnedSpectrum
 
@@ -16,7 +21,9 @@ if TYPE_CHECKING:
     from numeric.cost import CostPoint
     from numeric.decompose import Decomposition
     from numeric.optimal import Optimum
+    from numeric.phase_diagram import PhaseDiagram
     from numeric.recovery_table import RecoveryRow
+    from numeric.scaling import ScalingPoint, ScalingProblem
 
 _STYLE = (
     ("test_error", "test error", "C0", "-"),
@@ -149,3 +156,64 @@ def recovery_figure(rows: Sequence["RecoveryRow"]) -> Figure:
 
 
 _LINES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))  # dots are the optimum's
+
+
+def scaling_figure(asked: "ScalingProblem", points: Sequence["ScalingPoint"]) -> Figure:
+    """Risk above, its local slope below, beside the derived exponent of the regime of each point."""
+    figure = Figure(figsize=(5, 5.2), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    title = rf"$\gamma={asked.gamma:g}$, $d={asked.dim:g}$, $\lambda={asked.lambda_:.3g}$"
+    solved = [point for point in points if point.risk > 0]
+    n = [point.samples for point in solved]
+    above.loglog(n, [point.risk for point in solved], "o-", ms=3, color="C0")
+    above.set(
+        ylabel=r"risk $\|S-c^*S_0\|^2/d$",
+        title=title,
+    )
+    inner = [point for point in solved if not math.isnan(point.slope)]
+    below.errorbar(
+        [p.samples for p in inner],
+        [p.slope for p in inner],
+        [p.slope_error for p in inner],
+        fmt="o-",
+        ms=3,
+        color="C0",
+        label="local slope",
+    )
+    logs = [(math.log(value), math.log(asked.lambda_), math.log(asked.dim)) for value in n]
+    exponents = [float(regime_at(Fraction(asked.gamma), *log).risk[0]) for log in logs]
+    below.step(n, exponents, "--", where="mid", color="C1", label="derived exponent")
+    below.set(xscale="log", xlabel="samples $n$", ylabel="slope")
+    below.legend(frameon=False)
+    return figure
+
+
+def phase_figure(diagram: "PhaseDiagram") -> Figure:
+    """Cells coloured, with the exponent of n in each; local slopes of the theory at one dimension as numbers."""
+    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
+    axes = figure.subplots()
+    cells = diagram.regimes
+    colours = [to_hex(colormaps["Pastel1"](k)) for k in range(len(cells))]
+    axes.imshow(
+        diagram.image(400),
+        origin="lower",
+        extent=(*diagram.samples, *diagram.decays),
+        aspect="auto",
+        cmap=ListedColormap(colours),
+        vmin=-0.5,
+        vmax=len(cells) - 0.5,
+        interpolation="nearest",
+    )
+    for colour, regime in zip(colours, cells, strict=True):
+        axes.plot([], [], "s", color=colour, label=f"{regime.name}: {_power(regime.risk[0])}")
+    for x, y, slope in diagram.slopes:
+        axes.text(x, y, f"{slope:.2f}", ha="center", va="center", fontsize=7)
+    axes.set(
+        xlabel=r"$\log n/\log d$", ylabel=r"$\log\lambda/\log d$", title=rf"$\gamma={diagram.gamma}$: exponent of $n$"
+    )
+    figure.legend(loc="outside lower center", frameon=False, fontsize=7, ncols=2)
+    return figure
+
+
+def _power(value: Fraction) -> str:
+    return f"{float(value):.3g}"

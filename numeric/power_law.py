@@ -1,8 +1,8 @@
 """Power-law targets of any dimension: leading eigenvalues one by one, the tail in blocks of known error.
 
-s_k proportional to k^-gamma, k = 1..dim, scaled to second moment q0 (theory note, sections 1 and 8). Beyond the first EXACT eigenvalues
-a block of consecutive ones stands as one, with their weight and their mean square: q0 is kept, and what is lost is the variance
-within blocks, which `truncation` bounds.
+s_k proportional to k^-gamma, k = 1..dim, scaled to second moment q0 (theory note, sections 1 and 8). Beyond the first EXACT a
+block of consecutive eigenvalues stands as one, with their weight and their mean square: q0 is kept, and what is lost is the
+variance within blocks, which `truncation` bounds.
 """
 
 from typing import NamedTuple

@@ -76,6 +76,23 @@ def scaling_curve(asked: ScalingProblem, samples: Sequence[float], watch: Watch 
     return _with_slopes(points)
 
 
+STEP = 0.05  # of log(n), to either side: slopes then err by its square times the curvature
+
+
+def local_slope(asked: ScalingProblem, samples: float) -> ScalingPoint:
+    """The point at one n with its local slope, from solutions close to it on both sides.
+
+    Raises:
+        ArithmeticError: the best multiple of the target cannot be found.
+    """
+    around = [samples * math.exp(k * STEP) for k in (-2, -1, 0, 1, 2)]
+    five = scaling_curve(asked, around)
+    logs = [math.log(point.risk) if point.risk > 0 else math.nan for point in five]
+    near, far = (logs[3] - logs[1]) / (2 * STEP), (logs[4] - logs[0]) / (4 * STEP)
+    error = abs(far - near) / 3 + sum(point.risk_error / point.risk for point in five[1:4:2] if point.risk) / (2 * STEP)
+    return replace(five[2], slope=(4 * near - far) / 3, slope_error=error)
+
+
 def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, at_best: float) -> ScalingPoint:
     if not solution.trusted:
         return ScalingPoint(n, solution, *[math.nan] * 4)

@@ -15,6 +15,9 @@ from numeric.target_law import Array, Target
 
 _NODES, _WEIGHTS = leggauss(12)  # on a panel [a, 4a] with the corner at 0 the error falls like 3^-24
 _LEVELS = 13  # the corner left out has the area (4^-13)^2 = 2e-16 of the whole
+MOST_LIGHT = (
+    1000  # intervals of single eigenvalues beyond which the integral of D is taken as a bound on that of its square
+)
 NARROW = (
     1e-3  # width over distance from b up to which an interval is a point: its share then errs by the square of that
 )
@@ -53,6 +56,9 @@ def second_difference(target: Target, v: float, b: float, quantile: float | None
         return SecondDifference(0.0, 0.0)
     if b <= target.support(v)[0][0]:
         return SecondDifference(1.0, 0.0)
+    if len(target.light(v)) > MOST_LIGHT:
+        bound = target.values(v, b).J_v  # as 0 <= D <= 1
+        return SecondDifference(bound, bound)
     offsets, masses = _nodes(target, v, b)
     above = offsets > 0
     D = generated.divided_difference(offsets[above][:, None], offsets[~above][None, :], 0.0)

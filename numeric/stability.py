@@ -16,7 +16,10 @@ SAMPLING = Sampling(256)
 
 
 def replicon(problem: Problem, x: Vector) -> float:
-    """One minus the growth of a perturbation in one round, at conjugates exp(x)."""
+    """One minus the growth of a perturbation in one round, at conjugates exp(x).
+
+    Where very many eigenvalues stand alone it is a lower bound.
+    """
     _, denoising, overlaps = prior_of(problem).denoised(x)
     if overlaps.q == 0:
         return 1.0  # nothing answers to a perturbation

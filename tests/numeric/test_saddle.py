@@ -56,7 +56,7 @@ def test_a_failed_solve_cannot_be_unwrapped_or_plotted():
 
 
 def test_a_step_limit_is_a_status(monkeypatch):
-    for name, count in {"ANDERSON_STEPS": 2, "NEWTON_STEPS": 1, "MOST_CONTINUATIONS": 1}.items():
+    for name, count in {"ANDERSON_STEPS": 2, "NEWTON_STEPS": 1, "MOST_CONTINUATIONS": 0}.items():
         monkeypatch.setattr(f"numeric.saddle.{name}", count)
     solution = solve(FIGURE_ONE)
     assert solution.status is Status.STEP_LIMIT

@@ -1,0 +1,93 @@
+"""Command `python -m numeric phase-diagram`: scaling regimes of a power-law target in the plane of samples and weight decay."""
+
+import argparse
+import sys
+import time
+
+from numeric.arguments import BadInput, add_problem_arguments, exact_text, exact_texts, integer, print_json, writable
+from numeric.commands.exponents import gamma
+from numeric.commands.output import FIGURES
+from numeric.commands.scaling import MOST_DIM, whole
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "phase-diagram",
+        help="scaling regimes in the plane of samples and weight decay, with local slopes of the theory",
+        epilog="example: python -m numeric phase-diagram --gamma 3/4 --dim 1e6 --points 6 --plot phases.png",
+    )
+    parser.add_argument("--gamma", type=gamma, required=True, metavar="X", help="exponent of the eigenvalues k^-gamma")
+    parser.add_argument(
+        "--dim",
+        type=lambda text: integer("--dim", 2, MOST_DIM, "e.g. 1000000")(whole(text)),
+        metavar="D",
+        help="dimension at which local slopes are computed (default: none are)",
+    )
+    parser.add_argument(
+        "--points",
+        type=integer("--points", 1, 50, "e.g. 6"),
+        default=6,
+        metavar="N",
+        help="slopes at N x N places (default 6)",
+    )
+    add_problem_arguments(parser, "noise", defaults={"noise": "1/2"})
+    parser.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the regimes and the slopes."""
+    figure = writable("--plot", arguments.plot, *FIGURES)
+    if arguments.gamma is None:
+        raise BadInput("--gamma", "symbolic", "a diagram is drawn at one number", "give e.g. 3/4, or use `exponents`")
+    started = time.perf_counter()
+    from tqdm import tqdm
+
+    from numeric.phase_diagram import phase_diagram
+
+    def watch(values):  # type: ignore[no-untyped-def]
+        return tqdm(values, desc="slopes", disable=None)
+
+    diagram = phase_diagram(arguments.gamma, arguments.dim, float(arguments.noise), arguments.points, watch)
+    if figure:
+        from numeric.plots import phase_figure, save
+
+        save(phase_figure(diagram), figure)
+    logs = [regime.margin for regime in diagram.regimes]
+    points = []
+    for x, y, slope in diagram.slopes:
+        number = max(range(len(logs)), key=lambda k, x=x, y=y: logs[k](x, y, 1.0))  # type: ignore[misc]
+        regime = diagram.regimes[number]
+        points.append(
+            {
+                "log_n": x,
+                "log_lambda": y,
+                "local_slope": slope,
+                "exponent": float(regime.risk[0]),
+                "regime": regime.name,
+            }
+        )
+    if arguments.json:
+        given = {"gamma": exact_text(arguments.gamma), "dim": arguments.dim, **exact_texts(arguments, "noise")}
+        cells = [
+            {"name": r.name, "exponents": [exact_text(value) for value in map(_exact, r.risk)]} for r in diagram.regimes
+        ]
+        print_json({"parameters": given, "regimes": cells, "points": points, "seconds": time.perf_counter() - started})
+        return 0
+    for regime in diagram.regimes:
+        n, decay, d = (exact_text(_exact(value)) for value in regime.risk)
+        sys.stdout.write(f"{regime.name}: R ~ n^({n}) lambda^({decay}) d^({d})\n")
+    if points:
+        from numeric.commands.output import print_rows
+
+        print_rows(points)
+    return 0
+
+
+def _exact(value):  # type: ignore[no-untyped-def]
+    """A generated exponent as a Fraction: some are integers."""
+    from fractions import Fraction
+
+    return Fraction(value)

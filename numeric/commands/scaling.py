@@ -1,0 +1,152 @@
+"""Command `python -m numeric scaling`: excess risk and local slopes of a power-law target along the number of samples."""
+
+import argparse
+import re
+import sys
+import time
+from fractions import Fraction
+
+from numeric.arguments import (
+    BadInput,
+    add_problem_arguments,
+    exact_text,
+    exact_texts,
+    grid,
+    integer,
+    number,
+    positive,
+    print_json,
+)
+from numeric.commands.output import add_outputs, outputs, print_rows, print_unsolved, write_table
+
+MOST_DIM = 10**12
+WAY_OUT = "give a number, 1/d, sqrt(d) or d^p"
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "scaling",
+        help="excess risk of a power-law target and its local slope along the number of samples",
+        epilog="example: python -m numeric scaling --power-law 3/4 --dim 200 --lambda 1/d --samples 1e3:1e8:30 --noise .5",
+    )
+    parser.add_argument(
+        "--power-law",
+        type=positive("--power-law", "give the exponent, e.g. 3/4"),
+        required=True,
+        metavar="GAMMA",
+        help="eigenvalues proportional to k^-GAMMA, k = 1..dim",
+    )
+    parser.add_argument(
+        "--dim",
+        type=lambda text: integer("--dim", 2, MOST_DIM, "e.g. 200 or 1000000")(whole(text)),
+        required=True,
+        metavar="D",
+        help="dimension of a token",
+    )
+    parser.add_argument(
+        "--lambda", dest="lambda_", required=True, metavar="X", help="weight decay: a number, 1/d, sqrt(d), d^p"
+    )
+    parser.add_argument("--samples", type=grid("--samples"), required=True, metavar="GRID", help="numbers n of samples")
+    parser.add_argument(
+        "--q0",
+        type=positive("--q0", "give tr S0^2/d, e.g. 1"),
+        default="1",
+        metavar="X",
+        help="second moment of the target (default 1)",
+    )
+    add_problem_arguments(parser, "noise", "beta", "beta0")
+    add_outputs(parser)
+    parser.set_defaults(run=run)
+
+
+def whole(text: str) -> str:
+    """1e6 as 1000000."""
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else text
+
+
+def weight_decay(text: str, dim: int) -> float:
+    """The weight decay that a text means in dimension d.
+
+    Raises:
+        BadInput: it is no number and no power of d.
+    """
+    compact = text.replace(" ", "").replace("**", "^")
+    powers = {"1/d": -1.0, "sqrt(d)": 0.5, "d": 1.0, "1/sqrt(d)": -0.5}
+    if compact in powers:
+        return float(dim) ** powers[compact]
+    if match := re.fullmatch(r"d\^\(?([-+0-9./]+)\)?", compact):
+        exponent = number("--lambda", "has no exponent", lambda value: True, WAY_OUT)(match[1])
+        return float(dim) ** float(exponent)
+    if "d" in compact:
+        raise BadInput("--lambda", text, "is no power of d", WAY_OUT)
+    return float(positive("--lambda", WAY_OUT)(text))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the scaling curve; exit 1 if a point was not solved."""
+    table, figure = outputs(arguments)
+    started = time.perf_counter()
+    if arguments.power_law <= Fraction(1, 2):
+        rule = "must exceed 1/2: the second moment of k^-gamma diverges with the dimension"
+        raise BadInput("--power-law", arguments.power_law, rule, "use e.g. 3/4")
+    if min(arguments.samples) < 1:
+        raise BadInput(
+            "--samples",
+            exact_text(min(arguments.samples)),
+            "must be at least 1",
+            "give numbers of samples, e.g. 1e3:1e8:30",
+        )
+    from tqdm import tqdm
+
+    from numeric.scaling import ScalingProblem, scaling_curve
+
+    decay = weight_decay(arguments.lambda_, arguments.dim)
+    asked = ScalingProblem(
+        float(arguments.power_law), arguments.dim, decay, float(arguments.noise), float(arguments.q0),
+        float(arguments.beta), float(arguments.beta0),
+    )  # fmt: skip
+    samples = sorted(float(n) for n in arguments.samples)
+    found = scaling_curve(asked, samples, lambda values: tqdm(values, desc="samples", disable=None))
+    points = [record(asked, point) for point in found]
+    if table:
+        write_table(table, points)
+    if figure:
+        from numeric.plots import save, scaling_figure
+
+        save(scaling_figure(asked, found), figure)
+    if arguments.json:
+        given = {"power_law": exact_text(arguments.power_law), "dim": arguments.dim, "lambda": arguments.lambda_}
+        given |= exact_texts(arguments, "q0", "noise", "beta", "beta0")
+        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
+    else:
+        print_rows(points)
+        sys.stdout.write("risk = tr(S - c* S0)^2/d; local_slope = d log(risk)/d log(n); exponent: that of the regime\n")
+    return print_unsolved(point.solution for point in found)
+
+
+def record(asked, point) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
+    """One point as a JSON object; what is not known is null."""
+    import math
+
+    from numeric.exponents import regime_at
+
+    logs = (math.log(point.samples), math.log(asked.lambda_), math.log(asked.dim))
+    regime = regime_at(Fraction(asked.gamma), *logs)
+    values = {
+        "n": point.samples,
+        "n_eff": point.samples / asked.dim,
+        "risk": point.risk,
+        "risk_error": point.risk_error,
+        "excess_error": point.excess_error,
+        "learned": point.learned,
+        "local_slope": point.slope,
+        "slope_error": point.slope_error,
+        "exponent": float(regime.risk[0]),
+    }
+    known = {name: value if math.isfinite(value) else None for name, value in values.items()}
+    return {**known, "regime": regime.name, "status": point.solution.status.name.lower()}

@@ -1,0 +1,53 @@
+"""Which scaling regime holds where, and the exponents there: the generated phase diagram of power-law targets at given numbers."""
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from generated.tied_attention import exponents as generated
+
+RECORD = Path(__file__).parent.parent / "generated" / "tied_attention" / "exponents.json"
+LEAST_GAMMA = Fraction(1, 2)  #: below it the second moment of the target diverges with the dimension
+
+
+@dataclass(frozen=True)
+class Regime:
+    """One cell of the phase diagram at one gamma.
+
+    `risk`: exponents of (n, lambda, d) of the excess risk; `conditions`: rows of exponents whose product is at least one inside.
+    """
+
+    name: str
+    risk: tuple[Fraction, Fraction, Fraction]
+    conditions: tuple[tuple[Fraction, Fraction, Fraction], ...]
+
+    def margin(self, log_n: float, log_lambda: float, log_d: float) -> float:
+        """Smallest logarithm of a condition: positive inside the cell, how far from its boundary; negative outside."""
+        logs = (log_n, log_lambda, log_d)
+        return min(float(sum(float(a) * x for a, x in zip(row, logs, strict=True))) for row in self.conditions)
+
+
+def regimes(gamma: Fraction) -> tuple[Regime, ...]:
+    """All cells at gamma; together they cover the plane of (log n, log lambda) without overlap.
+
+    Raises:
+        ValueError: gamma is at most 1/2.
+    """
+    if gamma <= LEAST_GAMMA:
+        raise ValueError(
+            f"gamma = {gamma}: must exceed 1/2, as the second moment of k^-gamma diverges with the dimension below"
+        )
+    rows = zip(generated.CELLS, generated.risk(gamma), generated.conditions(gamma), strict=True)
+    return tuple(Regime(name, risk, conditions) for name, risk, conditions in rows)
+
+
+def regime_at(gamma: Fraction, log_n: float, log_lambda: float, log_d: float) -> Regime:
+    """The cell that holds a point; on a boundary one of its cells."""
+    return max(regimes(gamma), key=lambda regime: regime.margin(log_n, log_lambda, log_d))
+
+
+def symbolic() -> dict[str, Any]:
+    """The generated record: exponents and conditions as text in gamma, with the balance behind each."""
+    return json.loads(RECORD.read_text())
