@@ -32,6 +32,19 @@ def replaced(arguments, flag, value):
 
 INTERPOLATION = ["threshold", "interpolation", "--kappa0", "1/2", "--noise", "1"]
 RECOVERY = ["threshold", "recovery", "--kappa0", "1/2"]
+SCALING = [
+    "scaling",
+    "--power-law",
+    "3/4",
+    "--dim",
+    "50",
+    "--lambda",
+    "1/d",
+    "--samples",
+    "1e3,1e4,1e5",
+    "--noise",
+    ".5",
+]
 BAD = [
     (replaced(INTERPOLATION, "--kappa0", "0"), "--kappa0"),
     (replaced(INTERPOLATION, "--kappa0", "-1/2"), "--kappa0"),
@@ -95,6 +108,14 @@ BAD = [
     (["curve", "--alpha", "1", "--lambda", ".1", "--noise", "1"], "--kappa0"),
     (["curve", "--alpha", "1", "--lambda", ".1", "--noise", "1", "--model", "tied_attention"], "--model"),
     (["threshold", "freezing", "--kappa0", "1"], "freezing"),
+    (["exponents", "--gamma", "1/2"], "--gamma"),
+    (["exponents", "--gamma", "pi"], "--gamma"),
+    (replaced(SCALING, "--power-law", "0.5"), "--power-law"),
+    (replaced(SCALING, "--lambda", "log(d)"), "--lambda"),
+    (replaced(SCALING, "--lambda", "0"), "--lambda"),
+    (replaced(SCALING, "--samples", "0.5,10"), "--samples"),
+    (replaced(SCALING, "--dim", "1e13"), "--dim"),
+    (["phase-diagram", "--gamma", "symbolic"], "--gamma"),
 ]
 
 
@@ -217,3 +238,30 @@ def test_explain_finds_a_generated_line():
     assert document["function"] == "overlaps"
     assert document["step"]["name"] == "reduction"
     assert [equation["id"] for equation in document["equations"]] == ["overlaps.m", "overlaps.q", "overlaps.V"]
+
+
+def test_scaling_accepts_powers_of_the_dimension(monkeypatch, capsys):
+    documents = []
+    for decay in ("1/d", "d^-1", "0.02"):
+        assert numeric([*replaced(SCALING, "--lambda", decay), "--json"], monkeypatch) == 0
+        documents.append(json.loads(capsys.readouterr().out))
+    slopes = [[point["local_slope"] for point in document["points"]] for document in documents]
+    assert slopes[0] == slopes[1] == slopes[2]
+    assert slopes[0][0] is None and slopes[0][1] < 0
+
+
+def test_exponents_print_every_regime(monkeypatch, capsys):
+    for gamma in ("symbolic", "3/4"):
+        assert numeric(["exponents", "--gamma", gamma, "--json"], monkeypatch) == 0
+        assert len(json.loads(capsys.readouterr().out)["regimes"]) == 8
+        assert numeric(["exponents", "--gamma", gamma], monkeypatch) == 0
+        assert "bulk just open; limited by noise" in capsys.readouterr().out
+
+
+def test_a_phase_diagram_is_drawn(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "phases.png"
+    arguments = ["phase-diagram", "--gamma", "1", "--dim", "100", "--points", "2", "--plot", str(path), "--json"]
+    assert numeric(arguments, monkeypatch) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert len(document["points"]) == 4
+    assert path.stat().st_size > 10_000
