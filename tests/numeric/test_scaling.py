@@ -55,9 +55,9 @@ def test_an_unlearned_target_has_the_whole_risk():
     assert (point.risk, point.learned) == (pytest.approx(c_star**2), 0.0)
 
 
-#: n, lambda and d deep in a regime; how far the local slope may be from the exponent: about twice the largest term left out. It
-#: vanishes as a power of d that is small where the tail of the target matters: (k_c/d)^(gamma - 1/2) = 0.03 in the third case, to which
-#: v/b^2 = 0.05 comes; n_eff^(1/(2 gamma))/d = 0.01, with a constant of about ten, in the last.
+#: n, lambda and d deep in a regime; how far the local slope may be from the exponent: about twice the largest term left out.
+#: That vanishes as a small power of d where the tail of the target matters: (k_c/d)^(gamma - 1/2) = 0.03 in the third case, to
+#: which v/b^2 = 0.05 comes; n_eff^(1/(2 gamma))/d = 0.01, with a constant of about ten, in the last.
 DEEP = [
     ("every feature resolved; limited by noise", 1e12, 1e-3, 200, 1e-3),
     ("every feature resolved; limited by weight decay", 1e14, 1e5, 200, 1e-2),
