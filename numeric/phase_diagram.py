@@ -15,9 +15,10 @@ from numeric.target_law import Array
 
 @dataclass(frozen=True)
 class PhaseDiagram:
-    """Regimes at gamma within ranges of log n/log d and log lambda/log d; slopes are (x, y, local slope)."""
+    """Regimes at gamma within ranges of log n/log d and log lambda/log d; slopes are (x, y, local slope) at dimension `dim`."""
 
     gamma: Fraction
+    dim: int | None
     samples: tuple[float, float]
     decays: tuple[float, float]
     regimes: tuple[Regime, ...]
@@ -41,7 +42,7 @@ def phase_diagram(gamma: Fraction, dim: int | None, noise: float, count: int, wa
     found = regimes(gamma)
     samples, decays = (0.5, 2 * float(gamma) + 2.0), (-1.5, float(gamma) + 1.0)
     slopes = () if dim is None else tuple(_slopes(gamma, dim, noise, _grid(samples, decays, count), watch))
-    return PhaseDiagram(gamma, samples, decays, found, slopes)
+    return PhaseDiagram(gamma, dim, samples, decays, found, slopes)
 
 
 def _grid(samples: tuple[float, float], decays: tuple[float, float], count: int) -> list[tuple[float, float]]:

@@ -192,7 +192,9 @@ def phase_figure(diagram: "PhaseDiagram") -> Figure:
     """Cells coloured, with the exponent of n in each; local slopes of the theory at one dimension as numbers."""
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     axes = figure.subplots()
-    cells = diagram.regimes
+    cells, title = diagram.regimes, rf"$\gamma={diagram.gamma}$: exponent of $n$ in the excess risk"
+    if diagram.dim is not None:
+        title += rf"; numbers: local slope at $d={diagram.dim:g}$"
     colours = [to_hex(colormaps["Pastel1"](k)) for k in range(len(cells))]
     axes.imshow(
         diagram.image(400),
@@ -208,9 +210,7 @@ def phase_figure(diagram: "PhaseDiagram") -> Figure:
         axes.plot([], [], "s", color=colour, label=f"{regime.name}: {_power(regime.risk[0])}")
     for x, y, slope in diagram.slopes:
         axes.text(x, y, f"{slope:.2f}", ha="center", va="center", fontsize=7)
-    axes.set(
-        xlabel=r"$\log n/\log d$", ylabel=r"$\log\lambda/\log d$", title=rf"$\gamma={diagram.gamma}$: exponent of $n$"
-    )
+    axes.set(xlabel=r"$\log n/\log d$", ylabel=r"$\log\lambda/\log d$", title=title)
     figure.legend(loc="outside lower center", frameon=False, fontsize=7, ncols=2)
     return figure
 
