@@ -227,9 +227,10 @@ class Eigenvalues:
         t0, q0 = self.t0, self.q0
         J, J_v, J_b, J_bv, mass = below
         rest = generated.complement(J, J_v, J_b, J_bv, mass, v, x, t0, q0)
-        # The greatest term of what all of the law has is rounded too.
+        # What all of the law has is rounded too: four terms, of which the moments are sums of as many as there are eigenvalues.
+        unit = (4 + math.sqrt(len(s))) * _EPS
         whole = (q0 + v + 2 * abs(x) * t0 + x**2, 1.0, 2 * (abs(x) + t0), 0.0, 1.0)
-        off = [error + _EPS * size for error, size in zip(less, whole, strict=True)]
+        off = [error + unit * size for error, size in zip(less, whole, strict=True)]
         pairs = zip(zip(errors, above, strict=True), zip(off, map(float, rest), strict=True), strict=True)
         chosen = [min(pair) for pair in pairs]
         return Values(*(value for _, value in chosen)), Values(*(error for error, _ in chosen))
