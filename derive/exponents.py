@@ -68,30 +68,21 @@ def name(solution: Solution) -> str:
 
 def table(model: Model) -> str:
     """LaTeX table of the cells: scaling of the excess risk and where it holds, in n_eff = n/d."""
-    rows = [row for phase in phase_diagram(system(model)).phases for row in _rows(system(model), phase)]
+    rows = [row for phase in phase_diagram(system(model)).phases for row in _rows(phase)]
     head = "\\begin{tabular}{lll}\n spectrum; limit & excess risk & where \\\\ \\hline\n"
     return head + "\n".join(rows) + "\n\\end{tabular}\n"
 
 
-def _rows(of: System, phase: Phase) -> Iterator[str]:
+def _rows(phase: Phase) -> Iterator[str]:
     for cell in phase.cells:
-        where = r",\ ".join(rf"{_monomial(of, margin)}\gtrsim1" for margin in cell.margins)
-        yield f" {name(cell.solution)} & ${_monomial(of, cell.solution.exponents[risk])}$ & ${where}$ \\\\"
+        where = r",\ ".join(rf"{_monomial(margin)}\gtrsim1" for margin in cell.margins)
+        yield f" {name(cell.solution)} & ${_monomial(cell.solution.exponents[risk])}$ & ${where}$ \\\\"
 
 
-def _monomial(of: System, form: Form) -> str:
-    """The product of powers of n_eff, lambda and d."""
-    n, rest, d = form
-    effective = dict(
-        zip(
-            (sp.Symbol(r"n_{\rm eff}"), sp.Symbol(r"\lambda"), sp.Symbol("d")), (n, rest, sp.factor(n + d)), strict=True
-        )
-    )
-    parts = [
-        f"{symbol}^{{{sp.latex(power)}}}" if power != 1 else str(symbol)
-        for symbol, power in effective.items()
-        if power != 0
-    ]
+def _monomial(form: Form) -> str:
+    """The product of powers of n_eff, lambda and d in LaTeX."""
+    powers = zip((r"n_{\rm eff}", r"\lambda", "d"), _effective(form), strict=True)
+    parts = (f"{symbol}^{{{sp.latex(power)}}}" if power != 1 else symbol for symbol, power in powers if power != 0)
     return " ".join(parts) or "1"
 
 
@@ -138,14 +129,19 @@ def explanation(model: Model) -> str:
     lines = [f"excess risk for {of.gamma} > {of.least_gamma}, n_eff = n/d; each scale up to a constant"]
     for phase in phase_diagram(of).phases:
         for number, cell in enumerate(phase.cells, 1):
-            lines += ["", f"{number}. {name(cell.solution)}", f"   R ~ {_plain(of, cell.solution.exponents[risk])}"]
-            lines += [f"   where {_plain(of, margin)} >= 1" for margin in cell.margins]
+            lines += ["", f"{number}. {name(cell.solution)}", f"   R ~ {_plain(cell.solution.exponents[risk])}"]
+            lines += [f"   where {_plain(margin)} >= 1" for margin in cell.margins]
             pairs = zip(cell.solution.regime.balances, cell.solution.dominant, strict=True)
             lines += [f"   {balance.name:>10}: {left} ~ {right}" for balance, (left, right) in pairs]
     return "\n".join(lines)
 
 
-def _plain(of: System, form: Form) -> str:
-    n, rest, d = form
-    powers = zip(("n_eff", "lambda", "d"), (n, rest, sp.factor(n + d)), strict=True)
+def _plain(form: Form) -> str:
+    powers = zip(("n_eff", "lambda", "d"), _effective(form), strict=True)
     return " ".join(f"{symbol}^({power})" if power != 1 else symbol for symbol, power in powers if power != 0) or "1"
+
+
+def _effective(form: Form) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
+    """Exponents of n_eff = n/d, lambda and d from those of n, lambda and d."""
+    n, decay, d = form
+    return n, decay, sp.factor(n + d)

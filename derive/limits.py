@@ -1,5 +1,7 @@
 """Weak regularisation: the limit lambda -> 0 below interpolation, and the interpolation threshold (theory note, section 5)."""
 
+from collections.abc import Callable
+
 import sympy as sp
 
 from derive.channel import difference_map
@@ -67,10 +69,15 @@ def interpolation_slope(model: Model) -> sp.Expr:
 
 def semicircle_top() -> tuple[sp.Expr, sp.Expr]:
     """Mass and trace of the unit semicircle law above 2 cos(theta), 0 < theta < pi/2."""
-    phi = sp.Symbol("phi", positive=True)
-    density = 2 * sp.sin(phi) ** 2 / sp.pi  # of the angle, x = 2 cos(phi)
-    mass, trace = (sp.integrate(density * weight, (phi, 0, theta)) for weight in (1, 2 * sp.cos(phi)))
+    mass, trace = (semicircle_above(lambda x, power=power: x**power, theta) for power in (0, 1))  # type: ignore[misc]
     return sp.expand(mass), sp.expand(trace)
+
+
+def semicircle_above(weight: Callable[[sp.Expr], sp.Expr], angle: sp.Symbol) -> sp.Expr:
+    """Integral of weight(x) over the unit semicircle law above 2 cos(angle), by the angle of x = 2 cos(psi)."""
+    psi = sp.Symbol("psi", positive=True)
+    density = 2 * sp.sin(psi) ** 2 / sp.pi
+    return sp.integrate(sp.expand(density * weight(2 * sp.cos(psi))), (psi, 0, angle))
 
 
 def interpolation_bounds(model: Model) -> tuple[sp.Expr, sp.Expr]:

@@ -13,6 +13,7 @@ import sympy as sp
 from derive.balance import Balance, Regime, Solution, System
 from derive.derivation import DerivationError, require_zero
 from derive.features import outlier
+from derive.limits import semicircle_above
 from derive.model import Model
 from derive.notation import sym
 from derive.replicas import denoiser
@@ -111,11 +112,9 @@ class Bulk(NamedTuple):
 
 @lru_cache(maxsize=1)
 def semicircle() -> Bulk:
-    """Closed forms by integration over the angle x = 2 cos(psi), density 2 sin(psi)^2/pi."""
-    psi, phi = sp.symbols("psi phi", positive=True)
-    square = sp.integrate(
-        sp.expand(2 * sp.sin(psi) ** 2 * (2 * sp.cos(psi) - 2 * sp.cos(phi)) ** 2 / sp.pi), (psi, 0, phi)
-    )
+    """Closed forms in the angle phi."""
+    phi = sp.Symbol("phi", positive=True)
+    square = semicircle_above(lambda x: (x - 2 * sp.cos(phi)) ** 2, phi)
     # J = v f(phi) with cos(phi) = b/(2 sqrt v): at fixed b the angle grows by cos/(2 v sin).
     return Bulk(square, square + sp.diff(square, phi) * sp.cos(phi) / (2 * sp.sin(phi)))
 

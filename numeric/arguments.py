@@ -123,6 +123,8 @@ def exact_text(value: Fraction) -> str:
     return str(value) if rest != 1 else str(Decimal(value.numerator) / Decimal(value.denominator))
 
 
+HEAVY_TAIL = "must exceed 1/2: the second moment of k^-gamma diverges with the dimension"  #: rule for a power law
+
 PARAMETERS: dict[str, tuple[str, Callable[[str], Fraction] | Callable[[str], int], str]] = {
     "kappa0": ("--kappa0", positive("--kappa0", "use the target's rank over d, e.g. 1/2"), "rank ratio of the target"),
     "width": ("--width", positive("--width", "use the student's width over d, e.g. 1"), "width ratio kappa of the student"),

@@ -40,7 +40,13 @@ def regimes(gamma: Fraction) -> tuple[Regime, ...]:
             f"gamma = {gamma}: must exceed 1/2, as the second moment of k^-gamma diverges with the dimension below"
         )
     rows = zip(generated.CELLS, generated.risk(gamma), generated.conditions(gamma), strict=True)
-    return tuple(Regime(name, risk, conditions) for name, risk, conditions in rows)
+    return tuple(Regime(name, _exact(risk), tuple(map(_exact, conditions))) for name, risk, conditions in rows)
+
+
+def _exact(powers: tuple[Any, Any, Any]) -> tuple[Fraction, Fraction, Fraction]:
+    """Generated exponents as fractions: constant ones are integers."""
+    n, decay, d = map(Fraction, powers)
+    return n, decay, d
 
 
 def regime_at(gamma: Fraction, log_n: float, log_lambda: float, log_d: float) -> Regime:

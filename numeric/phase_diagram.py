@@ -8,8 +8,9 @@ from itertools import product
 
 import numpy as np
 
+from numeric.curve import Watch
 from numeric.exponents import Regime, regimes
-from numeric.scaling import ScalingProblem, Watch, local_slope
+from numeric.scaling import ScalingProblem, local_slope
 from numeric.target_law import Array
 
 

@@ -5,6 +5,7 @@ block of consecutive eigenvalues stands as one, with their weight and their mean
 variance within blocks, which `truncation` bounds.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ class Blocks(NamedTuple):
     squares: Array
 
 
+@lru_cache(maxsize=8)  # of 10^4 blocks, and the same at every sample size and weight decay
 def power_law(gamma: float, dim: int, q0: float = 1.0) -> Eigenvalues:
     """`dim` eigenvalues proportional to k^-gamma; beyond EXACT in blocks."""
     blocks = _blocks(gamma, dim)

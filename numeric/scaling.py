@@ -5,12 +5,13 @@ Risk is ||S - c* S0||^2/d with c* the best multiple of the target, which infinit
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from generated.tied_attention import float64 as generated
+from numeric.curve import Watch
 from numeric.decompose import best_multiple
 from numeric.generalisation import prediction_error
 from numeric.power_law import power_law
@@ -18,8 +19,6 @@ from numeric.prior import prior_of
 from numeric.problem import Problem
 from numeric.saddle import solve
 from numeric.solution import Solution
-
-Watch = Callable[[Iterable[float]], Iterable[float]]
 
 
 @dataclass(frozen=True)
@@ -44,9 +43,8 @@ class ScalingProblem:
 class ScalingPoint:
     """One sample size n: the solution, risk (eigenvalue^2) with an absolute error, excess test error (unit loss).
 
-    `learned`: number of eigenvalues of S that are not zero; `edge`: upper edge of the lowest interval of the noisy spectrum
-    over the threshold b (above 1 where noise is learned); the local slope d log(risk)/d log(n) with its error, not a number
-    where a neighbour is missing.
+    `learned`: number of eigenvalues of S that are not zero; the local slope d log(risk)/d log(n) with its error, not a number where a
+    neighbour is missing.
     """
 
     samples: float
@@ -118,7 +116,7 @@ def risk(solution: Solution, c_star: float) -> tuple[float, float]:
     value = c**2 * distance + 2 * c * off * (m - problem.q0) + off**2 * problem.q0
     relative = max(solution.errors[name] / abs(getattr(solution, name)) for name in ("mh", "qh", "Vh"))
     # To first order in the relative errors of the conjugates: risk follows v and b, and c its own.
-    error = relative * (2 * value + 2 * c * abs(m - problem.q0) * c + 2 * abs(off) * problem.q0) + 1e-12 * problem.q0
+    error = relative * (2 * value + 2 * c**2 * abs(m - problem.q0) + 2 * abs(off) * problem.q0) + 1e-12 * problem.q0
     return float(value), float(error)
 
 

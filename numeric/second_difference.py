@@ -54,12 +54,14 @@ def second_difference(target: Target, v: float, b: float, quantile: float | None
         return SecondDifference(np.inf, np.inf)
     if b >= target.upper_edge(v):
         return SecondDifference(0.0, 0.0)
-    if b <= target.support(v)[0][0]:
+    support = target.support(v)
+    if b <= support[0][0]:
         return SecondDifference(1.0, 0.0)
-    if len(target.light(v)) > MOST_LIGHT:
+    light = target.light(v)
+    if len(light) > MOST_LIGHT:
         bound = target.values(v, b).J_v  # as 0 <= D <= 1
         return SecondDifference(bound, bound)
-    offsets, masses = _nodes(target, v, b)
+    offsets, masses = _nodes(target, v, b, support, light)
     above = offsets > 0
     D = generated.divided_difference(offsets[above][:, None], offsets[~above][None, :], 0.0)
     mass = float(masses[above].sum())
@@ -69,14 +71,13 @@ def second_difference(target: Target, v: float, b: float, quantile: float | None
     return SecondDifference(twice, error + _RESOLVED)
 
 
-def _nodes(target: Target, v: float, b: float) -> tuple[Array, Array]:
+def _nodes(target: Target, v: float, b: float, support: list[tuple[float, float]], light: Array) -> tuple[Array, Array]:
     """Offsets x - b and masses of a quadrature of mu_v; a light interval far from b is one node."""
-    light = target.light(v)
     middles, widths = light[:, :2].mean(axis=1) - b, light[:, 1] - light[:, 0]
     far = widths < NARROW * np.abs(middles)
     skipped = {(float(low), float(high)) for low, high in light[far, :2]}
     found: list[tuple[Array, Array]] = [(middles[far], light[far, 2])]
-    rest = [interval for interval in target.support(v) if interval not in skipped]
+    rest = [interval for interval in support if interval not in skipped]
     if not rest:
         return found[0]
     panels = _first_panels(rest, b)

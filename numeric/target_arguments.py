@@ -4,7 +4,7 @@ import argparse
 from fractions import Fraction
 from pathlib import Path
 
-from numeric.arguments import BadInput, integer, number, positive
+from numeric.arguments import HEAVY_TAIL, BadInput, integer, number, positive
 
 GENERATED = Path(__file__).parent.parent / "generated"
 MOST_EIGENVALUES = 10_000
@@ -163,8 +163,9 @@ def _power_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
     if arguments.dim is None:
         raise BadInput("--power-law", gamma, "needs the number of eigenvalues", "add --dim, e.g. --dim 100")
     if gamma <= Fraction(1, 2) and q0 is None:
-        rule = "must exceed 1/2: the second moment of k^-gamma diverges with the dimension"
-        raise BadInput("--power-law", gamma, rule, "state --q0 to use the eigenvalues of this dimension all the same")
+        raise BadInput(
+            "--power-law", gamma, HEAVY_TAIL, "state --q0 to use the eigenvalues of this dimension all the same"
+        )
     second = q0 or Fraction(1)
     return power_law(gamma, arguments.dim, second), {
         "power_law": str(gamma),

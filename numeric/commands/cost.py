@@ -3,8 +3,7 @@
 import argparse
 import time
 
-from numeric.arguments import print_json
-from numeric.commands.output import add_outputs, outputs, print_rows, write_table
+from numeric.commands.output import add_outputs, deliver, outputs
 from numeric.commands.problem import add_alpha_grid, add_problem, problem_of
 
 
@@ -23,7 +22,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
 
 def run(arguments: argparse.Namespace) -> int:
     """Print learned and optimal estimation errors; exit 1 if a point was not solved."""
-    table, figure = outputs(arguments)
+    outputs(arguments)  # refused before any work
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
     from tqdm import tqdm
@@ -44,14 +43,10 @@ def run(arguments: argparse.Namespace) -> int:
         }
         for item in found
     ]
-    if table:
-        write_table(table, points)
-    if figure:
-        from numeric.plots import cost_figure, save
-
-        save(cost_figure(found), figure)
-    if arguments.json:
-        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
-    else:
-        print_rows(points)
+    deliver(
+        arguments,
+        points,
+        lambda plots: plots.cost_figure(found),
+        lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
+    )
     return 0 if all(item.solution.trusted and item.bayes_error is not None for item in found) else 1

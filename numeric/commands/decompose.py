@@ -3,8 +3,8 @@
 import argparse
 import time
 
-from numeric.arguments import BadInput, print_json
-from numeric.commands.output import add_outputs, outputs, print_rows, print_unsolved, write_table
+from numeric.arguments import BadInput
+from numeric.commands.output import add_outputs, deliver, outputs, print_unsolved
 from numeric.commands.problem import add_alpha_grid, add_problem, problem_of
 
 PARTS = ("c_star", "overfitting", "underfitting", "approximation", "gain", "distance", "least", "mismatch", "rate")
@@ -25,7 +25,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the parts of the test error; exit 1 if a point was not solved."""
-    table, figure = outputs(arguments)
+    outputs(arguments)  # refused before any work
     if arguments.tokens != 2:
         raise BadInput("--tokens", arguments.tokens, "the test error is decomposed for two tokens", "use --tokens 2")
     started = time.perf_counter()
@@ -47,14 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
         }
         for solution in solutions
     ]
-    if table:
-        write_table(table, points)
-    if figure:
-        from numeric.plots import decomposition_figure, save
-
-        save(decomposition_figure(list(found.values())), figure)
-    if arguments.json:
-        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
-    else:
-        print_rows(points)
+    deliver(
+        arguments,
+        points,
+        lambda plots: plots.decomposition_figure(list(found.values())),
+        lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
+    )
     return print_unsolved(solutions)

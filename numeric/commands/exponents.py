@@ -4,7 +4,7 @@ import argparse
 import sys
 from fractions import Fraction
 
-from numeric.arguments import BadInput, exact_text, positive, print_json
+from numeric.arguments import HEAVY_TAIL, BadInput, exact_text, positive, print_json
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -27,8 +27,7 @@ def gamma(text: str) -> Fraction | None:
         return None
     value = positive("--gamma", "e.g. 3/4, or symbolic")(text)
     if value <= Fraction(1, 2):
-        rule = "must exceed 1/2: the second moment of k^-gamma diverges with the dimension"
-        raise BadInput("--gamma", text, rule, "give e.g. 3/4, or symbolic")
+        raise BadInput("--gamma", text, HEAVY_TAIL, "give e.g. 3/4, or symbolic")
     return value
 
 
@@ -60,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _powers(row: tuple[Fraction, Fraction, Fraction]) -> dict[str, str]:
-    return {name: exact_text(Fraction(power)) for name, power in zip(("n", "lambda", "d"), row, strict=True)}
+    return {name: exact_text(power) for name, power in zip(("n", "lambda", "d"), row, strict=True)}
 
 
 def _text(powers: dict[str, str]) -> str:

@@ -5,8 +5,8 @@ import sys
 import time
 from fractions import Fraction
 
-from numeric.arguments import positive, print_json
-from numeric.commands.output import add_outputs, outputs, print_rows, write_table
+from numeric.arguments import positive
+from numeric.commands.output import add_outputs, deliver, outputs
 from numeric.commands.problem import PROBLEM, add_alpha_grid, add_parametrisation, add_problem, problem_of
 
 OPTIMUM = ("lambda", "relative_uncertainty", "test_error", "test_error_error")
@@ -35,7 +35,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the optimal weight decay along alpha; exit 1 if a point was not solved."""
-    table, figure = outputs(arguments)
+    outputs(arguments)  # refused before any work
     started = time.perf_counter()
     arguments.lambda_ = Fraction(1)  # the search does not use it
     asked, given = problem_of(arguments, arguments.alpha[0])
@@ -58,16 +58,12 @@ def run(arguments: argparse.Namespace) -> int:
         values = (best.decay, uncertainty, best.solution.test_error, best.solution.errors["test_error"])
         status = best.solution.status.name.lower()
         points.append({"alpha": float(alpha), **dict(zip(OPTIMUM, values, strict=True)), "status": status})
-    if table:
-        write_table(table, points)
-    if figure:
-        from numeric.plots import optimal_figure, save
-
-        save(optimal_figure(found), figure)
-    if arguments.json:
-        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
-    else:
-        print_rows(points)
+    deliver(
+        arguments,
+        points,
+        lambda plots: plots.optimal_figure(found),
+        lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
+    )
     for line in unsolved:
         sys.stderr.write(f"{line}\n")
     return 1 if unsolved else 0

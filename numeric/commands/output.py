@@ -6,7 +6,7 @@ import io
 import sys
 from pathlib import Path
 
-from numeric.arguments import BadInput, writable, write_atomically
+from numeric.arguments import BadInput, print_json, writable, write_atomically
 
 FIGURES = (".png", ".pdf", ".svg")
 
@@ -46,6 +46,24 @@ def print_rows(rows: list[dict[str, object]]) -> None:
             for value in row.values()
         )
         sys.stdout.write("  ".join(f"{cell:>17}" for cell in cells) + "\n")
+
+
+def deliver(arguments: argparse.Namespace, rows: list[dict[str, object]], draw, document) -> None:  # type: ignore[no-untyped-def]
+    """Write the table and the figure asked for, and print the rows, or the document that `document()` gives if it is JSON.
+
+    `draw` makes the figure from the module numeric.plots, which is imported only if it is needed.
+    """
+    table, figure = outputs(arguments)
+    if table:
+        write_table(table, rows)
+    if figure:
+        from numeric import plots
+
+        plots.save(draw(plots), figure)
+    if arguments.json:
+        print_json(document())
+    else:
+        print_rows(rows)
 
 
 def print_unsolved(solutions) -> int:  # type: ignore[no-untyped-def]  # the import is deferred

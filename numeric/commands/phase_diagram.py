@@ -6,8 +6,8 @@ import time
 
 from numeric.arguments import BadInput, add_problem_arguments, exact_text, exact_texts, integer, print_json, writable
 from numeric.commands.exponents import gamma
-from numeric.commands.output import FIGURES
-from numeric.commands.scaling import MOST_DIM, whole
+from numeric.commands.output import FIGURES, print_rows
+from numeric.commands.scaling import dimension
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -20,7 +20,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser.add_argument("--gamma", type=gamma, required=True, metavar="X", help="exponent of the eigenvalues k^-gamma")
     parser.add_argument(
         "--dim",
-        type=lambda text: integer("--dim", 2, MOST_DIM, "e.g. 1000000")(whole(text)),
+        type=dimension,
         metavar="D",
         help="dimension at which local slopes are computed (default: none are)",
     )
@@ -45,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     from tqdm import tqdm
 
+    from numeric.exponents import regime_at
     from numeric.phase_diagram import phase_diagram
 
     def watch(values):  # type: ignore[no-untyped-def]
@@ -55,11 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
         from numeric.plots import phase_figure, save
 
         save(phase_figure(diagram), figure)
-    logs = [regime.margin for regime in diagram.regimes]
     points = []
     for x, y, slope in diagram.slopes:
-        number = max(range(len(logs)), key=lambda k, x=x, y=y: logs[k](x, y, 1.0))  # type: ignore[misc]
-        regime = diagram.regimes[number]
+        regime = regime_at(arguments.gamma, x, y, 1.0)
         points.append(
             {
                 "log_n": x,
@@ -72,22 +71,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         given = {"gamma": exact_text(arguments.gamma), "dim": arguments.dim, **exact_texts(arguments, "noise")}
         cells = [
-            {"name": r.name, "exponents": [exact_text(value) for value in map(_exact, r.risk)]} for r in diagram.regimes
+            {"name": regime.name, "exponents": [exact_text(value) for value in regime.risk]}
+            for regime in diagram.regimes
         ]
         print_json({"parameters": given, "regimes": cells, "points": points, "seconds": time.perf_counter() - started})
         return 0
     for regime in diagram.regimes:
-        n, decay, d = (exact_text(_exact(value)) for value in regime.risk)
+        n, decay, d = (exact_text(value) for value in regime.risk)
         sys.stdout.write(f"{regime.name}: R ~ n^({n}) lambda^({decay}) d^({d})\n")
     if points:
-        from numeric.commands.output import print_rows
-
         print_rows(points)
     return 0
-
-
-def _exact(value):  # type: ignore[no-untyped-def]
-    """A generated exponent as a Fraction: some are integers."""
-    from fractions import Fraction
-
-    return Fraction(value)

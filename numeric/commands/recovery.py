@@ -5,8 +5,8 @@ import sys
 import time
 from fractions import Fraction
 
-from numeric.arguments import BadInput, exact_text, grid, integer, print_json
-from numeric.commands.output import add_outputs, outputs, print_rows, write_table
+from numeric.arguments import BadInput, exact_text, grid, integer
+from numeric.commands.output import add_outputs, deliver, outputs
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -37,7 +37,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
 
 def run(arguments: argparse.Namespace) -> int:
     """Print recovery thresholds of learning and of the optimum."""
-    table, figure = outputs(arguments)
+    outputs(arguments)  # refused before any work
     started = time.perf_counter()
     least = min(min(arguments.kappa0), Fraction(1))
     if too_narrow := [width for width in arguments.width if width < least]:
@@ -64,14 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
         }
         for row in found
     ]
-    if table:
-        write_table(table, rows)
-    if figure:
-        from numeric.plots import recovery_figure, save
-
-        save(recovery_figure(found), figure)
-    if arguments.json:
-        print_json({"rows": rows, "seconds": time.perf_counter() - started})
-    else:
-        print_rows(rows)
+    deliver(
+        arguments,
+        rows,
+        lambda plots: plots.recovery_figure(found),
+        lambda: {"rows": rows, "seconds": time.perf_counter() - started},
+    )
     return 0

@@ -7,6 +7,7 @@ import time
 from fractions import Fraction
 
 from numeric.arguments import (
+    HEAVY_TAIL,
     BadInput,
     add_problem_arguments,
     exact_text,
@@ -15,9 +16,8 @@ from numeric.arguments import (
     integer,
     number,
     positive,
-    print_json,
 )
-from numeric.commands.output import add_outputs, outputs, print_rows, print_unsolved, write_table
+from numeric.commands.output import add_outputs, deliver, outputs, print_unsolved
 
 MOST_DIM = 10**12
 WAY_OUT = "give a number, 1/d, sqrt(d) or d^p"
@@ -39,7 +39,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     )
     parser.add_argument(
         "--dim",
-        type=lambda text: integer("--dim", 2, MOST_DIM, "e.g. 200 or 1000000")(whole(text)),
+        type=dimension,
         required=True,
         metavar="D",
         help="dimension of a token",
@@ -60,13 +60,14 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser.set_defaults(run=run)
 
 
-def whole(text: str) -> str:
-    """1e6 as 1000000."""
+def dimension(text: str) -> int:
+    """Argument type: an integer from 2 to MOST_DIM, 1e6 for 1000000."""
+    parse = integer("--dim", 2, MOST_DIM, "e.g. 200 or 1000000")
     try:
         value = float(text)
     except ValueError:
-        return text
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else text
+        return parse(text)
+    return parse(str(int(value)) if value.is_integer() and abs(value) < 1e15 else text)
 
 
 def weight_decay(text: str, dim: int) -> float:
@@ -89,11 +90,10 @@ def weight_decay(text: str, dim: int) -> float:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the scaling curve; exit 1 if a point was not solved."""
-    table, figure = outputs(arguments)
+    outputs(arguments)  # refused before any work
     started = time.perf_counter()
     if arguments.power_law <= Fraction(1, 2):
-        rule = "must exceed 1/2: the second moment of k^-gamma diverges with the dimension"
-        raise BadInput("--power-law", arguments.power_law, rule, "use e.g. 3/4")
+        raise BadInput("--power-law", arguments.power_law, HEAVY_TAIL, "use e.g. 3/4")
     if min(arguments.samples) < 1:
         raise BadInput(
             "--samples",
@@ -113,18 +113,15 @@ def run(arguments: argparse.Namespace) -> int:
     samples = sorted(float(n) for n in arguments.samples)
     found = scaling_curve(asked, samples, lambda values: tqdm(values, desc="samples", disable=None))
     points = [record(asked, point) for point in found]
-    if table:
-        write_table(table, points)
-    if figure:
-        from numeric.plots import save, scaling_figure
-
-        save(scaling_figure(asked, found), figure)
-    if arguments.json:
-        given = {"power_law": exact_text(arguments.power_law), "dim": arguments.dim, "lambda": arguments.lambda_}
-        given |= exact_texts(arguments, "q0", "noise", "beta", "beta0")
-        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
-    else:
-        print_rows(points)
+    given = {"power_law": exact_text(arguments.power_law), "dim": arguments.dim, "lambda": arguments.lambda_}
+    given |= exact_texts(arguments, "q0", "noise", "beta", "beta0")
+    deliver(
+        arguments,
+        points,
+        lambda plots: plots.scaling_figure(asked, found),
+        lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
+    )
+    if not arguments.json:
         sys.stdout.write("risk = tr(S - c* S0)^2/d; local_slope = d log(risk)/d log(n); exponent: that of the regime\n")
     return print_unsolved(point.solution for point in found)
 

@@ -37,7 +37,9 @@ def test_blocks_change_a_solution_by_less_than_their_width(monkeypatch):
     (whole,) = scaling_curve(problem, [3e6])
     monkeypatch.setattr(blocks, "EXACT", 64)
     monkeypatch.setattr(blocks, "PER_OCTAVE", 64)
+    blocks.power_law.cache_clear()
     (coarse,) = scaling_curve(problem, [3e6])
+    blocks.power_law.cache_clear()
     assert len(coarse.solution.problem.target.weights) < 600
     assert 0 < abs(coarse.risk / whole.risk - 1) < truncation(0.75, 3000)
 
