@@ -33,9 +33,7 @@ from numeric.proximal import Line, Setting, compiled
 
 Array = NDArray[np.float64]
 
-# Probability below which a line is skipped. Finer rules have more such lines, of the finest a million: what they leave out must stay
-# below the change from one rule to the next, as each leaves out more.
-NEGLIGIBLE = 1e-16
+NEGLIGIBLE = 1e-12  # probability of all lines that a rule leaves out, the least probable ones; as much as lies beyond CUT
 MAX_PIECES = 64  # of one panel, waiting to be integrated; each split at least halves a piece or removes a jump
 
 
@@ -58,7 +56,8 @@ class Resolution:
     across:    Gauss-Hermite nodes across the lines of g_in
     panels:    initial pieces of a line; global minima are sought at all their ends
     nodes:     Gauss-Legendre nodes per piece
-    tolerance: largest interpolation error of beta u at the ends of a piece, times the root of the piece's probability
+    tolerance: largest interpolation error of beta u at the ends of a piece, times the root of the piece's probability, on the most
+               probable line; on others more by the root of how much less probable they are
     """
 
     outer: int
@@ -84,7 +83,7 @@ class Resolution:
         )
 
 
-COARSE = Resolution(outer=8, across=16, panels=5, nodes=10, tolerance=1e-2)
+COARSE = Resolution(outer=8, across=16, panels=5, nodes=10, tolerance=2e-3)
 
 
 @compiled
@@ -118,16 +117,17 @@ def _add_bundle(i, j, axes, c, s, scale_w, scale_z, setting, rule, panels, toler
 
     f less the field of S = 0 where `nearly_unlearned`.
     """
-    outer, outer_weights, across, across_weights, nodes, weights, ends = rule
+    outer, outer_weights, across, across_weights, nodes, weights, ends, least, heaviest = rule
     L11, L12, L21, L22 = axes
     total, sums, stack = np.empty(7), np.empty(7), np.empty((MAX_PIECES, 6))
     for k in range(len(across)):
         weight = outer_weights[i] * outer_weights[j] * across_weights[k]
-        if weight < NEGLIGIBLE:
+        if weight < least:
             continue
         x1, y1, y2 = outer[i], outer[j], across[k]
         line = _line(axes, c, s, scale_w, scale_z, x1, y1, y2)
-        unresolved = integrate_line(line, setting, panels, nodes, weights, ends, tolerance, stack, sums, total)
+        allowed = tolerance * np.sqrt(heaviest / weight)  # the error of a line counts as much as its probability
+        unresolved = integrate_line(line, setting, panels, nodes, weights, ends, allowed, stack, sums, total)
         averages[:3] += weight * total[:3]
         f_x, f_y = L11 * total[3] + L21 * total[4], L12 * total[3] + L22 * total[4]
         averages[3] += weight * (L11 * total[5] + L21 * total[6] + y2 * f_y)
@@ -177,8 +177,11 @@ def _sum_over_lines(
 
 
 @lru_cache(maxsize=16)
-def _rule(resolution: Resolution) -> tuple[Array, ...]:
-    """Nodes and weights: quadrant of g_out, across the lines, along a piece; and Lagrange weights at a piece's ends."""
+def _rule(resolution: Resolution) -> tuple[Any, ...]:
+    """Nodes and weights: quadrant of g_out, across the lines, along a piece; Lagrange weights at a piece's ends.
+
+    Then the weight below which a line is left out, and that of the most probable line.
+    """
     outer, outer_weights = hermegauss(resolution.outer)
     across, across_weights = hermegauss(resolution.across)
     nodes, weights = leggauss(resolution.nodes)
@@ -187,7 +190,10 @@ def _rule(resolution: Resolution) -> tuple[Array, ...]:
     lagrange_at_left = np.prod((-1.0 - nodes + np.eye(len(nodes)) * (2.0 + nodes)) / differences, axis=1)
     ends = np.stack([lagrange_at_left, lagrange_at_left[::-1]])
     outer_weights = 2.0 * outer_weights[quadrant] / outer_weights.sum()
-    return outer[quadrant], outer_weights, across, across_weights / across_weights.sum(), nodes, weights, ends
+    across_weights = across_weights / across_weights.sum()
+    lines = np.sort(np.multiply.outer(np.outer(outer_weights, outer_weights), across_weights), axis=None)
+    least = float(lines[np.searchsorted(np.cumsum(lines), NEGLIGIBLE)])
+    return outer[quadrant], outer_weights, across, across_weights, nodes, weights, ends, least, float(lines[-1])
 
 
 def _axes() -> tuple[float, float, float, float]:

@@ -9,6 +9,8 @@ from functools import lru_cache
 from itertools import pairwise
 from types import ModuleType
 
+SHARES = 8  # of the work per thread: few enough that handing them out costs nothing, many enough that none waits long
+
 
 def digest(*modules: ModuleType) -> str:
     """Digest of the sources of `modules`.
@@ -22,14 +24,21 @@ def digest(*modules: ModuleType) -> str:
 def over_blocks(kernel: Callable[[int, int], None], blocks: int) -> None:
     """Run `kernel(first, last)` over all blocks, shared out among the cores; each block writes to a place of its own.
 
-    Threads of our own, as those of numba wait actively and slow each other down on a busy machine.
+    Threads of our own, as those of numba wait actively and slow each other down on a busy machine. Blocks may take unequal time:
+    each thread takes the next few when it is done.
     """
     threads = min(cores(), blocks)
-    bounds = [blocks * k // threads for k in range(threads + 1)]
-    pieces = [_pool().submit(kernel, first, last) for first, last in pairwise(bounds[1:])]
-    kernel(bounds[0], bounds[1])
-    for piece in pieces:
-        piece.result()
+    shares = min(SHARES * threads, blocks) if threads > 1 else 1
+    todo = iter(list(pairwise(blocks * k // shares for k in range(shares + 1))))
+
+    def work() -> None:
+        for first, last in todo:
+            kernel(first, last)
+
+    others = [_pool().submit(work) for _ in range(threads - 1)]
+    work()
+    for other in others:
+        other.result()
 
 
 def cores() -> int:

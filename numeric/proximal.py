@@ -12,6 +12,9 @@ from numba import njit
 from generated.tied_attention import float64 as physics
 
 REACH = 2.0  # largest step from a start, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
+# Most negative curvature of a row's loss at beta = 1, found by maximisation over softmax and label: two tokens, softmax .864 on the
+# one that the label has not, whatever the number of tokens (tests/numeric/test_token_channel.py).
+ROW_CURVATURE = 0.4809
 compiled = njit(error_model="numpy")  # not cached one by one: see numeric.channel
 
 
@@ -71,13 +74,15 @@ def energy_at(u1: float, u2: float, at: Sample, setting: Setting) -> float:
 @compiled
 def _newton_step(g1: float, g2: float, h11: float, h12: float, h22: float, V: float) -> tuple[float, float, bool]:
     """Newton's step, or Levenberg and Marquardt's where the Hessian is not positive; and whether it is Newton's."""
-    lowest = 0.5 * (h11 + h22) - np.sqrt(0.25 * (h11 - h22) ** 2 + h12**2)
-    newton = lowest > 0.0
+    determinant = h11 * h22 - h12**2
+    newton = h11 > 0.0 and determinant > 0.0
     if not newton:
+        lowest = 0.5 * (h11 + h22) - np.sqrt(0.25 * (h11 - h22) ** 2 + h12**2)
         shift = 0.02 / V - 2.0 * lowest  # new lowest eigenvalue: |old| + a small part of the elastic stiffness ~1/V
         h11, h22 = h11 + shift, h22 + shift
-    determinant = h11 * h22 - h12**2
-    return (h12 * g2 - h22 * g1) / determinant, (h12 * g1 - h11 * g2) / determinant, newton
+        determinant = h11 * h22 - h12**2
+    inverse = 1.0 / determinant
+    return (h12 * g2 - h22 * g1) * inverse, (h12 * g1 - h11 * g2) * inverse, newton
 
 
 @compiled
@@ -96,9 +101,16 @@ def descend(u1: float, u2: float, at: Sample, setting: Setting, reach: float) ->
             while size * beta > 1e-6 and energy_at(u1 + d1, u2 + d2, at, setting) > ceiling:
                 d1, d2, size = 0.4 * d1, 0.4 * d2, 0.4 * size
         u1, u2 = u1 + d1, u2 + d2
-        if newton and size < 1e-7 * (1.0 + abs(u1) + abs(u2)):  # quadratic convergence: error now ~1e-14
+        if newton and size < 1e-6 * (1.0 + abs(u1) + abs(u2)):  # quadratic convergence: error now ~1e-12
             break
     return u1, u2
+
+
+@compiled
+def single_well(setting: Setting) -> bool:
+    """Whether the energy of every sample is convex: a row sees the difference of its two indices, its unit vector times 2^(1/2)."""
+    elastic = _hessian(0.0, 0.0, 0.0, 0.0, 0.5, 0.5, setting.V, 0.0)
+    return elastic[0] - abs(elastic[1]) > 0.5 * ROW_CURVATURE * setting.beta**2
 
 
 @compiled
@@ -109,6 +121,9 @@ def global_minimiser(u1: float, u2: float, at: Sample, setting: Setting) -> tupl
     at rest, and the dip of the loss, which a saturated label widens to a half-line with its edge near u = 0.
     """
     V, beta = setting.V, setting.beta
+    u1, u2 = descend(u1, u2, at, setting, np.inf)
+    if single_well(setting):
+        return u1, u2
     far = 4.0 / beta  # starts further out than the edge of the dip would only cost steps
     fit1 = min(max(at.z1 * setting.beta0 / beta, -far), far)
     fit2 = min(max(at.z2 * setting.beta0 / beta, -far), far)
@@ -116,7 +131,6 @@ def global_minimiser(u1: float, u2: float, at: Sample, setting: Setting) -> tupl
     stiffness2 = _dual_field(at.w1, at.w2 + 1.0, at.w1, at.w2, V)[1]
     rest1 = at.w1 - _dual_field(at.w1, fit2, at.w1, at.w2, V)[0] / stiffness1
     rest2 = at.w2 - _dual_field(fit1, at.w2, at.w1, at.w2, V)[1] / stiffness2
-    u1, u2 = descend(u1, u2, at, setting, np.inf)
     lowest = energy_at(u1, u2, at, setting)
     for start1, start2 in ((at.w1, at.w2), (fit1, rest2), (rest1, fit2), (fit1, fit2)):
         v1, v2 = descend(start1, start2, at, setting, REACH / beta)

@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as physics
-from numeric.proximal import REACH, compiled
+from numeric.proximal import REACH, ROW_CURVATURE, compiled
 
 Array = NDArray[np.float64]
 
@@ -19,9 +19,6 @@ _slope = njit(physics.row_slope)
 _curvature = njit(physics.row_curvature)
 _curvature_local = njit(physics.row_curvature_local)
 
-# Most negative curvature of a row's loss at beta = 1, found by maximisation over softmax and label: two tokens, softmax .864 on the
-# one that the label has not, whatever the number of tokens (tests/numeric/test_token_channel.py).
-ROW_CURVATURE = 0.4809
 SAME = 1e-5  # distance of two minimisers in units of 1/beta below which they are one: Newton leaves ~1e-12
 
 
