@@ -5,6 +5,7 @@ components the Moreau energy of a sample is sum (x - w)^2/(2 V) + loss(h(x)). A 
 """
 
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -17,10 +18,11 @@ Integers = NDArray[np.int64]
 
 
 class TokenIndex(NamedTuple):
-    """H_ab = scale_ab x[component_ab] + odd_ab x[antisymmetric_ab]; everything of shape (T, T).
+    """H_ab = scale_ab x[component_ab] + odd_ab x[antisymmetric_ab]; these four of shape (T, T).
 
     symmetric: number of symmetric components, which come first
     visible: orthonormal columns, shape (components, visible directions); the symmetric ones come first
+    curvature: how second derivatives in the indices of a row make up those in components
     """
 
     component: Integers
@@ -29,11 +31,24 @@ class TokenIndex(NamedTuple):
     odd: Array
     symmetric: int
     visible: Array
+    curvature: "RowCurvature"
 
     @property
     def visible_symmetric(self) -> int:
         """Number of visible directions of the symmetric part."""
         return self.symmetric - 1
+
+
+class RowCurvature(NamedTuple):
+    """Entries of the lower triangle in components that the k-th pair h_ab, h_ac, c <= b, of indices of one row adds to.
+
+    They are start[k] to start[k + 1] of rows, columns and coefficients; pairs are ordered by a, b, c.
+    """
+
+    start: Integers
+    rows: Integers
+    columns: Integers
+    coefficients: Array
 
 
 @lru_cache(maxsize=16)
@@ -50,7 +65,30 @@ def token_index(tokens: int, general: bool = False) -> TokenIndex:
     for k, (a, b) in enumerate(unequal):
         antisymmetric[a, b] = antisymmetric[b, a] = len(pairs) + k
         odd[a, b], odd[b, a] = np.sqrt(odd_variance), -np.sqrt(odd_variance)
-    return TokenIndex(component, scale, antisymmetric, odd, len(pairs), _visible(pairs, scale, len(unequal)))
+    visible = _visible(pairs, scale, len(unequal))
+    return TokenIndex(
+        component, scale, antisymmetric, odd, len(pairs), visible, _row_curvature(component, scale, antisymmetric, odd)
+    )
+
+
+def _row_curvature(component: Integers, scale: Array, antisymmetric: Integers, odd: Array) -> RowCurvature:
+    tokens = len(scale)
+    start, entries = [0], list[tuple[int, int, float]]()
+
+    def parts(a: int, b: int) -> list[tuple[int, float]]:
+        both = [(int(component[a, b]), float(scale[a, b])), (int(antisymmetric[a, b]), float(odd[a, b]))]
+        return both if odd[a, b] else both[:1]
+
+    for a in range(tokens):
+        for b in range(tokens):
+            for c in range(b + 1):
+                for (i, first), (j, second) in product(parts(a, b), parts(a, c)):
+                    twice = b != c and i == j  # h_ab, h_ac and h_ac, h_ab add to one place
+                    if b != c or i >= j:
+                        entries.append((max(i, j), min(i, j), first * second * (2.0 if twice else 1.0)))
+                start.append(len(entries))
+    rows, columns, coefficients = map(np.array, zip(*entries, strict=True))
+    return RowCurvature(np.array(start), rows, columns, coefficients)
 
 
 def _visible(pairs: list[tuple[int, int]], scale: Array, unequal: int) -> Array:

@@ -15,6 +15,7 @@ from numeric.proximal import REACH, ROW_CURVATURE, compiled
 
 Array = NDArray[np.float64]
 
+inlined = njit(error_model="numpy", forceinline=True)  # a call would copy the hundred-odd words of workspace and index
 _slope = njit(physics.row_slope)
 _curvature = njit(physics.row_curvature)
 _curvature_local = njit(physics.row_curvature_local)
@@ -50,7 +51,7 @@ def workspace(tokens, components):  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-@compiled
+@inlined
 def fill_index(x, index, out):  # type: ignore[no-untyped-def]
     """H_ab of components x; components beyond those given are zero."""
     tokens = len(out)
@@ -62,7 +63,7 @@ def fill_index(x, index, out):  # type: ignore[no-untyped-def]
             out[a, b] = value
 
 
-@compiled
+@inlined
 def fill_softmax(h, temperature, out):  # type: ignore[no-untyped-def]
     """Row softmax of temperature * h."""
     tokens = len(h)
@@ -74,25 +75,28 @@ def fill_softmax(h, temperature, out):  # type: ignore[no-untyped-def]
         for b in range(tokens):
             out[a, b] = np.exp(temperature * (h[a, b] - highest))
             total += out[a, b]
+        share = 1.0 / total
         for b in range(tokens):
-            out[a, b] /= total
+            out[a, b] *= share
 
 
-@compiled
+@inlined
 def loss_of(x, index, beta, work):  # type: ignore[no-untyped-def]
     """Square loss at x; leaves softmax and residual in the workspace."""
-    fill_index(x, index, work.h)
-    fill_softmax(work.h, beta, work.s)
+    h, s, e, y = work.h, work.s, work.e, work.y  # each access of a workspace's array counts references
+    fill_index(x, index, h)
+    fill_softmax(h, beta, s)
     total = 0.0
-    tokens = len(work.y)
+    tokens = len(y)
     for a in range(tokens):
         for b in range(tokens):
-            work.e[a, b] = work.s[a, b] - work.y[a, b]
-            total += work.e[a, b] ** 2
+            gap = s[a, b] - y[a, b]
+            e[a, b] = gap
+            total += gap**2
     return total
 
 
-@compiled
+@inlined
 def energy_of(x, w, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
     """Moreau energy of x."""
     total = loss_of(x, index, beta, work)
@@ -101,60 +105,47 @@ def energy_of(x, w, stiffness, index, beta, work):  # type: ignore[no-untyped-de
     return total
 
 
-@compiled
+@inlined
 def fill_loss_gradient(index, beta, work):  # type: ignore[no-untyped-def]
     """Slope of the loss in the components, at the softmax in the workspace."""
-    tokens = len(work.y)
-    work.gradient[:] = 0.0
+    s, e, gradient = work.s, work.e, work.gradient
+    tokens = len(s)
+    gradient[:] = 0.0
     for a in range(tokens):
         se = 0.0
         for b in range(tokens):
-            se += work.s[a, b] * work.e[a, b]
+            se += s[a, b] * e[a, b]
         for b in range(tokens):
-            slope = _slope(work.s[a, b], work.e[a, b], se, beta)
-            work.gradient[index.component[a, b]] += index.scale[a, b] * slope
+            slope = _slope(s[a, b], e[a, b], se, beta)
+            gradient[index.component[a, b]] += index.scale[a, b] * slope
             if index.odd[a, b] != 0.0:
-                work.gradient[index.antisymmetric[a, b]] += index.odd[a, b] * slope
+                gradient[index.antisymmetric[a, b]] += index.odd[a, b] * slope
 
 
-@compiled
+@inlined
 def fill_loss_hessian(index, beta, with_residual, work):  # type: ignore[no-untyped-def]
     """Lower triangle of the curvature of the loss; without the residual it is Gauss and Newton's, never negative."""
-    tokens = len(work.y)
-    H = work.hessian
+    s, e, H = work.s, work.e, work.hessian
+    start, rows, columns, coefficients = index.curvature
+    tokens, pair = len(s), 0
     H[:, :] = 0.0
     for a in range(tokens):
         se, ss = 0.0, 0.0
         for b in range(tokens):
-            se += work.s[a, b] * work.e[a, b] * with_residual
-            ss += work.s[a, b] ** 2
+            se += s[a, b] * e[a, b] * with_residual
+            ss += s[a, b] ** 2
         for b in range(tokens):
-            s_b, e_b = work.s[a, b], work.e[a, b] * with_residual
+            s_b, e_b = s[a, b], e[a, b] * with_residual
             for c in range(b + 1):
-                s_c, e_c = work.s[a, c], work.e[a, c] * with_residual
-                value = _curvature(s_b, e_b, s_c, e_c, se, ss, beta)
+                value = _curvature(s_b, e_b, s[a, c], e[a, c] * with_residual, se, ss, beta)
                 if c == b:
                     value += _curvature_local(s_b, e_b, se, beta)
-                _add(H, value, index, a, b, c)
-                if c != b:
-                    _add(H, value, index, a, c, b)
+                for k in range(start[pair], start[pair + 1]):
+                    H[rows[k], columns[k]] += coefficients[k] * value
+                pair += 1
 
 
-@compiled
-def _add(H, value, index, a, b, c):  # type: ignore[no-untyped-def]
-    """Add the curvature in (h_ab, h_ac) to the lower triangle of that in the components."""
-    i, j = index.component[a, b], index.component[a, c]
-    if i >= j:
-        H[i, j] += index.scale[a, b] * index.scale[a, c] * value
-    odd_b, odd_c = index.odd[a, b], index.odd[a, c]
-    if odd_b != 0.0:
-        k = index.antisymmetric[a, b]
-        H[k, j] += odd_b * index.scale[a, c] * value
-        if odd_c != 0.0 and k >= index.antisymmetric[a, c]:
-            H[k, index.antisymmetric[a, c]] += odd_b * odd_c * value
-
-
-@compiled
+@inlined
 def cholesky(matrix, factor):  # type: ignore[no-untyped-def]
     """Lower factor of the lower triangle, with inverse diagonal; whether the matrix is positive."""
     size = len(matrix)
@@ -172,60 +163,62 @@ def cholesky(matrix, factor):  # type: ignore[no-untyped-def]
     return True
 
 
-@compiled
+@inlined
 def solve_with(factor, vector):  # type: ignore[no-untyped-def]
     """Solve in place with a factor of `cholesky`."""
     size = len(vector)
     for i in range(size):
+        value = vector[i]
         for k in range(i):
-            vector[i] -= factor[i, k] * vector[k]
-        vector[i] *= factor[i, i]
+            value -= factor[i, k] * vector[k]
+        vector[i] = value * factor[i, i]
     for i in range(size - 1, -1, -1):
-        for k in range(i + 1, size):
-            vector[i] -= factor[k, i] * vector[k]
-        vector[i] *= factor[i, i]
+        value = vector[i] * factor[i, i]
+        vector[i] = value
+        for k in range(i):
+            vector[k] -= factor[i, k] * value
 
 
-@compiled
+@inlined
 def _fill_newton_step(x, w, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
     """Newton's step, or Gauss and Newton's where the curvature is not positive; and whether it is Newton's."""
-    newton = True
+    hessian, factor, step, gradient = work.hessian, work.factor, work.step, work.gradient
     fill_loss_gradient(index, beta, work)
-    fill_loss_hessian(index, beta, 1.0, work)
-    for i in range(len(x)):
-        work.hessian[i, i] += stiffness[i]
-    if not cholesky(work.hessian, work.factor):
-        newton = False
-        fill_loss_hessian(index, beta, 0.0, work)
+    newton, with_residual = True, 1.0
+    while True:
+        fill_loss_hessian(index, beta, with_residual, work)
         for i in range(len(x)):
-            work.hessian[i, i] += stiffness[i]
-        cholesky(work.hessian, work.factor)
+            hessian[i, i] += stiffness[i]
+        if cholesky(hessian, factor) or not newton:
+            break
+        newton, with_residual = False, 0.0
     for i in range(len(x)):
-        work.step[i] = -(work.gradient[i] + stiffness[i] * (x[i] - w[i]))
-    solve_with(work.factor, work.step)
+        step[i] = -(gradient[i] + stiffness[i] * (x[i] - w[i]))
+    solve_with(factor, step)
     return newton
 
 
 @compiled
 def descend(x, w, stiffness, index, beta, reach, work):  # type: ignore[no-untyped-def]
     """Move x, in place, to the local minimiser that safeguarded Newton steps of at most `reach` come to; returns its energy."""
+    step, trial = work.step, work.trial
     energy = energy_of(x, w, stiffness, index, beta, work)
     for _ in range(100):
         newton = _fill_newton_step(x, w, stiffness, index, beta, work)
         size, extent = 0.0, 0.0
         for i in range(len(x)):
-            size, extent = max(size, abs(work.step[i])), max(extent, abs(x[i]))
+            size, extent = max(size, abs(step[i])), max(extent, abs(x[i]))
         fraction = min(1.0, reach / size) if size > 0.0 else 1.0
         while True:
             for i in range(len(x)):
-                work.trial[i] = x[i] + fraction * work.step[i]
-            lower = energy_of(work.trial, w, stiffness, index, beta, work)
+                trial[i] = x[i] + fraction * step[i]
+            lower = energy_of(trial, w, stiffness, index, beta, work)
             # Below a thousandth of 1/beta the quadratic model holds and energies differ by rounding alone. Written so that a step
             # that is not finite ends the search too.
             if lower <= energy or not fraction * size * beta >= 1e-3:
                 break
             fraction *= 0.4
-        x[:] = work.trial
+        x[:] = trial
         energy = lower
         if (
             newton and fraction == 1.0 and size < 1e-5 * (1.0 / beta + extent)
@@ -254,13 +247,39 @@ def _fit_row(x, row, index, towards, work):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def single_well(stiffness, beta):  # type: ignore[no-untyped-def]
-    """Whether the energy of every sample is convex.
+def convexity(stiffness, beta):  # type: ignore[no-untyped-def]
+    """Least elastic curvature over the most negative one of the loss: above 1 the energy of every sample is convex.
 
     The curvature of a row's loss along a unit vector of its indices is at least -ROW_CURVATURE beta^2, and a unit vector of
     components has rows of total square at most 2.
     """
-    return np.min(stiffness) > 2.0 * ROW_CURVATURE * beta**2
+    return np.min(stiffness) / (2.0 * ROW_CURVATURE * beta**2)
+
+
+@inlined
+def fill_nearly_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
+    """Leave in work.x two steps of the fixed-point iteration x -> w - V slope(x) from w, the second one of Anderson's.
+
+    Where the energy is convex this is close to the minimiser, and needs no curvature. Returns the loss at w.
+    """
+    x, step, gradient = work.x, work.step, work.gradient
+    at_rest = loss_of(w, index, beta, work)
+    fill_loss_gradient(index, beta, work)
+    for i in range(len(w)):
+        step[i] = -gradient[i] / stiffness[i]
+        x[i] = w[i] + step[i]
+    loss_of(x, index, beta, work)
+    fill_loss_gradient(index, beta, work)
+    along, square = 0.0, 0.0
+    for i in range(len(w)):
+        residual = w[i] - gradient[i] / stiffness[i] - x[i]
+        along += residual * (residual - step[i])
+        square += (residual - step[i]) ** 2
+    back = along / square if square > 0.0 else 0.0
+    for i in range(len(w)):
+        reached = w[i] - gradient[i] / stiffness[i]
+        x[i] = reached - back * (reached - x[i])
+    return at_rest
 
 
 @compiled
@@ -271,9 +290,10 @@ def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untype
     are fitted and put to rest one at a time while that lowers the energy. What was seen: 0 one minimum, 1 several with rest the
     lowest, 2 several with another the lowest.
     """
-    work.x[:] = w
-    if single_well(stiffness, beta):
+    if convexity(stiffness, beta) > 1.0:
+        fill_nearly_minimiser(w, stiffness, index, beta, work)
         return descend(work.x, w, stiffness, index, beta, np.inf, work), 0
+    work.x[:] = w
     reach = REACH / beta
     lowest = descend(work.x, w, stiffness, index, beta, reach, work)
     tokens, seen = len(work.y), 0

@@ -92,6 +92,18 @@ def test_minimum_is_global(V: float, beta: float, beta0: float) -> None:
         assert energy <= best[k] + 1e-10, f"sample {k}: energy {energy} at {found}, but {best[k]} at {u[:, k]}"
 
 
+@given(beta=st.floats(0.1, 20.0), seed=st.integers(0, 10**6), below=st.floats(0.01, 0.999))
+def test_no_sample_has_a_second_minimum_where_one_descent_is_enough(beta, seed, below):
+    """At the bound of `single_well`, from starts far apart; for V somewhat above it there are samples with two minima."""
+    setting = proximal.Setting(below * 1.0397 / beta**2, beta, 1.0)
+    assert proximal.single_well(setting) and not proximal.single_well(setting._replace(V=1.04 / beta**2))
+    rng = np.random.default_rng(seed)
+    w, z, starts = rng.normal(size=2) * 3 / beta, rng.normal(size=2) * 5, rng.normal(size=(4, 2)) * 4 / beta
+    sample = proximal.Sample(*w, *z, *physics.label(z, 1.0))
+    found = [proximal.descend(*start, sample, setting, np.inf) for start in starts]
+    assert np.ptp(found, axis=0).max() * beta < 1e-6
+
+
 @pytest.mark.parametrize("name", ["jumps", "critical", "no overlap"])
 def test_agrees_with_sampling(name: str) -> None:
     """Global minima by exhaustive search on 8 independent scrambled Sobol sets, in units of their standard error."""
