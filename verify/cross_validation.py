@@ -25,7 +25,7 @@ from numeric.arguments import BadInput
 from verify.erm import Risk
 from verify.minimise import MINIMISERS, Minimum, Status
 from verify.parametrisation import WEIGHTS
-from verify.run import PROTOCOL, Drawn, Run, digest, draw, fresh_error
+from verify.run import PROTOCOL, Drawn, Run, digest, draw, fresh_errors
 from verify.store import Store
 
 CHOICE_PROTOCOL = hashlib.sha256((PROTOCOL + Path(__file__).read_text()).encode()).hexdigest()[:16]
@@ -173,7 +173,7 @@ def choose(search: Search) -> Choice:
         m=m,
         q=q,
         train_error=risk.train_error(s),
-        test_error=fresh_error(run, s, drawn.s0, drawn.test),
+        test_error=fresh_errors(run, s, drawn.s0, drawn.test).test,
         estimation_error=float((s - drawn.s0).square().sum()) / run.dim,
         status=failed[0] if failed else Status.CONVERGED,
         relative_gradient=max(minimum.relative_gradient for minimum in minima),

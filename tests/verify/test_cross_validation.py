@@ -11,7 +11,7 @@ from verify.cross_validation import Search, choice_store, choose
 from verify.erm import Risk
 from verify.execution import execute_all
 from verify.minimise import Lbfgs, Status
-from verify.run import Run, draw, fresh_error
+from verify.run import Run, draw, fresh_errors
 
 BASE = Run(dim=12, alpha=0.6, kappa0=0.25, width=1.0, lambda_=0.1, noise=0.5)
 SEARCH = Search(BASE, (1e-3, 0.02, 0.1, 0.5, 10.0), folds=3)
@@ -49,7 +49,7 @@ def test_the_final_map_is_trained_on_all_samples_with_the_choice():
     risk = Risk(drawn.inputs, drawn.labels, choice.lambda_, BASE.beta)
     s = risk.weights.attention_map(torch.as_tensor(Lbfgs().minimise(risk, drawn.start).weights))
     assert choice.train_error == risk.train_error(s)
-    assert choice.test_error == fresh_error(BASE, s, drawn.s0, drawn.test)
+    assert choice.test_error == fresh_errors(BASE, s, drawn.s0, drawn.test).test
 
 
 def test_searches_are_stored_and_resumed(tmp_path):

@@ -13,7 +13,7 @@ from numeric.arguments import BadInput
 from verify.data import DataKind, TargetKind, haar_rotation
 from verify.execution import WorkerError, execute_all
 from verify.minimise import Status
-from verify.run import Run, RunResult, draw, execute, fresh_error, leading_overlaps
+from verify.run import Run, RunResult, draw, execute, fresh_errors, leading_overlaps
 from verify.store import Store
 
 TINY = Run(dim=8, alpha=0.5, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
@@ -21,7 +21,9 @@ TINY = Run(dim=8, alpha=0.5, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
 
 def canned(run: Run) -> RunResult:
     """A result at no cost: what the store and the pool do does not depend on what is in it."""
-    return RunResult(run, 1, 1, 1, 1, 1, 1, 1, (1.0, 0.5), (1.0, 0.5), (0.9, 0.4), 1, Status.CONVERGED, 0.0, 1, 0.0)
+    return RunResult(
+        run, 1, 1, 1, 1, 1, 1, 1, 1, (1.0, 0.5), (1.0, 0.5), (0.9, 0.4), (0.1, 0.0), 1, Status.CONVERGED, 0.0, 1, 0.0
+    )
 
 
 def fail(run: Run) -> RunResult:
@@ -79,7 +81,7 @@ def test_every_kind_of_run_converges_and_learns(changes):
     run = dataclasses.replace(TINY, dim=16, **{"alpha": 1.0, **changes})
     result, drawn = execute(run), draw(run)
     assert result.status is Status.CONVERGED
-    untrained = fresh_error(run, torch.zeros_like(drawn.s0), drawn.s0, drawn.test)
+    untrained = fresh_errors(run, torch.zeros_like(drawn.s0), drawn.s0, drawn.test).test
     assert result.train_error < result.test_error < untrained
 
 
