@@ -24,16 +24,16 @@ from numeric.arguments import (
     write_atomically,
 )
 from numeric.problem import Parametrisation
-from verify import choice_command, figure_command, report
+from verify import choice_command, figure_command, report, scaling_command
 from verify.arguments import add_execution, integers, note, opened, size_counts
 from verify.compare import Comparison, compare
 from verify.data import DataKind, TargetKind, require_memory
 from verify.descents import compare_descents
 from verify.execution import WorkerError, execute_all
 from verify.figures import draw_thresholds
-from verify.job import PRESETS, Campaign, carry_out, panel, preset
+from verify.job import PRESETS, Campaign, carry_out, preset
 from verify.run import MINIMUM_DIM, Run, RunResult
-from verify.spectra import Panel, distance, distance_band, zero_fraction
+from verify.spectra import Panel, panel, zero_fraction
 from verify.store import Store
 from verify.theory import problem_of, watched_predictions
 from verify.thresholds import DECAY, Sighting, observe, vanishing_store
@@ -52,7 +52,9 @@ def build_parser() -> Parser:
     )
     parser.add_argument("--preset", choices=tuple(PRESETS), default="main", help="size of the main job (default main)")
     add_execution(parser)
-    commands = parser.add_subparsers(dest="command", metavar="{curve,figure,spectrum,thresholds,cross-validate}")
+    commands = parser.add_subparsers(
+        dest="command", metavar="{curve,figure,spectrum,scaling,thresholds,cross-validate}"
+    )
     curve = commands.add_parser(
         "curve",
         help="runs along alpha against the theory, with a verdict",
@@ -89,6 +91,7 @@ def build_parser() -> Parser:
     )
     add_execution(thresholds)
     choice_command.add_parser(commands)
+    scaling_command.add_parser(commands)
     figure_command.add_parser(commands)
     for command in (curve, spectrum):
         add_problem_arguments(command, *PROBLEM, defaults=PAPER)
@@ -118,7 +121,9 @@ def main_job(arguments: argparse.Namespace) -> int:
             sys.stdout.write(_verdict_lines(str(kind), comparison))
         for found in outcome.panels:
             word = "agrees" if found.agrees else "disagrees"
-            sys.stdout.write(f"spectrum at alpha {found.alpha:g}: {word}; distance {distance(found):.4f}\n")
+            sys.stdout.write(
+                f"spectrum at alpha {found.alpha:g}: {word}; distance {found.distance:.4f}, p {found.p_value:.3f}\n"
+            )
         sys.stdout.write(f"see {folder / 'index.html'}\n")
     return 0 if outcome.agrees else 1
 
@@ -146,14 +151,13 @@ def spectrum(arguments: argparse.Namespace) -> int:
     campaign = Campaign(base.data, ((base.dim, arguments.runs),), (base.alpha,), (base.width,))
     results = _train(campaign.runs(base), arguments)
     found = panel(results)
-    gap, band = distance(found), distance_band(found)
     if arguments.json:
         document = {"parameters": _parameters(arguments), **_panel_document(found), "agrees": found.agrees}
         print_json({**document, "seed": arguments.seed, "seconds": time.perf_counter() - started})
     else:
         sys.stdout.write(
-            f"largest distance between the distribution functions {gap:.4f}, allowed {band:.4f}; mass at zero: "
-            f"theory {found.theory.zero_mass:.4f}, trained {zero_fraction(found):.4f}\n"
+            f"largest distance between the distribution functions {found.distance:.4f}, p {found.p_value:.3f}; mass at "
+            f"zero: theory {found.theory.zero_mass:.4f}, trained {zero_fraction(found.values):.4f}\n"
         )
     return 0 if found.agrees else 1
 
@@ -235,11 +239,11 @@ def _panel_document(found: Panel) -> dict[str, object]:
     return {
         "alpha": found.alpha,
         "zero_mass": found.theory.zero_mass,
-        "trained_zero_mass": zero_fraction(found),
+        "trained_zero_mass": zero_fraction(found.values),
         "second_moment": found.theory.second_moment,
         "trained_second_moment": float((found.values**2).mean()),
-        "distance": distance(found),
-        "distance_allowed": distance_band(found),
+        "distance": found.distance,
+        "p_value": found.p_value,
         "bulk": {"x": found.theory.x.tolist(), "density": found.theory.density.tolist()},
         "singular_values": found.values.tolist(),
     }
@@ -292,6 +296,7 @@ def _verdict_lines(kind: str, comparison: Comparison) -> str:
 COMMANDS: dict[str | None, Callable[[argparse.Namespace], int]] = {
     None: main_job, "curve": curve, "spectrum": spectrum, "thresholds": thresholds,
     "cross-validate": choice_command.cross_validate, "figure": figure_command.figure,
+    "scaling": scaling_command.scaling,
 }  # fmt: skip
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import matplotlib
-
-matplotlib.use("Agg")  # before pyplot is ever imported: no display is needed to write a file
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,16 +16,12 @@ from numeric.target_law import edge_grid
 from verify.compare import BAND, QUANTITIES, Comparison, Score, Setting
 from verify.curve_panel import COLOURS, NAMES, Curve, add_legend, draw_curves
 from verify.data import DataKind
+from verify.drawing import STYLE, png, styled
 from verify.job import Outcome
 from verify.spectra import ZERO, Panel
 from verify.thresholds import Sighting
 
 BOTH_ERRORS = ("test_error", "train_error")
-STYLE: dict[Any, Any] = {
-    "font.family": "serif", "mathtext.fontset": "cm", "font.size": 11, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.linewidth": 0.7, "legend.frameon": False, "figure.dpi": 160,
-    "savefig.dpi": 160,
-}  # fmt: skip
 
 
 def draw_all(outcome: Outcome) -> dict[str, bytes]:
@@ -40,7 +32,7 @@ def draw_all(outcome: Outcome) -> dict[str, bytes]:
             figures["curve.png"] = curve_figure(outcome)
         if outcome.panels:
             figures["spectra.png"] = spectrum_figure(outcome)
-        return {name: _png(figure) for name, figure in figures.items()}
+        return {name: png(figure) for name, figure in figures.items()}
 
 
 def draw_thresholds(sightings: Sequence[Sighting]) -> bytes:
@@ -49,7 +41,7 @@ def draw_thresholds(sightings: Sequence[Sighting]) -> bytes:
         figure = Figure(figsize=(9.6, 4.2), layout="constrained")
         for axes, sighting in zip(figure.subplots(1, len(sightings), squeeze=False)[0], sightings, strict=True):
             _threshold_panel(axes, sighting)
-        return _png(figure)
+        return png(figure)
 
 
 def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
@@ -94,12 +86,15 @@ def curve_figure(outcome: Outcome) -> Figure:
 
 def draw_preset(curves: Sequence[Curve], quantities: Sequence[str]) -> dict[str, bytes]:
     """Return the figure of a preset, a panel for each quantity, as PNG and as PDF file, by suffix."""
-    with matplotlib.rc_context(STYLE):
+
+    def draw() -> Figure:
         figure = Figure(figsize=(1.2 + 3.6 * len(quantities), 3.6), layout="constrained")
         for axes, quantity in zip(figure.subplots(1, len(quantities), squeeze=False)[0], quantities, strict=True):
             draw_curves(axes, curves, (quantity,))
         add_legend(figure, curves)
-        return {"png": _png(figure), "pdf": _pdf(figure)}
+        return figure
+
+    return styled(draw)
 
 
 def _threshold_lines(axes: Axes, outcome: Outcome) -> None:
@@ -193,15 +188,3 @@ def _find(comparison: Comparison, quantity: str, setting: Setting) -> Score:
 def _tick(kind: DataKind, setting: Setting) -> str:
     mark = "" if kind is DataKind.SEQUENCES else " G"
     return rf"{setting.alpha:g}, {setting.width:g}{mark}"
-
-
-def _png(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})
-    return buffer.getvalue()
-
-
-def _pdf(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="pdf", metadata={"CreationDate": None})  # equal results, equal files
-    return buffer.getvalue()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,14 +13,12 @@ import numpy as np
 
 from numeric.laws import marchenko_pastur
 from numeric.solution import Solution
-from numeric.spectrum import learned_spectrum
 from numeric.thresholds import Threshold, interpolation, recovery
 from verify.compare import Comparison, compare
 from verify.data import DataKind, TargetKind
 from verify.execution import execute_all
-from verify.minimise import Status
 from verify.run import Run, RunResult
-from verify.spectra import Panel
+from verify.spectra import Panel, panel
 from verify.store import Store
 from verify.theory import problem_of, replica_predictions, solve_along
 
@@ -113,20 +111,6 @@ def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], 
     curves = {width: _curve(plan, width) for width in dict.fromkeys(w for c in plan.campaigns for w in c.widths)}
     panels = [panel([results[run] for run in runs]) for runs in plan.spectrum_runs()]
     return Outcome(plan, results, comparisons, curves, panels, thresholds, clock.stop())
-
-
-def panel(results: Sequence[RunResult]) -> Panel:
-    """Set the singular values of the converged `results`, all of one setting, beside the theory.
-
-    Raises ArithmeticError if none converged or the theory did not.
-    """
-    converged = [r for r in results if r.status is Status.CONVERGED]
-    if not converged:
-        raise ArithmeticError(f"alpha {results[0].run.alpha:g}: no run converged: {results[0].status.value}")
-    run = converged[0].run
-    solution = solve_along(problem_of(run), [run.alpha])[run.alpha]
-    values = np.array([r.singular_values for r in converged])
-    return Panel(run.alpha, run.dim, learned_spectrum(solution), values)
 
 
 def _curve(plan: Plan, width: float) -> list[Solution]:

@@ -20,7 +20,6 @@ from verify.compare import BAND, QUANTITIES, Comparison, Score
 from verify.figures import draw_all
 from verify.job import Outcome
 from verify.run import Run
-from verify.spectra import distance, distance_band
 
 EQUATIONS = Path(generated.__path__[0]) / "tied_attention" / "equations.json"
 STYLESHEET = Path(__file__).with_name("report.css")
@@ -56,7 +55,7 @@ def document(outcome: Outcome) -> dict[str, Any]:
         "thresholds": {kind: {"value": t.value, "digits": t.digits} for kind, t in outcome.thresholds.items()},
         "spectra": [
             {"alpha": p.alpha, "dim": p.dim, "runs": len(p.values), "zero_mass": p.theory.zero_mass,
-             "distance": distance(p), "distance_allowed": distance_band(p), "agrees": p.agrees,
+             "distance": p.distance, "p_value": p.p_value, "agrees": p.agrees,
              "second_moment": p.theory.second_moment, "trained_second_moment": float((p.values**2).mean())}
             for p in outcome.panels
         ],
@@ -151,8 +150,8 @@ def _verdict(outcome: Outcome) -> str:
     )
     rows += "".join(
         f'<li class="{"good" if p.agrees else "bad"}"><b>spectrum</b> at α = {p.alpha:g}: '
-        f"{'agrees' if p.agrees else 'disagrees'}; distance of the distribution functions {distance(p):.3f}, "
-        f"allowed {distance_band(p):.3f}</li>"
+        f"{'agrees' if p.agrees else 'disagrees'}; distance of the distribution functions {p.distance:.4f}, "
+        f"p = {p.p_value:.3f}</li>"
         for p in outcome.panels
     )
     excluded = sum(len(comparison.excluded) for comparison in outcome.comparisons.values())

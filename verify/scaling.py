@@ -13,49 +13,75 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
 from generated.tied_attention import float64 as generated
 from numeric.commands.scaling import weight_decay
-from numeric.curve import Watch
 from numeric.decompose import best_multiple, decompose
 from numeric.exponents import Regime, regime_at
 from numeric.scaling import ScalingPoint, ScalingProblem, scaling_curve
-from verify.compare import Comparison, Setting, compare, nominal_setting
-from verify.data import DataKind
+from verify.compare import BAND, Comparison, Setting, compare, nominal_setting, normal_score
+from verify.data import DataKind, require_memory
+from verify.execution import execute_all
 from verify.minimise import Status
 from verify.run import Run, RunResult
-from verify.theory import watched_predictions
+from verify.spectra import Panel, panel
+from verify.store import Store
+from verify.theory import progress, watched_predictions
 
 DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
 LEVEL = 0.95
+LINE = 40  #: points of a theory curve
 LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
 Target = tuple[int, str]  #: size d, law of weight decay
-Parts = tuple[float, float, float]  #: shares of overfitting, underfitting and approximation in the distance
+PARTS = ("overfitting", "underfitting", "approximation")
+Parts = tuple[float, float, float]  #: shares of these in the distance
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which heads to train: `base` with each law of weight decay, at each n/d^2 and size (d, number of runs)."""
+    """Which heads to train: `base` with each law of weight decay, at each n/d^2 and size (d, number of runs).
+
+    `spectra`: n/d^2 and number of runs for which spectra are compared at the largest size.
+    """
 
     base: Run
     decays: tuple[str, ...]
     alphas: tuple[float, ...]
     sizes: tuple[tuple[int, int], ...]
+    spectra: tuple[tuple[float, int], ...] = ()
 
-    def runs(self) -> dict[Run, str]:
-        """Every run with the name of its law of weight decay."""
-        return {
-            dataclasses.replace(self.base, dim=dim, alpha=alpha, lambda_=weight_decay(decay, dim), index=index): decay
+    def runs(self) -> list[Run]:
+        """Every run of the curves."""
+        return [
+            run
             for decay in self.decays
             for dim, count in self.sizes
             for alpha in self.alphas
-            for index in range(count)
+            for run in self._runs(decay, dim, alpha, count)
+        ]
+
+    def spectrum_runs(self) -> dict[tuple[str, float], list[Run]]:
+        """The runs of each spectrum, by law of weight decay and n/d^2; the same as those of a curve where they coincide."""
+        dim = self.sizes[-1][0]
+        return {
+            (decay, alpha): self._runs(decay, dim, alpha, count)
+            for decay in self.decays
+            for alpha, count in self.spectra
         }
+
+    def _runs(self, decay: str, dim: int, alpha: float, count: int) -> list[Run]:
+        first = dataclasses.replace(self.base, dim=dim, alpha=alpha, lambda_=weight_decay(decay, dim))
+        return [dataclasses.replace(first, index=index) for index in range(count)]
+
+    def decay_of(self, run: Run) -> str:
+        """Name of the law that the weight decay of a run follows."""
+        return next(decay for decay in self.decays if weight_decay(decay, run.dim) == run.lambda_)
 
     def problem(self, dim: int, decay: str) -> ScalingProblem:
         """What the theory solves beside the runs of one size and law."""
@@ -72,7 +98,8 @@ class Place:
     """The runs at one size, law of weight decay and n/d^2, with the theory there.
 
     `excess` and `theory` are excess test errors; `ratio` their quotient and its standard error: on token sequences the universality
-    gap. `learned` is the number of features that the theory sees stand out from the noise, None where S = 0. `parts` are those of the distance from the best multiple, means over runs.
+    gap. `learned` is the number of eigenvalues of S that stand for features in the theory, no integer where the threshold cuts the
+    interval over which one of them scatters. `parts` are those of the distance from the best multiple, means over runs.
     """
 
     dim: int
@@ -82,7 +109,7 @@ class Place:
     excess: tuple[float, ...]
     theory: float
     regime: Regime
-    learned: int | None
+    learned: float
     parts: Parts
     theory_parts: Parts
 
@@ -100,6 +127,12 @@ class Place:
     def ratio(self) -> tuple[float, float]:
         """Mean excess error over that of the theory, and the standard error of that."""
         return self.mean / self.theory, self.deviation / math.sqrt(len(self.excess)) / self.theory
+
+    @property
+    def z(self) -> float:
+        """Excess error against the theory in standard errors, without correction for finite size."""
+        ratio, error = self.ratio
+        return normal_score((ratio - 1) / error, len(self.excess) - 1)
 
 
 @dataclass(frozen=True)
@@ -128,64 +161,94 @@ class Slope:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Everything measured; `lines` are theory curves along n; `comparison` scores the same runs at their own d eigenvalues."""
+    """Everything measured.
+
+    `lines` are theory curves along n, `panels` spectra at the largest size by law of weight decay and n/d^2, where something has been
+    learned; `comparison` scores the runs at their own d eigenvalues.
+    """
 
     plan: Plan
     places: tuple[Place, ...]
     slopes: tuple[Slope, ...]
     lines: Mapping[Target, tuple[ScalingPoint, ...]]
+    panels: Mapping[tuple[str, float], Panel]
     comparison: Comparison
-    results: tuple[RunResult, ...]
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the indices of the data are Gaussian, as in the theory."""
+        return self.plan.base.data is DataKind.GAUSSIAN_EQUIVALENT
 
     @property
     def agrees(self) -> bool:
-        """Gaussian-equivalent data: every score below the band. Token sequences: every slope within its interval."""
-        if self.plan.base.data is DataKind.GAUSSIAN_EQUIVALENT:
-            return self.comparison.agrees
+        """Gaussian-equivalent data: every score and spectrum. Token sequences: every slope within its interval."""
+        if self.gaussian:
+            errors = all(abs(place.z) < BAND for place in self.places)
+            return errors and self.comparison.agrees and all(panel.agrees for panel in self.panels.values())
         return all(slope.agrees for slope in self.slopes)
 
 
-def judge(plan: Plan, results: Sequence[RunResult], line: int, watch: Watch = iter) -> Outcome:
-    """Set trained heads beside the theory; `line` is the number of points of a theory curve.
+def carry_out(plan: Plan, folder: Path, note: Callable[[str], None], workers: int | None = None) -> Outcome:
+    """Train what `folder` lacks, solve the theory, compare.
+
+    Raises WorkerError if a run fails, ArithmeticError if the theory has no answer where heads were trained.
+    """
+    curves, spectra = plan.runs(), plan.spectrum_runs()
+    runs = list(dict.fromkeys(curves + [run for group in spectra.values() for run in group]))
+    for run in runs:
+        require_memory(run.data, run.samples, run.tokens, run.dim)
+    note("training")
+    results = dict(zip(runs, execute_all(runs, Store(folder, RunResult), workers=workers), strict=True))
+    note("theory")
+    return judge(plan, [results[run] for run in curves], {k: [results[run] for run in v] for k, v in spectra.items()})
+
+
+def judge(
+    plan: Plan, results: Sequence[RunResult], spectra: Mapping[tuple[str, float], Sequence[RunResult]]
+) -> Outcome:
+    """Set trained heads beside the theory.
 
     Raises ArithmeticError if the theory has no answer where heads were trained.
     """
-    names = plan.runs()
-    places = tuple(_places(plan, results, names, watch))
+    places = tuple(_places(plan, results))
     targets = [(dim, decay) for decay in plan.decays for dim, _ in plan.sizes]
-    alphas = np.geomspace(min(plan.alphas), max(plan.alphas), line)
-    # Where nothing is learned the overlaps are zero on both sides, and have no scatter to judge by.
-    learned = {(place.dim, place.decay, place.samples) for place in places if place.learned is not None}
+    alphas = np.geomspace(min(plan.alphas), max(plan.alphas), LINE)
+    # Before one whole eigenvalue is learned, S is zero in most runs or all, and its overlaps have no scatter to judge by.
+    learned = {(place.dim, place.decay, place.samples) for place in places if place.learned >= 1}
+    with progress("curves", len(targets) * LINE) as watch:
+        lines = {
+            (dim, decay): tuple(scaling_curve(plan.problem(dim, decay), (alphas * dim**2).tolist(), watch))
+            for dim, decay in targets
+        }
+    drawn = {key: panel(group) for key, group in spectra.items()}
     return Outcome(
         plan,
         places,
         tuple(slope for dim, decay in targets for slope in _slopes(plan, places, dim, decay)),
-        {
-            (d, decay): tuple(scaling_curve(plan.problem(d, decay), (alphas * d**2).tolist(), watch))
-            for d, decay in targets
-        },
+        lines,
+        {key: found for key, found in drawn.items() if found.theory.zero_mass < 1},
         compare(
-            [r for r in results if (r.run.dim, names[r.run], r.run.samples) in learned],
+            [r for r in results if (r.run.dim, plan.decay_of(r.run), r.run.samples) in learned],
             watched_predictions,
-            lambda run: _law(run, names, plan.sizes[-1][0]),
+            lambda run: _law(run, plan),
         ),
-        tuple(results),
     )
 
 
-def _law(run: Run, names: Mapping[Run, str], largest: int) -> Setting:
+def _law(run: Run, plan: Plan) -> Setting:
     """Runs of one law of weight decay are one point whatever their size: that of the largest."""
-    return dataclasses.replace(nominal_setting(run), lambda_=weight_decay(names[run], largest))
+    return dataclasses.replace(nominal_setting(run), lambda_=weight_decay(plan.decay_of(run), plan.sizes[-1][0]))
 
 
-def _places(plan: Plan, results: Sequence[RunResult], names: Mapping[Run, str], watch: Watch) -> Iterator[Place]:
+def _places(plan: Plan, results: Sequence[RunResult]) -> Iterator[Place]:
+    converged = [r for r in results if r.status is Status.CONVERGED]
     for dim, _ in plan.sizes:
         for decay in plan.decays:
-            found = [r for r in results if r.run.dim == dim and names[r.run] == decay and r.status is Status.CONVERGED]
+            found = [r for r in converged if r.run.dim == dim and plan.decay_of(r.run) == decay]
             asked = plan.problem(dim, decay)
             samples = sorted({r.run.samples for r in found})
             c_star, _ = best_multiple(asked.problem())
-            for n, point in zip(samples, scaling_curve(asked, list(map(float, samples)), watch), strict=True):
+            for n, point in zip(samples, scaling_curve(asked, list(map(float, samples))), strict=True):
                 point.solution.unwrap()
                 here = [r for r in found if r.run.samples == n]
                 learned, theory_parts = _theory_parts(point, dim)
@@ -198,7 +261,7 @@ def _places(plan: Plan, results: Sequence[RunResult], names: Mapping[Run, str], 
                     point.excess_error,
                     _regime(asked, n),
                     learned,
-                    trained_parts(here, learned or 0, c_star),
+                    trained_parts(here, learned, c_star),
                     theory_parts,
                 )
 
@@ -208,26 +271,29 @@ def _regime(asked: ScalingProblem, samples: float) -> Regime:
     return regime_at(Fraction(str(asked.gamma)), *logs)
 
 
-def _theory_parts(point: ScalingPoint, dim: int) -> tuple[int | None, Parts]:
-    """Number of learned features, None where S = 0, and the shares of the three parts of the distance."""
+def _theory_parts(point: ScalingPoint, dim: int) -> tuple[float, Parts]:
+    """Number of eigenvalues of S that stand for features, and the shares of the three parts of the distance."""
     found, solution = decompose(point.solution), point.solution
     over, under, approximation = (
         part / found.distance for part in (found.overfitting, found.underfitting, found.approximation)
     )
-    features = round(solution.problem.target.features(solution.delta**2) * dim) if solution.q else None
+    features = min(point.learned, solution.problem.target.features(solution.delta**2) * dim) if solution.q else 0.0
     return features, (over, under, approximation)
 
 
-def trained_parts(results: Sequence[RunResult], learned: int, c_star: float) -> Parts:
+def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -> Parts:
     """Shares of overfitting, underfitting and approximation in the distance of trained maps from c* S0, means over runs.
 
-    The `learned` first eigenvectors of S stand for features, as in the theory (theory note, section 7).
+    The `learned` first eigenvectors of S stand for features, the last of them in part, as in the theory (theory note, section 7).
     """
     shares = []
     for result in results:
         spectra, dim = (result.singular_values, result.run.target_eigenvalues()), result.run.dim
-        q_top, q0_top = (float(np.sum(np.square(x[:learned]))) / dim for x in spectra)
-        gain = result.hidden[learned] / (result.q0 - q0_top) if learned < dim else 0.0
+        ranks = np.arange(dim + 1)
+        q_top, q0_top = (
+            np.interp(learned, ranks, np.concatenate([[0.0], np.cumsum(np.square(x))]) / dim) for x in spectra
+        )
+        gain = float(np.interp(learned, ranks, result.hidden)) / (result.q0 - q0_top) if learned < dim else 0.0
         *parts, distance = generated.decomposition(result.m, result.q, result.q0, q_top, q0_top, gain, c_star)
         shares.append([float(part) / float(distance) for part in parts])
     over, under, approximation = np.mean(shares, axis=0).tolist()

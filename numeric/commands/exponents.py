@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 
 from numeric.arguments import HEAVY_TAIL, BadInput, exact_text, positive, print_json
@@ -23,12 +24,19 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
 
 def gamma(text: str) -> Fraction | None:
     """Argument type: an exact number above 1/2, None for `symbolic`."""
-    if text == "symbolic":
-        return None
-    value = positive("--gamma", "e.g. 3/4, or symbolic")(text)
-    if value <= Fraction(1, 2):
-        raise BadInput("--gamma", text, HEAVY_TAIL, "give e.g. 3/4, or symbolic")
-    return value
+    return None if text == "symbolic" else decay_exponent("--gamma", "give e.g. 3/4, or symbolic")(text)
+
+
+def decay_exponent(name: str, way_out: str = "give e.g. 3/4") -> Callable[[str], Fraction]:
+    """Argument type: the exponent of eigenvalues k^-gamma, an exact number above 1/2."""
+
+    def parse(text: str) -> Fraction:
+        value = positive(name, way_out)(text)
+        if value <= Fraction(1, 2):
+            raise BadInput(name, text, HEAVY_TAIL, way_out)
+        return value
+
+    return parse
 
 
 def run(arguments: argparse.Namespace) -> int:

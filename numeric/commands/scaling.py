@@ -7,7 +7,6 @@ import time
 from fractions import Fraction
 
 from numeric.arguments import (
-    HEAVY_TAIL,
     BadInput,
     add_problem_arguments,
     exact_text,
@@ -17,6 +16,7 @@ from numeric.arguments import (
     number,
     positive,
 )
+from numeric.commands.exponents import decay_exponent
 from numeric.commands.output import add_outputs, deliver, outputs, print_unsolved
 
 MOST_DIM = 10**12
@@ -32,7 +32,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     )
     parser.add_argument(
         "--power-law",
-        type=positive("--power-law", "give the exponent, e.g. 3/4"),
+        type=decay_exponent("--power-law"),
         required=True,
         metavar="GAMMA",
         help="eigenvalues proportional to k^-GAMMA, k = 1..dim",
@@ -92,8 +92,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the scaling curve; exit 1 if a point was not solved."""
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
-    if arguments.power_law <= Fraction(1, 2):
-        raise BadInput("--power-law", arguments.power_law, HEAVY_TAIL, "use e.g. 3/4")
     if min(arguments.samples) < 1:
         raise BadInput(
             "--samples",

@@ -1,0 +1,38 @@
+"""Style of figures, and figures as files."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")  # before pyplot is ever imported: no display is needed to write a file
+from matplotlib.figure import Figure
+
+STYLE: dict[Any, Any] = {
+    "font.family": "serif", "mathtext.fontset": "cm", "font.size": 11, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.linewidth": 0.7, "legend.frameon": False, "figure.dpi": 160,
+    "savefig.dpi": 160,
+}  # fmt: skip
+
+
+def styled(draw: Callable[[], Figure]) -> dict[str, bytes]:
+    """The figure in our style as PNG and as PDF file, by suffix."""
+    with matplotlib.rc_context(STYLE):
+        figure = draw()
+        return {"png": png(figure), "pdf": _pdf(figure)}
+
+
+def png(figure: Figure) -> bytes:
+    """A PNG file."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _pdf(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="pdf", metadata={"CreationDate": None})  # equal results, equal files
+    return buffer.getvalue()

@@ -1,0 +1,168 @@
+"""`python -m verify scaling`: excess error of trained heads along n beside the finite-d theory and the derived exponents."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from numeric.arguments import BadInput, add_problem_arguments, grid, print_json, write_atomically
+from numeric.commands.exponents import decay_exponent
+from numeric.commands.scaling import weight_decay
+from verify.arguments import add_execution, integers, note, opened, size_counts
+from verify.data import DataKind, TargetKind
+from verify.report import comparison_document
+from verify.run import MINIMUM_DIM, Run, RunResult
+from verify.scaling import PARTS, Outcome, Place, Plan, carry_out
+from verify.scaling_figures import draw_decomposition, draw_excess, draw_regimes
+from verify.store import Store
+
+PARAMETERS = ("noise", "beta", "beta0")
+#: By the number of the paper's figure: name of the file, and who draws it.
+DRAWINGS: dict[str, tuple[str, Callable[[Outcome], dict[str, bytes]]]] = {
+    "3": ("decomposition", draw_decomposition), "4": ("scaling", draw_excess), "5": ("regimes", draw_regimes)
+}  # fmt: skip
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "scaling",
+        help="excess error of a power-law target along the number of samples, its slopes and spectra",
+        epilog="example: python -m verify scaling --dim 40,56 --lambda 1/d,1 --data gaussian-equivalent --json",
+    )
+    parser.add_argument("--power-law", type=decay_exponent("--power-law"), default="3/4", metavar="GAMMA",
+                        help="eigenvalues of the target proportional to k^-GAMMA (default 3/4)")  # fmt: skip
+    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40,56", metavar="N,N",
+                        help="sizes d; at least two for a finite-size estimate (default 40,56)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
+                        help="runs per point, one number or one for each size (default 8)")  # fmt: skip
+    parser.add_argument("--alpha", type=grid("--alpha"), default="0.0125,0.025,0.05,0.1,0.2,0.4,0.8,1.6,3.2",
+                        metavar="GRID", help="n/d^2, the same at every size (default 0.0125 to 3.2, doubling)")  # fmt: skip
+    parser.add_argument("--lambda", dest="decays", default="1/d,1,sqrt(d)", metavar="X,X",
+                        help="weight decays: numbers, 1/d, sqrt(d), d^p (default 1/d,1,sqrt(d))")  # fmt: skip
+    parser.add_argument("--data", choices=[str(kind) for kind in DataKind], default="sequences",
+                        help="what the indices are made of (default sequences)")  # fmt: skip
+    add_problem_arguments(parser, *PARAMETERS, defaults={"noise": "0.5"})
+    add_execution(parser)
+
+
+def scaling(arguments: argparse.Namespace) -> int:
+    """Train, compare, write figures and JSON, print the verdict."""
+    started = time.perf_counter()
+    plan = plan_of(arguments)
+    folder = Path(arguments.out)
+    opened(lambda path: Store(path, RunResult), folder)  # an unwritable folder is refused before an hour of training
+    outcome = carry_out(plan, folder, note, arguments.workers)
+    drawn = DRAWINGS.values()
+    for name, draw in drawn:
+        write_figure(folder, name, draw(outcome))
+    found = document(outcome, time.perf_counter() - started)
+    write_atomically(folder / "scaling.json", (json.dumps(found, indent=1, allow_nan=False) + "\n").encode())
+    if arguments.json:
+        print_json(found)
+    else:
+        names = ", ".join(f"{name}.png" for name, _ in drawn)
+        sys.stdout.write("".join(lines(outcome)) + f"see {names} and scaling.json in {folder}/\n")
+    return 0 if outcome.agrees else 1
+
+
+def write_figure(folder: Path, name: str, files: Mapping[str, bytes]) -> None:
+    """Write a figure in each of its formats."""
+    for suffix, content in files.items():
+        write_atomically(folder / f"{name}.{suffix}", content)
+
+
+def plan_of(arguments: argparse.Namespace) -> Plan:
+    """What the arguments ask for; spectra at the least and the greatest n/d^2.
+
+    Raises BadInput for what makes no sense together.
+    """
+    sizes = size_counts(arguments.dim, arguments.runs)
+    alphas = tuple(sorted({float(alpha) for alpha in arguments.alpha}))
+    decays = tuple(dict.fromkeys(arguments.decays.split(",")))
+    values = {weight_decay(decay, sizes[0][0]) for decay in decays}  # refuses what is no power
+    if len(values) < len(decays):
+        raise BadInput("--lambda", arguments.decays, "names a weight decay twice", "give each once")
+    noise, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
+    base = Run(
+        dim=sizes[0][0], alpha=alphas[0], kappa0=None, power_law=float(arguments.power_law), width=1.0,
+        lambda_=min(values), noise=noise, beta=beta, beta0=beta0, target=TargetKind(arguments.target),
+        data=DataKind(arguments.data), minimiser=arguments.minimiser, entropy=arguments.seed,
+        shuffle_labels=arguments.shuffle_labels, device=arguments.device,
+    )  # fmt: skip
+    ends = dict.fromkeys((alphas[0], alphas[-1]))
+    return Plan(base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends))
+
+
+def lines(outcome: Outcome) -> Iterator[str]:
+    """Every place with its ratio to the theory, every slope beside theory and exponent, spectra, and the verdict."""
+    yield f"{'d':>4} {'lambda':>8} {'n':>8} {'trained':>10} {'theory':>10} {'ratio':>7} {'+-':>6} {'z':>5}  regime\n"
+    for place in outcome.places:
+        ratio, error = place.ratio
+        yield (
+            f"{place.dim:>4} {place.decay:>8} {place.samples:>8} {place.mean:>10.5f} {place.theory:>10.5f} {ratio:>7.3f} "
+            f"{error:>6.3f} {place.z:>+5.1f}  {place.regime.name}\n"
+        )
+    for slope in outcome.slopes:
+        yield (
+            f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to {slope.samples[1]}: trained {slope.value:.3f} "
+            f"[{slope.low:.3f}, {slope.high:.3f}], theory {slope.theory:.3f}, "
+            f"{'agrees' if slope.agrees else 'DISAGREES'}; exponent of the regime ({slope.regime}) {slope.exponent:.3f}\n"
+        )
+    for (decay, alpha), found in outcome.panels.items():
+        yield (
+            f"spectrum, d {found.dim}, lambda {decay}, n/d^2 {alpha:g}: distance of the distribution functions "
+            f"{found.distance:.4f}, p {found.p_value:.3f}\n"
+        )
+    for verdict in outcome.comparison.verdicts:
+        yield f"{verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean z {verdict.pooled.z:+.2f}\n"
+    for result in outcome.comparison.excluded:
+        yield f"left out dim {result.run.dim} alpha {result.run.alpha:g} index {result.run.index}: {result.status.value}\n"
+    yield verdict_line(outcome)
+
+
+def verdict_line(outcome: Outcome) -> str:
+    """What agrees, and what cannot."""
+    word = "agree" if outcome.agrees else "DISAGREE"
+    if outcome.gaussian:
+        return f"Gaussian-equivalent data: overlaps, errors and spectra {word} with the theory\n"
+    return (
+        f"token sequences: slopes {word} with the theory's over the same window; constants need not, as the indices of a power-law "
+        "target are not Gaussian (ratio: the universality gap)\n"
+    )
+
+
+def document(outcome: Outcome, seconds: float) -> dict[str, Any]:
+    """The outcome as JSON values; numbers that do not exist are null."""
+    base = outcome.plan.base
+    return {
+        "parameters": {"power_law": base.power_law, **{name: getattr(base, name) for name in PARAMETERS}, "data": str(base.data),
+                       "seed": base.entropy, "lambda": list(outcome.plan.decays)},
+        "agrees": outcome.agrees,
+        "points": [_place_document(place) for place in outcome.places],
+        "slopes": [{**dataclasses.asdict(slope), "agrees": slope.agrees} for slope in outcome.slopes],
+        "spectra": [
+            {"lambda": decay, "alpha": alpha, "dim": p.dim, "runs": len(p.values), "distance": p.distance, "p_value": p.p_value,
+             "agrees": p.agrees}
+            for (decay, alpha), p in outcome.panels.items()
+        ],
+        "comparison": comparison_document(outcome.comparison),
+        "seconds": seconds,
+    }  # fmt: skip
+
+
+def _place_document(place: Place) -> dict[str, Any]:
+    ratio, error = place.ratio
+    return {
+        "dim": place.dim, "lambda": place.decay, "alpha": place.alpha, "n": place.samples, "regime": place.regime.name,
+        "excess_error": place.mean, "standard_deviation": place.deviation, "runs": len(place.excess),
+        "theory": place.theory, "ratio": ratio, "ratio_standard_error": error, "z": place.z, "learned": place.learned,
+        "parts": dict(zip(PARTS, place.parts, strict=True)),
+        "theory_parts": dict(zip(PARTS, place.theory_parts, strict=True)),
+    }  # fmt: skip
