@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from numeric.arguments import BadInput, print_json, write_atomically
-from verify import gallery, report
+from verify import gallery, report, scaling_command
 from verify.arguments import add_execution, integers, note, opened, size_counts
 from verify.compare import QUANTITIES
 from verify.data import TargetKind
@@ -22,17 +22,22 @@ from verify.job import figure_one
 from verify.run import MINIMUM_DIM, RunResult
 from verify.store import Store
 
+NAMES = {
+    **{name: preset.title for name, preset in gallery.PRESETS.items()},
+    **{name: title for name, (title, _) in scaling_command.DRAWINGS.items()},
+}
+
 
 def add_parser(commands: Any) -> None:
     """Add the command and its arguments."""
-    listed = "; ".join(f"{name}: {preset.title}" for name, preset in gallery.PRESETS.items())
+    listed = "; ".join(f"{name}: {title}" for name, title in NAMES.items())
     parser = commands.add_parser(
         "figure",
         help="a learning curve of the paper, theory beside trained heads",
         description=f"Presets: {listed}.",
         epilog="example: python -m verify figure 6 --out report",
     )
-    parser.add_argument("preset", type=_preset, metavar=f"{{{','.join(gallery.PRESETS)}}}", help="which figure")
+    parser.add_argument("preset", type=_preset, metavar=f"{{{','.join(NAMES)}}}", help="which figure")
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), metavar="N,N",
                         help="sizes d, at least two to extrapolate from (default: the preset's)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), metavar="N",
@@ -41,13 +46,15 @@ def add_parser(commands: Any) -> None:
 
 
 def _preset(name: str) -> str:
-    if name not in gallery.PRESETS:
-        raise BadInput("figure", name, "is unknown", f"use one of {','.join(gallery.PRESETS)}")
+    if name not in NAMES:
+        raise BadInput("figure", name, "is unknown", f"use one of {','.join(NAMES)}")
     return name
 
 
 def figure(arguments: argparse.Namespace) -> int:
     """Carry a preset out, write its figure and its JSON, print the scores."""
+    if arguments.preset in scaling_command.DRAWINGS:
+        return scaling_command.figure(arguments)
     started = time.perf_counter()
     preset = sized(gallery.PRESETS[arguments.preset], arguments.dim, arguments.runs)
     folder = Path(arguments.out)

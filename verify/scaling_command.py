@@ -7,7 +7,7 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,12 @@ from verify.scaling_figures import draw_decomposition, draw_excess, draw_regimes
 from verify.store import Store
 
 PARAMETERS = ("noise", "beta", "beta0")
-#: By the number of the paper's figure: name of the file, and who draws it.
-DRAWINGS: dict[str, tuple[str, Callable[[Outcome], dict[str, bytes]]]] = {
+DECAYS = ("1/d", "1", "sqrt(d)")
+ALPHAS = (0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+#: The paper's Figure 4: spectra at n = 4e3 and 4e5; one run of the latter takes minutes.
+SIZES, SPECTRA = ((100, 8), (200, 8)), ((0.1, 8), (10.0, 1))
+Drawing = tuple[str, Callable[[Outcome], dict[str, bytes]]]  #: name of the file, and who draws it
+DRAWINGS: dict[str, Drawing] = {  # by the number of the paper's figure
     "3": ("decomposition", draw_decomposition), "4": ("scaling", draw_excess), "5": ("regimes", draw_regimes)
 }  # fmt: skip
 
@@ -42,9 +46,9 @@ def add_parser(commands: Any) -> None:
                         help="sizes d; at least two for a finite-size estimate (default 40,56)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
                         help="runs per point, one number or one for each size (default 8)")  # fmt: skip
-    parser.add_argument("--alpha", type=grid("--alpha"), default="0.0125,0.025,0.05,0.1,0.2,0.4,0.8,1.6,3.2",
+    parser.add_argument("--alpha", type=grid("--alpha"), default=",".join(map(str, ALPHAS)),
                         metavar="GRID", help="n/d^2, the same at every size (default 0.0125 to 3.2, doubling)")  # fmt: skip
-    parser.add_argument("--lambda", dest="decays", default="1/d,1,sqrt(d)", metavar="X,X",
+    parser.add_argument("--lambda", dest="decays", default=",".join(DECAYS), metavar="X,X",
                         help="weight decays: numbers, 1/d, sqrt(d), d^p (default 1/d,1,sqrt(d))")  # fmt: skip
     parser.add_argument("--data", choices=[str(kind) for kind in DataKind], default="sequences",
                         help="what the indices are made of (default sequences)")  # fmt: skip
@@ -54,28 +58,34 @@ def add_parser(commands: Any) -> None:
 
 def scaling(arguments: argparse.Namespace) -> int:
     """Train, compare, write figures and JSON, print the verdict."""
-    started = time.perf_counter()
-    plan = plan_of(arguments)
-    folder = Path(arguments.out)
+    return _deliver(plan_of(arguments), tuple(DRAWINGS.values()), arguments)
+
+
+def figure(arguments: argparse.Namespace) -> int:
+    """Figure 3, 4 or 5 of the paper at its settings: token sequences, gamma = 3/4, noise 1/2, d = 100 and 200."""
+    dims, runs = zip(*SIZES, strict=True)
+    sizes = size_counts(arguments.dim or dims, arguments.runs or runs)
+    decays = DECAYS[:1] if arguments.preset == "3" else DECAYS
+    plan = Plan(_base(arguments, 0.75, 0.5, 1.0, 1.0, DataKind.SEQUENCES), decays, ALPHAS, sizes, SPECTRA)
+    return _deliver(plan, (DRAWINGS[arguments.preset],), arguments)
+
+
+def _deliver(plan: Plan, drawings: Sequence[Drawing], arguments: argparse.Namespace) -> int:
+    started, folder = time.perf_counter(), Path(arguments.out)
     opened(lambda path: Store(path, RunResult), folder)  # an unwritable folder is refused before an hour of training
     outcome = carry_out(plan, folder, note, arguments.workers)
-    drawn = DRAWINGS.values()
-    for name, draw in drawn:
-        write_figure(folder, name, draw(outcome))
+    note("figures")
+    for name, draw in drawings:
+        for suffix, content in draw(outcome).items():
+            write_atomically(folder / f"{name}.{suffix}", content)
     found = document(outcome, time.perf_counter() - started)
     write_atomically(folder / "scaling.json", (json.dumps(found, indent=1, allow_nan=False) + "\n").encode())
     if arguments.json:
         print_json(found)
     else:
-        names = ", ".join(f"{name}.png" for name, _ in drawn)
+        names = ", ".join(f"{name}.png" for name, _ in drawings)
         sys.stdout.write("".join(lines(outcome)) + f"see {names} and scaling.json in {folder}/\n")
     return 0 if outcome.agrees else 1
-
-
-def write_figure(folder: Path, name: str, files: Mapping[str, bytes]) -> None:
-    """Write a figure in each of its formats."""
-    for suffix, content in files.items():
-        write_atomically(folder / f"{name}.{suffix}", content)
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
@@ -90,14 +100,18 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     if len(values) < len(decays):
         raise BadInput("--lambda", arguments.decays, "names a weight decay twice", "give each once")
     noise, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
-    base = Run(
-        dim=sizes[0][0], alpha=alphas[0], kappa0=None, power_law=float(arguments.power_law), width=1.0,
-        lambda_=min(values), noise=noise, beta=beta, beta0=beta0, target=TargetKind(arguments.target),
-        data=DataKind(arguments.data), minimiser=arguments.minimiser, entropy=arguments.seed,
-        shuffle_labels=arguments.shuffle_labels, device=arguments.device,
-    )  # fmt: skip
+    base = _base(arguments, float(arguments.power_law), noise, beta, beta0, DataKind(arguments.data))
     ends = dict.fromkeys((alphas[0], alphas[-1]))
     return Plan(base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends))
+
+
+def _base(arguments: argparse.Namespace, gamma: float, noise: float, beta: float, beta0: float, kind: DataKind) -> Run:
+    """A run of any size, sample number and weight decay: the plan replaces these."""
+    return Run(
+        dim=MINIMUM_DIM, alpha=1.0, kappa0=None, power_law=gamma, width=1.0, lambda_=1.0, noise=noise, beta=beta, beta0=beta0,
+        target=TargetKind(arguments.target), data=kind, minimiser=arguments.minimiser, entropy=arguments.seed,
+        shuffle_labels=arguments.shuffle_labels, device=arguments.device,
+    )  # fmt: skip
 
 
 def lines(outcome: Outcome) -> Iterator[str]:
