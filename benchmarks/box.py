@@ -71,12 +71,15 @@ def wrong(solution: Solution, rng: np.random.Generator) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="number of the point to go on from")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     statuses, faults, times = Counter[str](), Counter[str](), list[float]()
     solve(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.1, noise=0.5))  # compiles
     for number, problem in enumerate(points(arguments.count, arguments.seed)):
+        if number < arguments.first:
+            continue
         solution, seconds = timed(problem)
         statuses[solution.status.name.lower()] += 1
         times.append(seconds)
@@ -85,7 +88,7 @@ def main() -> int:
         if any(found.values()) or not solution.trusted:
             names = ", ".join(name for name, holds in found.items() if holds)
             print(f"{number}: {solution.status.name.lower()}, {seconds:.1f} s {names}; {problem}", flush=True)
-    print(f"{arguments.count} points: {dict(statuses)}; {dict(faults) or 'no faults'}")
+    print(f"points {arguments.first} to {arguments.count - 1}: {dict(statuses)}; {dict(faults) or 'no faults'}")
     print(
         f"seconds on all cores: median {np.median(times):.2f}, 99 % {np.quantile(times, 0.99):.1f}, most {max(times):.1f}"
     )

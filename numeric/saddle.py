@@ -170,7 +170,7 @@ def _from_strong_decay(saddle: SaddleMap) -> Outcome:
             found.append((trial, outcome.point))
             if trial <= goal:
                 return _by_iteration(saddle, outcome.point, saddle.rule.roughness, ANDERSON_STEPS)
-        else:
+        elif found:
             step /= 2
         trial = max(goal, found[-1][0] - step) if found else trial + step
     return Outcome(np.full(3, np.nan), float("inf"), 0, False)

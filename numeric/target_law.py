@@ -146,9 +146,13 @@ def energy_above(target: Target, v: float, b: float, cut: float) -> Energy:
     return Energy(float(J), float(J_v), float(J_b), above.mass, cut)
 
 
-def quantile(target: Target, v: float, mass: float, low: float, high: float) -> float:
-    """Eigenvalue of mu_v in [low, high] above which the law has this mass."""
-    return float(brentq(lambda x: target.mass_above(v, x) - mass, low, high, xtol=1e-14, rtol=1e-14))
+def quantile(target: Target, v: float, mass: float, low: float, top: float) -> float:
+    """Eigenvalue of mu_v in [low, top] above which the law has this mass; `top` is its upper edge."""
+
+    def excess(x: float) -> float:
+        return (target.mass_above(v, x) if x < top else 0.0) - mass  # at the edge itself two branches meet
+
+    return float(brentq(excess, low, top, xtol=1e-14, rtol=1e-14))
 
 
 def edge_grid(low: float, high: float, points: int) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.problem import Parametrisation, Problem
 from numeric.saddle import solve
 from numeric.solution import Status
+from numeric.target_law import quantile
 
 INTERPOLATING = Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0)
 
@@ -59,3 +60,18 @@ def test_direct_training_needs_decay():
         Problem(
             alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, parametrisation=Parametrisation.SYMMETRIC
         )
+
+
+def test_the_upper_edge_itself_has_no_mass_above_it():
+    """Two branches of the Stieltjes transform meet there; without label noise and below the rank the search came upon it."""
+    problem = Problem(
+        alpha=0.019567820178366137, target=MarchenkoPastur(0.08830727748064571), lambda_=0.0, noise=0.0,
+        width=0.04812274606506897, beta=47.03125811669323, beta0=1.9732072120287985,
+    )  # fmt: skip
+    assert solve(problem).status is not Status.CONVERGED or solve(problem).residual < 1e-8
+    target, v = problem.target, 1e-10
+    top = target.upper_edge(v)
+    for mass in (1e-3, 1e-6, 1e-9):
+        cut = quantile(target, v, mass, 0.0, top)
+        assert cut < top
+        assert target.mass_above(v, cut) == pytest.approx(mass, rel=1e-6)
