@@ -7,6 +7,9 @@ polynomial in z and K = int_0^g F dg at fixed u,
 
 the last along a path in the upper half-plane that starts on the real axis beyond the largest eigenvalue, where everything
 is real. What is left to sum is a polynomial in u and G(u): no pole, no logarithm, no difference of close eigenvalues.
+
+Where a gap of the spectrum lies above b, the path may start in it: what lies above the gap is a closed contour around the target's
+eigenvalues there, the sum of their residues, and nothing of it has to cancel.
 """
 
 import sympy as sp
@@ -17,6 +20,7 @@ from derive.spectral import ImaginaryPart, Spectral, spectral_integrands
 
 b, g, u, v, t0, q0 = sym("b g u v t0 q0")
 J, J_v, J_b, J_vv, J_bv, mass = sym("J J_v J_b J_vv J_bv mass")
+s, x, weight, transform, spread = sym("s x weight transform spread")
 
 
 def primitives() -> Spectral:
@@ -27,6 +31,27 @@ def primitives() -> Spectral:
 def path_integrands() -> Spectral:
     """dK/du for J, its derivatives and the mass."""
     return Spectral(*(_over_gap(sp.diff(K, u)) for K in primitives()))
+
+
+def density_integrands() -> Spectral:
+    """Integrands along the real axis, by parts once more: of one sign where the density is, times Re g in derivatives by v."""
+    at_position = (F.subs(u, x - v * g) for F in spectral_integrands(u + v * g - b))
+    return Spectral(*(sp.factor(sp.diff(sp.integrate(sp.expand(F), (g, 0, g)), x)) for F in at_position))
+
+
+def residues() -> Spectral:
+    """Residues of dK/du at one eigenvalue s of the target, where G has a pole beside the others' Stieltjes transform."""
+    offset = sp.Symbol("offset")
+    near = weight / offset + transform - spread * offset  # what follows has no part in the residue of a cube
+    forms = (sp.expand(form.subs({g: near, u: s + offset})) for form in path_integrands())
+    return Spectral(*(_centred(form.coeff(offset, -1)) for form in forms))
+
+
+def _centred(residue: sp.Expr) -> sp.Expr:
+    """A polynomial in the distance of the outlier of vanishing weight, s + v g0(s), from b, and in weights."""
+    distance = sp.Symbol("distance")
+    inside = sp.expand(residue.subs(s, distance + b - v * transform))
+    return sp.collect(inside, (distance, weight)).subs(distance, s + v * transform - b)
 
 
 def _over_gap(expression: sp.Expr) -> sp.Expr:
@@ -58,6 +83,18 @@ def functions() -> tuple[Function, ...]:
     return (
         Function("finite_primitives", "K at the physical point u, g = G(u)", (u, g, v, b), outputs(primitives(), "K")),
         Function("finite_integrands", "dK/du on the path", (u, g, v, b), outputs(path_integrands(), r"\partial_uK")),
+        Function(
+            "density_integrands",
+            "the same along the real axis",
+            (x, g, b),
+            outputs(density_integrands(), r"\partial_xK"),
+        ),
+        Function(
+            "finite_residues",
+            "what a target eigenvalue above a gap adds to J, its derivatives and the mass",
+            (weight, s, transform, spread, v, b),
+            outputs(residues(), r"\operatorname{Res}"),
+        ),
         Function(
             "complement",
             "J, its derivatives and the mass above b from those of the mirrored law at -b",

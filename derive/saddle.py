@@ -57,6 +57,14 @@ def reduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
     return result
 
 
+def unreduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
+    """The conjugates that lead to given reduced variables."""
+    prior = denoiser(model)
+    pairs = (prior.variance - v, prior.threshold - b, prior.gain - c)
+    (solution,) = sp.solve(pairs, (mh, qh, Vh), dict=True)
+    return {conjugate: sp.cancel(solution[conjugate]) for conjugate in (mh, qh, Vh)}
+
+
 def free_entropy_value(model: Model) -> sp.Expr:
     """E with M and J as numbers."""
     return name_channel(free_entropy(model)).replace(SPECTRAL, lambda *_: J)
@@ -78,6 +86,12 @@ def functions(model: Model) -> tuple[Function, ...]:
             "semicircle variance, threshold and gain of the spectral problem",
             (mh, qh, Vh, lambda_, kappa),
             (Output("v", "v", prior.variance), Output("b", "b", prior.threshold), Output("c", "c", prior.gain)),
+        ),
+        Function(
+            "unreduced_variables",
+            "conjugates from the spectral problem: its inverse",
+            (v, b, c, lambda_, kappa),
+            tuple(Output(str(name), sp.latex(name), form) for name, form in unreduced(model).items()),
         ),
         Function(
             "overlaps",

@@ -187,11 +187,13 @@ class Eigenvalues:
             Unresolved: x is too close to an edge of the support for it.
         """
         values, errors = self._in_double(v, x)
-        # Between bulks J_bv vanishes: it is judged beside J_v, to which the rank limit adds it times an eigenvalue.
-        sizes = values._replace(J_bv=max(abs(values.J_bv), values.J_v / (abs(x) + math.sqrt(v))))
-        worst = max(
-            error / abs(size) if size else math.inf if error else 0.0 for error, size in zip(errors, sizes, strict=True)
-        )
+        worst = _worst(values, errors, v, x)
+        if worst > SUMMED:
+            apart, less = (
+                Values(*map(float, row)) for row in subordination.from_gap(float(v), float(x), *self.arrays, *_rule())
+            )
+            if _worst(apart, less, v, x) < worst:
+                values, worst = apart, _worst(apart, less, v, x)
         if worst <= (SUMMED if len(self.weights) <= MOST_IN_BALLS else COARSE):
             return values
         if len(self.weights) > MOST_IN_BALLS:
@@ -240,6 +242,15 @@ class Eigenvalues:
         ends, errors = subordination.spectral(float(v), float(x), s, w, *_rule())
         self._require_found(v, ends)
         return [float(generated.finite_value(end)) for end in ends], [float(error) for error in errors]
+
+
+def _worst(values: Values, errors: Values, v: float, x: float) -> float:
+    """Largest relative error; not a number where an error is none."""
+    # Between bulks J_bv vanishes: it is judged beside J_v, to which the rank limit adds it times an eigenvalue.
+    sizes = values._replace(J_bv=max(abs(values.J_bv), values.J_v / (abs(x) + math.sqrt(v))))
+    return max(
+        error / abs(size) if size else math.inf if error else 0.0 for error, size in zip(errors, sizes, strict=True)
+    )
 
 
 @lru_cache(maxsize=1)

@@ -12,6 +12,7 @@ import numpy as np
 from generated.tied_attention import float64 as generated
 from numeric.averages import Averages, ChannelRule, coarse_rules
 from numeric.errors import Response, respond, spread
+from numeric.freedom import by_freedom, underdetermined
 from numeric.iterate import Anderson, Newton, Outcome, Vector, chord, iterate
 from numeric.prior import Overlaps, prior_of
 from numeric.problem import Problem
@@ -35,7 +36,7 @@ STALLED = (
 PATIENCE = 3  # steps in which a chord must halve the residual: otherwise the rule is too rough for it
 GAIN = 4.0  # by which a refinement divides errors at best: what would remain too large is not refined in vain
 LEAST_DECAY = 1e-8  # from which the limit 0 is reached in one step
-MOST_CONTINUATIONS = 8
+MOST_CONTINUATIONS = 16
 
 
 @dataclass(frozen=True)
@@ -137,14 +138,22 @@ def _solve_from(saddle: SaddleMap, start: Solution | None, accuracy: float | Non
         if prior_of(problem).learns_nothing(at_zero):
             return _unlearned(saddle, at_zero)
         begin = start.conjugates if start is not None and start.mh > 0 else at_zero
-        outcome = (
-            _from_strong_decay(saddle) if continued else _by_iteration(saddle, begin, rule.roughness, ANDERSON_STEPS)
-        )
+        outcome = _from_strong_decay(saddle) if continued else _directly(saddle, begin)
         if outcome.residual < NEAR:
             return _refine(saddle, outcome, accuracy or rule.accuracy)
     except (ArithmeticError, ValueError):  # parameters so extreme that a law or an average is beyond double precision
         return failed(problem, Status.DIVERGED, float("inf"), 0)
     return _failed(problem, outcome)
+
+
+def _directly(saddle: SaddleMap, begin: Vector) -> Outcome:
+    """From conjugates exp(begin), in the unknowns that suit the number of samples first."""
+    tolerance = saddle.rule.roughness
+    if underdetermined(saddle.problem, begin):
+        outcome = by_freedom(saddle, saddle.problem, begin, tolerance)
+        if outcome.converged:
+            return outcome
+    return _by_iteration(saddle, begin, tolerance, ANDERSON_STEPS)
 
 
 def _by_iteration(saddle: SaddleMap, begin: Vector, tolerance: float, steps: int) -> Outcome:
@@ -160,20 +169,31 @@ def _by_iteration(saddle: SaddleMap, begin: Vector, tolerance: float, steps: int
 def _from_strong_decay(saddle: SaddleMap) -> Outcome:
     """Follow the root down from weight decays that leave less to learn, along lines in the logarithms, in steps that succeed."""
     problem = saddle.problem
-    goal, step = np.log(max(problem.lambda_, LEAST_DECAY)), np.log(30.0)
+    goal, step = np.log(problem.lambda_ or LEAST_DECAY), np.log(30.0)
     found: list[tuple[float, Vector]] = []
     trial = goal + 3 * step
     for _ in range(MOST_CONTINUATIONS):
         there = replace(saddle, problem=replace(problem, lambda_=float(np.exp(trial))))
-        outcome = _by_iteration(there, _on_the_line(found, trial) if found else there.unlearned(), NEAR, BRIEF_STEPS)
+        outcome = _continued(there, _on_the_line(found, trial)) if found else _begun(there)
         if outcome.converged:
+            step *= 2 if found else 1
             found.append((trial, outcome.point))
             if trial <= goal:
                 return _by_iteration(saddle, outcome.point, saddle.rule.roughness, ANDERSON_STEPS)
-        elif found:
-            step /= 2
+        else:
+            step *= 1 / 2 if found else 2
         trial = max(goal, found[-1][0] - step) if found else trial + step
     return Outcome(np.full(3, np.nan), float("inf"), 0, False)
+
+
+def _begun(saddle: SaddleMap) -> Outcome:
+    return _by_iteration(saddle, saddle.unlearned(), NEAR, BRIEF_STEPS)
+
+
+def _continued(saddle: SaddleMap, begin: Vector) -> Outcome:
+    """The root close by, an attracting one or not: at weak decay the map repels all the more the fewer parameters are left free."""
+    newton = Newton(10 * saddle.rule.roughness)
+    return iterate(saddle, begin, newton, tolerance=NEAR, max_steps=NEWTON_STEPS)
 
 
 def _on_the_line(found: list[tuple[float, Vector]], trial: float) -> Vector:

@@ -14,7 +14,7 @@ from verify.__main__ import build_parser, main
 from verify.choice_command import Group, against_factors
 from verify.cross_validation import Choice, Search
 from verify.data import DataKind
-from verify.job import Campaign, Panel, Plan, carry_out, preset
+from verify.job import Campaign, Plan, carry_out, preset
 from verify.minimise import Status
 from verify.run import Run, RunResult
 from verify.spectra import distance, zero_fraction
