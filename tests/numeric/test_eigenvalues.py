@@ -9,10 +9,11 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from strategies import log_uniform
 
-from numeric.eigenvalues import SUMMED, Eigenvalues, finite_rank
+from numeric.eigenvalues import SUMMED, Eigenvalues, _rule, finite_rank
 from numeric.enclosure import Unresolved
 from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.power_law import power_law
+from numeric.subordination import from_gap
 from numeric.target import target_quantile_means
 from numeric.target_law import edge_grid
 
@@ -61,6 +62,30 @@ def test_values_are_those_of_ball_arithmetic(target, v, place, depth):
     for name, mine, theirs in zip(exact._fields, target.values(v, x), exact, strict=True):
         size = max(abs(theirs), rank_limit if name == "J_bv" else 0.0)
         assert mine == pytest.approx(theirs, abs=SUMMED * size + 1e-300)
+
+
+@settings(max_examples=150, deadline=None)
+@given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
+def test_values_from_a_gap_are_those_of_ball_arithmetic(target, v, place, depth):
+    x = position(target, v, place, depth)
+    try:
+        exact = target.exact_values(v, x)
+    except Unresolved:
+        assume(False)
+    found, errors = from_gap(v, x, *target.arrays, *_rule())
+    for mine, theirs, error in zip(found, exact, errors, strict=True):
+        assert abs(mine - theirs) <= error + 1e-300
+
+
+@pytest.mark.parametrize("multiple", [0.98, 1.1, 3.0, 15.0])
+def test_few_isolated_eigenvalues_of_a_huge_list_do_not_cancel(multiple):
+    """A path around the whole list knows their J to 1e-3 or worse; the two derivatives by b must still agree with its differences."""
+    target, v = power_law(0.75, 10**12), 2e8
+    b, step = multiple * 2 * math.sqrt(v), 2e-5
+    low, here, high = (target.values(v, b * (1 + k * step)) for k in (-1, 0, 1))
+    assert max(abs(e / x) for x, e in zip(*target._in_double(v, b), strict=True)) > SUMMED
+    assert (high.J - low.J) / (2 * step * b) == pytest.approx(here.J_b, rel=1e-5)
+    assert (high.J_b - low.J_b) / (2 * step * b) == pytest.approx(2 * here.mass, rel=1e-2)
 
 
 def test_both_float64_and_balls_are_used():
