@@ -24,6 +24,7 @@ from numeric.target_law import Array, Energy, Outlier, Values, edge_grid, finite
 SUMMED = 1e-7  #: relative error up to which sums over eigenvalues are used: balls take N times as long, and errors of m, q stay small
 MOST_IN_BALLS = 5000  #: eigenvalues beyond which balls take minutes; there a sum may have the relative error COARSE
 COARSE = 1e-4
+SUMMED_APART = 500  #: eigenvalues above x that are summed one by one as fast as a path is followed around all
 LIGHT = 0.05  #: weight above which an eigenvalue is a bulk: its interval is then no narrower than those of others
 _EPS = 2.0**-52
 _POINTS = 800  # of the lowest interval, for a split of errors that adds up whatever the quadrature
@@ -188,13 +189,15 @@ class Eigenvalues:
         """
         values, errors = self._in_double(v, x)
         worst = _worst(values, errors, v, x)
-        if worst > SUMMED:
+        allowed = SUMMED if len(self.weights) <= MOST_IN_BALLS else COARSE
+        affordable = len(self.weights) - np.searchsorted(self.arrays[0], x) < SUMMED_APART
+        if worst > (SUMMED if affordable else allowed):
             apart, less = (
                 Values(*map(float, row)) for row in subordination.from_gap(float(v), float(x), *self.arrays, *_rule())
             )
             if _worst(apart, less, v, x) < worst:
                 values, worst = apart, _worst(apart, less, v, x)
-        if worst <= (SUMMED if len(self.weights) <= MOST_IN_BALLS else COARSE):
+        if worst <= allowed:
             return values
         if len(self.weights) > MOST_IN_BALLS:
             raise Unresolved(f"sums over {len(self.weights)} eigenvalues cancel to {worst:.0e} at v = {v:g}, x = {x:g}")

@@ -71,7 +71,8 @@ class FreedomMap:
         except (ArithmeticError, ValueError):
             return np.full(3, np.nan)
         v, _, c = _reduced(self.problem, image)
-        return np.array([np.log(v), y[1] + image[0] - x[0], np.log(c)])
+        halfway = (y[1] + np.log(self._energy(float(np.exp(y[0])), 0.0).J_v)) / 2  # to the whole: no step may pass it
+        return np.array([np.log(v), min(y[1] + image[0] - x[0], halfway), np.log(c)])
 
     def _energy(self, v: float, b: float) -> Energy:
         return self.problem.target.energy(v, b, self.problem.width)
