@@ -301,10 +301,10 @@ def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -
 
 
 def _slopes(plan: Plan, places: Sequence[Place], dim: int, decay: str) -> Iterator[Slope]:
-    """One slope for each regime that holds LEAST_POINTS places or more in which something has been learned."""
+    """One slope for each regime that holds LEAST_POINTS places or more in which a whole eigenvalue has been learned."""
     mine = [place for place in places if (place.dim, place.decay) == (dim, decay)]
     for name in dict.fromkeys(place.regime.name for place in mine):
-        window = [place for place in mine if place.regime.name == name and place.regime.risk[0] != 0]
+        window = [place for place in mine if place.regime.name == name and place.learned >= 1]
         if len(window) >= LEAST_POINTS:
             yield slope_over(window, np.random.default_rng(plan.base.entropy))
 

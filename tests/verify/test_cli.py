@@ -30,7 +30,7 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
         (["curve", "--lambda", "0"], "--lambda 0: the theory needs weight decay"),
         (["curve", "--runs", "8,8,8"], "--runs 8,8,8: must be one number or 2"),
         (["curve", "--data", "gaussian-equivalent", "--dim", "300,400"], "--dim 300: .* GiB"),
-        (["figure", "3"], "figure 3: is unknown; use one of 1,2,6"),
+        (["figure", "7"], "figure 7: is unknown; use one of 1,2,6"),
         (["figure", "1", "--runs", "8,8,8"], "--runs 8,8,8: must be one number or 2"),
         (["cross-validate", "--parametrisation", "free"], "--parametrisation free: is unknown"),
         (["cross-validate", "--decays", "1,0.1,0.01"], "--decays .*: must be three or more, positive and increasing"),
@@ -43,7 +43,7 @@ def test_bad_input_is_named_with_its_rule(arguments, message):
 
 
 def test_every_command_shows_an_example(capsys):
-    for command in ([], ["curve"], ["figure"], ["spectrum"], ["cross-validate"]):
+    for command in ([], ["curve"], ["figure"], ["spectrum"], ["scaling"], ["cross-validate"]):
         with pytest.raises(SystemExit) as end:
             build_parser().parse_args([*command, "--help"])
         assert end.value.code == 0
