@@ -135,21 +135,20 @@ def regime_figure(outcome: Outcome) -> Figure:
     """The paper's Figure 5: derived cells, local slopes of the theory, and windows over which slopes of trained heads were fitted."""
     gamma = Fraction(str(outcome.plan.base.power_law))
     figure = plots.phase_figure(phase_diagram(gamma, DIM, outcome.plan.base.noise, POINTS))
+    axes, dim = figure.axes[0], outcome.plan.sizes[-1][0]
     for slope in outcome.slopes:
-        _window(figure.axes[0], slope, outcome)
+        if slope.dim == dim:
+            _window(axes, slope, outcome)
+    title = rf"$\gamma = {gamma}$: exponents of $n$; local slopes, theory at $d = {DIM}$, framed: trained, $d = {dim}$"
+    axes.set_title(title, fontsize=8.5)
     return figure
 
 
 def _window(axes: Axes, slope: Slope, outcome: Outcome) -> None:
+    """The samples over which a slope was fitted, and the slope."""
     log_d = math.log(slope.dim)
     x = [math.log(n) / log_d for n in slope.samples]
     y = math.log(outcome.plan.problem(slope.dim, slope.decay).lambda_) / log_d
-    shift = 0.12 * (slope.dim == outcome.plan.sizes[-1][0])
-    axes.plot(x, [y + shift] * 2, "k-", lw=1)
-    axes.text(
-        x[1] + 0.03,
-        y + shift,
-        f"$d={slope.dim}$: {slope.value:.2f} (theory {slope.theory:.2f})",
-        fontsize=7,
-        va="center",
-    )
+    axes.plot(x, [y, y], "k-", lw=2)
+    box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "k", "lw": 0.7}
+    axes.text(sum(x) / 2, y + 0.13, f"{slope.value:.2f}", fontsize=8, ha="center", va="center", bbox=box)
