@@ -36,7 +36,7 @@ STALLED = (
 PATIENCE = 3  # steps in which a chord must halve the residual: otherwise the rule is too rough for it
 GAIN = 4.0  # by which a refinement divides errors at best: what would remain too large is not refined in vain
 LEAST_DECAY = 1e-8  # from which the limit 0 is reached in one step
-MOST_CONTINUATIONS = 16
+MOST_CONTINUATIONS = 8
 
 
 @dataclass(frozen=True)
