@@ -119,6 +119,11 @@ def main_job(arguments: argparse.Namespace) -> int:
     else:
         for kind, comparison in outcome.comparisons.items():
             sys.stdout.write(_verdict_lines(str(kind), comparison))
+        if outcome.laws:
+            sys.stdout.write("".join(scaling_command.lines(outcome.laws)))
+        for approach in outcome.exponents:
+            slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope, _ in approach.slopes)
+            sys.stdout.write(f"exponent {approach.exponent} ({approach.regime}): theory {slopes}\n")
         for found in outcome.panels:
             word = "agrees" if found.agrees else "disagrees"
             sys.stdout.write(

@@ -18,6 +18,7 @@ from verify.curve_panel import COLOURS, NAMES, Curve, add_legend, draw_curves
 from verify.data import DataKind
 from verify.drawing import STYLE, png, styled
 from verify.job import Outcome
+from verify.scaling_figures import excess_figure
 from verify.spectra import ZERO, Panel
 from verify.thresholds import Sighting
 
@@ -32,6 +33,8 @@ def draw_all(outcome: Outcome) -> dict[str, bytes]:
             figures["curve.png"] = curve_figure(outcome)
         if outcome.panels:
             figures["spectra.png"] = spectrum_figure(outcome)
+        if outcome.laws:
+            figures["scaling.png"] = excess_figure(outcome.laws)
         return {name: png(figure) for name, figure in figures.items()}
 
 

@@ -14,9 +14,11 @@ import numpy as np
 from numeric.laws import marchenko_pastur
 from numeric.solution import Solution
 from numeric.thresholds import Threshold, interpolation, recovery
+from verify import scaling
 from verify.compare import Comparison, compare
 from verify.data import DataKind, TargetKind
 from verify.execution import execute_all
+from verify.exponents import GAMMA, Approach, approaches
 from verify.run import Run, RunResult
 from verify.spectra import Panel, panel
 from verify.store import Store
@@ -53,11 +55,29 @@ class Campaign:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do: `base` holds the parameters that do not vary; `spectra` lists (alpha, d, number of runs)."""
+    """What to do: `base` holds the parameters that do not vary; `spectra` lists (alpha, d, number of runs).
+
+    `scaling_sizes`: (d, number of runs) of a power-law target on Gaussian-equivalent data; `dims`: where slopes of the theory are taken.
+    """
 
     base: Run
     campaigns: tuple[Campaign, ...]
     spectra: tuple[tuple[float, int, int], ...] = ()
+    scaling_sizes: tuple[tuple[int, int], ...] = ()
+    dims: tuple[int, ...] = ()
+
+    def scaling_plan(self) -> scaling.Plan:
+        """Heads trained on a power-law target at the paper's weight decays, where both exponents show."""
+        base = dataclasses.replace(
+            self.base,
+            kappa0=None,
+            power_law=float(GAMMA),
+            data=DataKind.GAUSSIAN_EQUIVALENT,
+            target=TargetKind.DETERMINISTIC,
+        )
+        return scaling.Plan(
+            base, SCALING_DECAYS, SCALING_ALPHAS, self.scaling_sizes, ((SCALING_ALPHAS[-1], self.scaling_sizes[-1][1]),)
+        )
 
     def spectrum_runs(self) -> list[list[Run]]:
         """The runs of each spectrum, at the width of `base`; the same as those of a campaign where they coincide."""
@@ -83,12 +103,15 @@ class Outcome:
     panels: list[Panel]
     thresholds: dict[str, Threshold]
     seconds: dict[str, float]
+    laws: scaling.Outcome | None = None
+    exponents: tuple[Approach, ...] = ()
 
     @property
     def agrees(self) -> bool:
         """Whether every quantity agrees on every kind of data, and every spectrum with its law."""
         quantities = all(comparison.agrees for comparison in self.comparisons.values())
-        return quantities and all(panel.agrees for panel in self.panels)
+        laws = self.laws is None or self.laws.agrees
+        return quantities and laws and all(panel.agrees for panel in self.panels)
 
 
 def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None) -> Outcome:
@@ -110,7 +133,13 @@ def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], 
     clock.start("theory curves and spectra")
     curves = {width: _curve(plan, width) for width in dict.fromkeys(w for c in plan.campaigns for w in c.widths)}
     panels = [panel([results[run] for run in runs]) for runs in plan.spectrum_runs()]
-    return Outcome(plan, results, comparisons, curves, panels, thresholds, clock.stop())
+    laws = None
+    if plan.scaling_sizes:
+        clock.start("scaling laws")
+        laws = scaling.carry_out(plan.scaling_plan(), store, note, workers)
+    clock.start("exponents")
+    found = approaches(plan.dims, plan.base.noise) if plan.dims else ()
+    return Outcome(plan, results, comparisons, curves, panels, thresholds, clock.stop(), laws, found)
 
 
 def _curve(plan: Plan, width: float) -> list[Solution]:
@@ -158,28 +187,36 @@ def figure_one(minimiser: str, seed: int, target: TargetKind, device: str) -> Ru
 #: From deep below interpolation to well above recovery; the sizes are chosen so that m = kappa d is an integer.
 ALPHAS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.25, 2.0, 4.0)
 WIDTHS = (0.75, 1.0)
+SCALING_DECAYS = ("1/d", "1")
+SCALING_ALPHAS = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 _EQUIVALENT = Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((28, 8), (40, 8)), (0.1, 0.5, 2.0), (1.0,))
 
-PRESETS: dict[str, tuple[tuple[Campaign, ...], tuple[tuple[float, int, int], ...]]] = {
-    "main": (
-        (Campaign(DataKind.SEQUENCES, ((52, 16), (100, 8)), ALPHAS, WIDTHS), _EQUIVALENT),
-        ((0.05, 100, 8), (0.5, 100, 8), (4.0, 100, 8), (40.0, 100, 1)),
-    ),
-    "quick": (
-        (
+PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
+    "main": {
+        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 16), (100, 8)), ALPHAS, WIDTHS), _EQUIVALENT),
+        "spectra": ((0.05, 100, 8), (0.5, 100, 8), (4.0, 100, 8), (40.0, 100, 1)),
+        "scaling_sizes": ((28, 8), (40, 8)),
+        "dims": (10**4, 10**8, 10**12),
+    },
+    "quick": {
+        "campaigns": (
             Campaign(DataKind.SEQUENCES, ((32, 8), (52, 8)), (0.1, 0.5, 2.0), WIDTHS),
             Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((20, 8), (28, 8)), (0.5,), (1.0,)),
         ),
-        ((0.1, 52, 8), (0.5, 52, 8), (2.0, 52, 8)),
-    ),
-    "paper": (
-        (Campaign(DataKind.SEQUENCES, ((52, 64), (76, 64), (100, 64)), ALPHAS, WIDTHS), _EQUIVALENT),
-        ((0.05, 200, 1), (0.5, 200, 1), (4.0, 200, 1), (40.0, 200, 1)),
-    ),
+        "spectra": ((0.1, 52, 8), (0.5, 52, 8), (2.0, 52, 8)),
+        "scaling_sizes": ((16, 8), (24, 8)),
+        "dims": (10**4, 10**6),
+    },
+    "paper": {
+        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 64), (76, 64), (100, 64)), ALPHAS, WIDTHS), _EQUIVALENT),
+        "spectra": ((0.05, 200, 1), (0.5, 200, 1), (4.0, 200, 1), (40.0, 200, 1)),
+        "scaling_sizes": ((40, 16), (56, 16)),
+        "dims": (10**4, 10**8, 10**12, 10**18),
+    },
 }
 
 
 def preset(name: str, minimiser: str, seed: int, target: TargetKind, device: str, shuffle_labels: bool) -> Plan:
     """Return the plan of this name."""
     base = dataclasses.replace(figure_one(minimiser, seed, target, device), shuffle_labels=shuffle_labels)
-    return Plan(base, *PRESETS[name])
+    return Plan(base, **PRESETS[name])

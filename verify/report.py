@@ -16,6 +16,7 @@ from latex2mathml.converter import convert
 
 import generated
 from numeric.arguments import write_atomically
+from verify import scaling
 from verify.compare import BAND, QUANTITIES, Comparison, Score
 from verify.figures import draw_all
 from verify.job import Outcome
@@ -32,6 +33,8 @@ CAPTIONS = {
     "the same target without label noise).",
     "spectra.png": "Singular values of the learned map S at full width. Blue: theory. Grey: trained heads. Red dashed: "
     "the target.",
+    "scaling.png": "A power-law target, Gaussian-equivalent data. Left: excess test error above the best multiple of the "
+    "target, and its ratio to the theory at the same d. Right: eigenvalues of S by rank.",
     "scores.png": f"Scores after finite-size extrapolation, by sample ratio and width (G: Gaussian-equivalent data). "
     f"Grey: the band |z| < {BAND:g}.",
 }
@@ -58,6 +61,12 @@ def document(outcome: Outcome) -> dict[str, Any]:
              "distance": p.distance, "p_value": p.p_value, "agrees": p.agrees,
              "second_moment": p.theory.second_moment, "trained_second_moment": float((p.values**2).mean())}
             for p in outcome.panels
+        ],
+        "scaling": scaling_document(outcome.laws) if outcome.laws else None,
+        "exponents": [
+            {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached,
+             "slopes": [{"dim": dim, "slope": slope, "error": error} for dim, slope, error in a.slopes]}
+            for a in outcome.exponents
         ],
         "parameters": {key: base[key] for key in _SHARED},
         "seed": outcome.plan.base.entropy,
@@ -119,12 +128,42 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
 
 
+def scaling_document(outcome: scaling.Outcome) -> dict[str, Any]:
+    """The outcome as JSON values; numbers that do not exist are null."""
+    base = outcome.plan.base
+    return {
+        "parameters": {"power_law": base.power_law, "noise": base.noise, "beta": base.beta, "beta0": base.beta0,
+                       "data": str(base.data), "seed": base.entropy, "lambda": list(outcome.plan.decays)},
+        "agrees": outcome.agrees,
+        "points": [_place_document(place) for place in outcome.places],
+        "slopes": [{**dataclasses.asdict(slope), "agrees": slope.agrees} for slope in outcome.slopes],
+        "spectra": [
+            {"lambda": decay, "alpha": alpha, "dim": p.dim, "runs": len(p.values), "distance": p.distance, "p_value": p.p_value,
+             "agrees": p.agrees}
+            for (decay, alpha), p in outcome.panels.items()
+        ],
+        "comparison": comparison_document(outcome.comparison),
+    }  # fmt: skip
+
+
+def _place_document(place: scaling.Place) -> dict[str, Any]:
+    ratio, error = place.ratio
+    return {
+        "dim": place.dim, "lambda": place.decay, "alpha": place.alpha, "n": place.samples, "regime": place.regime.name,
+        "excess_error": place.mean, "standard_deviation": place.deviation, "runs": len(place.excess),
+        "theory": place.theory, "ratio": ratio, "ratio_standard_error": error, "z": place.z, "learned": place.learned,
+        "parts": dict(zip(scaling.PARTS, place.parts, strict=True)),
+        "theory_parts": dict(zip(scaling.PARTS, place.theory_parts, strict=True)),
+    }  # fmt: skip
+
+
 def page(outcome: Outcome, figures: dict[str, bytes]) -> str:
     """Return the page: verdict first, then figures, scores, thresholds, equations, and how to repeat it."""
     sections = (
         _verdict(outcome),
         "".join(_figure(name, figures[name]) for name in CAPTIONS if name in figures),
         _thresholds(outcome),
+        _scaling(outcome),
         "".join(_table(str(kind), comparison) for kind, comparison in outcome.comparisons.items()),
         _equations(),
         _provenance(outcome),
@@ -148,6 +187,9 @@ def _verdict(outcome: Outcome) -> str:
         for kind, comparison in outcome.comparisons.items()
         for v in comparison.verdicts
     )
+    if outcome.laws:
+        tone_of = "good" if outcome.laws.agrees else "bad"
+        rows += f'<li class="{tone_of}"><b>scaling laws</b>: {"agree" if outcome.laws.agrees else "disagree"}</li>'
     rows += "".join(
         f'<li class="{"good" if p.agrees else "bad"}"><b>spectrum</b> at α = {p.alpha:g}: '
         f"{'agrees' if p.agrees else 'disagrees'}; distance of the distribution functions {p.distance:.4f}, "
@@ -177,6 +219,31 @@ def _thresholds(outcome: Outcome) -> str:
     return (
         f"<section><h2>Thresholds</h2><table>{rows}</table><p>Sample ratios at width 1 or more; interpolation at the "
         "label noise of this page, recovery without label noise.</p></section>"
+    )
+
+
+def _scaling(outcome: Outcome) -> str:
+    """Derived exponents beside the theory at growing d, and slopes of trained heads beside the theory's over the same window."""
+    if not outcome.exponents or outcome.laws is None:
+        return ""
+    approach = "".join(
+        f"<tr><td>{html.escape(a.regime)}</td><td>{a.exponent}</td><td>"
+        + ", ".join(f"{slope:.3f} (d = {dim:.0e})" for dim, slope, _ in a.slopes)
+        + f"</td><td>{'reached to 0.01' if a.reached else 'not yet reached to 0.01'}</td></tr>"
+        for a in outcome.exponents
+    )
+    slopes = "".join(
+        f"<tr{'' if s.agrees else ' class=bad'}><td>{s.dim}</td><td>{html.escape(s.decay)}</td>"
+        f"<td>{s.samples[0]} to {s.samples[1]}</td><td>{s.value:.3f} [{s.low:.3f}, {s.high:.3f}]</td>"
+        f"<td>{s.theory:.3f}</td><td>{s.exponent:.3f}</td></tr>"
+        for s in outcome.laws.slopes
+    )
+    return (
+        "<section><h2>Scaling laws</h2><p>Exponents of the samples in the excess risk, derived; local slopes of the full theory at "
+        "growing d; gamma = 3/4.</p><table><tr><th>regime</th><th>exponent</th><th>theory</th><th></th></tr>"
+        f"{approach}</table><p>Slopes of trained heads with 95 % intervals, of the theory over the same samples, and the exponent: at "
+        "such d windows are short, and theory and exponent differ.</p><table><tr><th>d</th><th>λ</th><th>n</th><th>trained</th>"
+        f"<th>theory</th><th>exponent</th></tr>{slopes}</table></section>"
     )
 
 

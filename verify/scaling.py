@@ -16,7 +16,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 
@@ -188,8 +187,8 @@ class Outcome:
         return all(slope.agrees for slope in self.slopes)
 
 
-def carry_out(plan: Plan, folder: Path, note: Callable[[str], None], workers: int | None = None) -> Outcome:
-    """Train what `folder` lacks, solve the theory, compare.
+def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None) -> Outcome:
+    """Train what `store` lacks, solve the theory, compare.
 
     Raises WorkerError if a run fails, ArithmeticError if the theory has no answer where heads were trained.
     """
@@ -198,7 +197,7 @@ def carry_out(plan: Plan, folder: Path, note: Callable[[str], None], workers: in
     for run in runs:
         require_memory(run.data, run.samples, run.tokens, run.dim)
     note("training")
-    results = dict(zip(runs, execute_all(runs, Store(folder, RunResult), workers=workers), strict=True))
+    results = dict(zip(runs, execute_all(runs, store, workers=workers), strict=True))
     note("theory")
     return judge(plan, [results[run] for run in curves], {k: [results[run] for run in v] for k, v in spectra.items()})
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import sys
 import time
@@ -16,9 +15,9 @@ from numeric.commands.exponents import decay_exponent
 from numeric.commands.scaling import weight_decay
 from verify.arguments import add_execution, integers, note, opened, size_counts
 from verify.data import DataKind, TargetKind
-from verify.report import comparison_document
+from verify.report import scaling_document
 from verify.run import MINIMUM_DIM, Run, RunResult
-from verify.scaling import PARTS, Outcome, Place, Plan, carry_out
+from verify.scaling import Outcome, Plan, carry_out
 from verify.scaling_figures import draw_decomposition, draw_excess, draw_regimes
 from verify.store import Store
 
@@ -72,13 +71,13 @@ def figure(arguments: argparse.Namespace) -> int:
 
 def _deliver(plan: Plan, drawings: Sequence[Drawing], arguments: argparse.Namespace) -> int:
     started, folder = time.perf_counter(), Path(arguments.out)
-    opened(lambda path: Store(path, RunResult), folder)  # an unwritable folder is refused before an hour of training
-    outcome = carry_out(plan, folder, note, arguments.workers)
+    store = opened(lambda path: Store(path, RunResult), folder)
+    outcome = carry_out(plan, store, note, arguments.workers)
     note("figures")
     for name, draw in drawings:
         for suffix, content in draw(outcome).items():
             write_atomically(folder / f"{name}.{suffix}", content)
-    found = document(outcome, time.perf_counter() - started)
+    found = {**scaling_document(outcome), "seconds": time.perf_counter() - started}
     write_atomically(folder / "scaling.json", (json.dumps(found, indent=1, allow_nan=False) + "\n").encode())
     if arguments.json:
         print_json(found)
@@ -150,33 +149,3 @@ def verdict_line(outcome: Outcome) -> str:
         f"token sequences: slopes {word} with the theory's over the same window; constants need not, as the indices of a power-law "
         "target are not Gaussian (ratio: the universality gap)\n"
     )
-
-
-def document(outcome: Outcome, seconds: float) -> dict[str, Any]:
-    """The outcome as JSON values; numbers that do not exist are null."""
-    base = outcome.plan.base
-    return {
-        "parameters": {"power_law": base.power_law, **{name: getattr(base, name) for name in PARAMETERS}, "data": str(base.data),
-                       "seed": base.entropy, "lambda": list(outcome.plan.decays)},
-        "agrees": outcome.agrees,
-        "points": [_place_document(place) for place in outcome.places],
-        "slopes": [{**dataclasses.asdict(slope), "agrees": slope.agrees} for slope in outcome.slopes],
-        "spectra": [
-            {"lambda": decay, "alpha": alpha, "dim": p.dim, "runs": len(p.values), "distance": p.distance, "p_value": p.p_value,
-             "agrees": p.agrees}
-            for (decay, alpha), p in outcome.panels.items()
-        ],
-        "comparison": comparison_document(outcome.comparison),
-        "seconds": seconds,
-    }  # fmt: skip
-
-
-def _place_document(place: Place) -> dict[str, Any]:
-    ratio, error = place.ratio
-    return {
-        "dim": place.dim, "lambda": place.decay, "alpha": place.alpha, "n": place.samples, "regime": place.regime.name,
-        "excess_error": place.mean, "standard_deviation": place.deviation, "runs": len(place.excess),
-        "theory": place.theory, "ratio": ratio, "ratio_standard_error": error, "z": place.z, "learned": place.learned,
-        "parts": dict(zip(PARTS, place.parts, strict=True)),
-        "theory_parts": dict(zip(PARTS, place.theory_parts, strict=True)),
-    }  # fmt: skip
