@@ -57,7 +57,7 @@ class Campaign:
 class Plan:
     """What to do: `base` holds the parameters that do not vary; `spectra` lists (alpha, d, number of runs).
 
-    `scaling_sizes`: (d, number of runs) of a power-law target on Gaussian-equivalent data; `dims`: where slopes of the theory are taken.
+    `scaling_sizes`: (d, number of runs) of a power-law target on Gaussian-equivalent data; `dims`: of the theory's slopes.
     """
 
     base: Run

@@ -82,7 +82,7 @@ def test_trained_parts_add_up(learned):
 
 def test_the_best_multiple_of_the_target_has_no_excess_and_no_map_has_less():
     clean = execute(dataclasses.replace(BASE, noise=0.0))
-    assert clean.best_error == pytest.approx(0, abs=1e-9)  # labels of S0 itself
+    assert clean.best_error == pytest.approx(0, abs=1e-5)  # labels of S0 itself: what interpolation in c leaves
     noisy = execute(BASE)
     assert 0 < noisy.best_error < noisy.test_error
 
