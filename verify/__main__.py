@@ -24,7 +24,7 @@ from numeric.arguments import (
     write_atomically,
 )
 from numeric.problem import Parametrisation
-from verify import choice_command, figure_command, report, scaling_command
+from verify import choice_command, figure_command, gap_command, report, scaling_command
 from verify.arguments import add_execution, integers, note, opened, size_counts
 from verify.compare import Comparison, compare
 from verify.data import DataKind, TargetKind, require_memory
@@ -53,7 +53,7 @@ def build_parser() -> Parser:
     parser.add_argument("--preset", choices=tuple(PRESETS), default="main", help="size of the main job (default main)")
     add_execution(parser)
     commands = parser.add_subparsers(
-        dest="command", metavar="{curve,figure,spectrum,scaling,thresholds,cross-validate}"
+        dest="command", metavar="{curve,figure,spectrum,scaling,gap,thresholds,cross-validate}"
     )
     curve = commands.add_parser(
         "curve",
@@ -92,6 +92,7 @@ def build_parser() -> Parser:
     add_execution(thresholds)
     choice_command.add_parser(commands)
     scaling_command.add_parser(commands)
+    gap_command.add_parser(commands)
     figure_command.add_parser(commands)
     for command in (curve, spectrum):
         add_problem_arguments(command, *PROBLEM, defaults=PAPER)
@@ -301,7 +302,7 @@ def _verdict_lines(kind: str, comparison: Comparison) -> str:
 COMMANDS: dict[str | None, Callable[[argparse.Namespace], int]] = {
     None: main_job, "curve": curve, "spectrum": spectrum, "thresholds": thresholds,
     "cross-validate": choice_command.cross_validate, "figure": figure_command.figure,
-    "scaling": scaling_command.scaling,
+    "scaling": scaling_command.scaling, "gap": gap_command.gap,
 }  # fmt: skip
 
 
