@@ -30,14 +30,14 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "gap",
         help="how far the theory is from token sequences whose target has leading features",
-        epilog="example: python -m verify gap --power-law 1/4,3/4 --dim 24,36,56,84 --json",
+        epilog="example: python -m verify gap --power-law 1/4,3/4 --dim 24,36,56,84 --runs 48,32,24,16",
     )
     parser.add_argument("--power-law", type=grid("--power-law"), default="1/4,3/4", metavar="GRID",
                         help="exponents of the eigenvalues k^-gamma; below 1/2 the gap must vanish (default 1/4,3/4)")  # fmt: skip
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="24,36,56,84", metavar="N,N",
                         help="sizes d, at least three to extrapolate from (default 24,36,56,84)")  # fmt: skip
-    parser.add_argument("--runs", type=integers("--runs", 2), default="48,32,24,16", metavar="N",
-                        help="runs per size, one number or one for each (default 48,32,24,16)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default="24", metavar="N",
+                        help="runs per size, one number or one for each (default 24)")  # fmt: skip
     parser.add_argument("--alpha", type=positive("--alpha", "try 1"), default="1", metavar="X",
                         help="sample ratio n/d^2 (default 1)")  # fmt: skip
     add_problem_arguments(parser, "lambda_", *PARAMETERS, defaults={"lambda_": "0.5", "noise": "0.5"})
