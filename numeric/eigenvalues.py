@@ -15,7 +15,7 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as generated
-from numeric import subordination
+from numeric import isolated, subordination
 from numeric.enclosure import Unresolved
 from numeric.exact_values import exact_values
 from numeric.laws import FiniteLaw
@@ -193,7 +193,7 @@ class Eigenvalues:
         affordable = len(self.weights) - np.searchsorted(self.arrays[0], x) < SUMMED_APART
         if worst > (SUMMED if affordable else allowed):
             apart, less = (
-                Values(*map(float, row)) for row in subordination.from_gap(float(v), float(x), *self.arrays, *_rule())
+                Values(*map(float, row)) for row in isolated.from_gap(float(v), float(x), *self.arrays, *_rule())
             )
             if _worst(apart, less, v, x) < worst:
                 values, worst = apart, _worst(apart, less, v, x)

@@ -16,21 +16,18 @@ from generated.tied_attention import float64 as physics
 from numeric.compiled import digest
 
 #: Sums over eigenvalues have terms of one sign, or are compared with such: their order may change.
-_compiled = njit(error_model="numpy", fastmath={"reassoc", "contract"})
-_primitives = njit(physics.finite_primitives)
+compiled = njit(error_model="numpy", fastmath={"reassoc", "contract"})
+primitives = njit(physics.finite_primitives)
 _integrands = njit(physics.finite_integrands)
-_density_integrands = njit(physics.density_integrands)
-_residues = njit(physics.finite_residues)
-_value = njit(physics.finite_value)
 
-_EPS = 2.0**-52
+EPS = 2.0**-52
 _NEWTON = 200  # steps; Newton's method takes below ten, bisection of the whole bracket sixty
 NODES = 26  # of a panel: ellipses of semi-axes adding up to 2.19 leave 2.19^-52 = 2e-18 of the greatest integrand
 _PANEL = 3.0  # length in the logarithm of the height, in which the integrand is analytic in a strip of half-width pi/2
 _FAR = 4.0  # radius of the quarter circle over the distance of the farthest eigenvalue to its right
 
 
-@_compiled
+@compiled
 def _least_height(p, v, s, w):  # type: ignore[no-untyped-def]
     """A lower bound of y^2 from each eigenvalue alone."""
     least = 0.0
@@ -39,8 +36,8 @@ def _least_height(p, v, s, w):  # type: ignore[no-untyped-def]
     return least
 
 
-@_compiled
-def _height(p, v, s, w, start):  # type: ignore[no-untyped-def]
+@compiled
+def height_above(p, v, s, w, start):  # type: ignore[no-untyped-def]
     """y^2 on Biane's curve above p.
 
     1/sum is concave in y^2: Newton steps land below the root, whatever the start, and then rise to it.
@@ -61,19 +58,19 @@ def _height(p, v, s, w, start):  # type: ignore[no-untyped-def]
             square += w[k] * share * share
         excess = v * total - 1.0
         following = max(t + excess * total / square, least)
-        if abs(excess) <= 4 * _EPS or (step > 0 and following <= t):  # rounding, or it rises no more
+        if abs(excess) <= 4 * EPS or (step > 0 and following <= t):  # rounding, or it rises no more
             return following
         t = following
     return np.nan
 
 
-@_compiled
-def _locate(x, v, s, w):  # type: ignore[no-untyped-def]
+@compiled
+def locate(x, v, s, w):  # type: ignore[no-untyped-def]
     """Physical root (Re u, Im u) at x: safeguarded Newton steps in p = Re u, |x - p| <= v |G| <= sqrt(v) on the curve."""
     low, high = x - np.sqrt(v), x + np.sqrt(v)
     p, t, reach = x, 0.0, high - low
     for step in range(_NEWTON):
-        t = _height(p, v, s, w, t)
+        t = height_above(p, v, s, w, t)
         y = np.sqrt(t)
         real, slope_real, slope_imag = 0.0, 0.0, 0.0
         for k in range(len(s)):
@@ -90,8 +87,8 @@ def _locate(x, v, s, w):  # type: ignore[no-untyped-def]
         # dx/du = h is x'(p) dp/du: the curve is where x is real.
         h_real, h_imag = 1.0 - v * slope_real, 2.0 * v * y * slope_imag
         newton = p + residual * h_real / (h_real * h_real + h_imag * h_imag)
-        settled = abs(newton - p) <= 2 * _EPS * max(abs(p), y)
-        if settled or abs(residual) <= _EPS * (abs(x) + abs(p) + v * abs(real)):
+        settled = abs(newton - p) <= 2 * EPS * max(abs(p), y)
+        if settled or abs(residual) <= EPS * (abs(x) + abs(p) + v * abs(real)):
             return p, y
         slow = step % 4 == 3 and high - low > 0.25 * reach
         following = 0.5 * (low + high) if slow or not low < newton < high else newton
@@ -101,8 +98,8 @@ def _locate(x, v, s, w):  # type: ignore[no-untyped-def]
     return np.nan, np.nan
 
 
-@_compiled
-def _transform(u, s, w):  # type: ignore[no-untyped-def]
+@compiled
+def stieltjes(u, s, w):  # type: ignore[no-untyped-def]
     """G(u), u off the axis or away from every eigenvalue."""
     real, imag = 0.0, 0.0
     for k in range(len(s)):
@@ -118,12 +115,12 @@ def transforms(x, v, s, w):  # type: ignore[no-untyped-def]
     """Stieltjes transforms g = G(u) of the noisy law at each of the positions x, complex."""
     found = np.empty(len(x), dtype=np.complex128)
     for k in range(len(x)):
-        p, y = _locate(x[k], v, s, w)
-        found[k] = _transform(complex(p, y), s, w)
+        p, y = locate(x[k], v, s, w)
+        found[k] = stieltjes(complex(p, y), s, w)
     return found
 
 
-@_compiled
+@compiled
 def _real_slope(k, offset, s, w):  # type: ignore[no-untyped-def]
     """Sum w/(u - s)^2 and sum w/(u - s)^3 at u = s_k + offset."""
     square, cube = 0.0, 0.0
@@ -134,8 +131,8 @@ def _real_slope(k, offset, s, w):  # type: ignore[no-untyped-def]
     return square, cube
 
 
-@_compiled
-def _real_position(k, offset, v, s, w):  # type: ignore[no-untyped-def]
+@compiled
+def real_position(k, offset, v, s, w):  # type: ignore[no-untyped-def]
     """X = u + v G(u) at u = s_k + offset."""
     transform = 0.0
     for j in range(len(s)):
@@ -143,8 +140,8 @@ def _real_position(k, offset, v, s, w):  # type: ignore[no-untyped-def]
     return s[k] + (offset + v * transform)
 
 
-@_compiled
-def _edge(k, side, room, v, s, w):  # type: ignore[no-untyped-def]
+@compiled
+def edge_distance(k, side, room, v, s, w):  # type: ignore[no-untyped-def]
     """Distance from s_k, to its right (side = 1) or left (-1), at which v sum w/(u - s)^2 falls to 1; `room` if it does not.
 
     (sum w/(u - s)^2)^(-1/2) is a concave function of u between eigenvalues (a power mean of distances), so that Newton
@@ -164,7 +161,7 @@ def _edge(k, side, room, v, s, w):  # type: ignore[no-untyped-def]
         distance += step
         if distance >= room:
             return room
-        if step <= 4 * _EPS * distance:
+        if step <= 4 * EPS * distance:
             return distance
     return np.nan
 
@@ -173,51 +170,51 @@ def _edge(k, side, room, v, s, w):  # type: ignore[no-untyped-def]
 def upper_edge(v, s, w):  # type: ignore[no-untyped-def]
     """Upper end of the noisy law."""
     last = len(s) - 1
-    return _real_position(last, _edge(last, 1.0, np.inf, v, s, w), v, s, w)
+    return real_position(last, edge_distance(last, 1.0, np.inf, v, s, w), v, s, w)
 
 
 @njit(cache=True, error_model="numpy")
 def bulks(v, s, w):  # type: ignore[no-untyped-def]
     """Edges of the support and the eigenvalues in each of its intervals: rows (low, high, first, last), ascending."""
     rows, count, first = np.empty((len(s), 4)), 0, 0
-    low = _real_position(0, -_edge(0, -1.0, np.inf, v, s, w), v, s, w)
+    low = real_position(0, -edge_distance(0, -1.0, np.inf, v, s, w), v, s, w)
     for k in range(len(s)):
         room = s[k + 1] - s[k] if k + 1 < len(s) else np.inf
         # Two eigenvalues alone keep the gap shut where it is narrow: no sum is needed there.
         if k + 1 < len(s) and (np.cbrt(w[k]) + np.cbrt(w[k + 1])) ** 3 * v >= room**2:
             continue
-        right = _edge(k, 1.0, room, v, s, w)
-        left = _edge(k + 1, -1.0, room, v, s, w) if k + 1 < len(s) else 0.0
+        right = edge_distance(k, 1.0, room, v, s, w)
+        left = edge_distance(k + 1, -1.0, room, v, s, w) if k + 1 < len(s) else 0.0
         if right == room or left == room:
             continue
-        rows[count, 0], rows[count, 1] = low, _real_position(k, right, v, s, w)
+        rows[count, 0], rows[count, 1] = low, real_position(k, right, v, s, w)
         rows[count, 2], rows[count, 3] = first, k
         count += 1
         if k + 1 < len(s):
-            first, low = k + 1, _real_position(k + 1, -left, v, s, w)
+            first, low = k + 1, real_position(k + 1, -left, v, s, w)
     return rows[:count]
 
 
-@_compiled
-def _rounding(u, distance, s):  # type: ignore[no-untyped-def]
+@compiled
+def rounding_of(u, distance, s):  # type: ignore[no-untyped-def]
     """Relative rounding error of a term at u: the random walk of a sum over N eigenvalues, and what the rounding of u does to
     distances from eigenvalues.
     """
-    return (8.0 + np.sqrt(len(s)) + 4.0 * abs(u.real) / distance) * _EPS
+    return (8.0 + np.sqrt(len(s)) + 4.0 * abs(u.real) / distance) * EPS
 
 
-@_compiled
-def _add(total, errors, u, speed, distance, v, x, s, w):  # type: ignore[no-untyped-def]
+@compiled
+def add_integrands(total, errors, u, speed, distance, v, x, s, w):  # type: ignore[no-untyped-def]
     """Add the integrands at u times du = speed, and their errors; no eigenvalue is closer to u than `distance`."""
-    rounding = _rounding(u, distance, s)
-    J, J_v, J_b, _, J_bv, mass = _integrands(u, _transform(u, s, w), v, x)
+    rounding = rounding_of(u, distance, s)
+    J, J_v, J_b, _, J_bv, mass = _integrands(u, stieltjes(u, s, w), v, x)
     for k, value in enumerate((J, J_v, J_b, J_bv, mass)):
         total[k] += value * speed
         errors[k] += rounding * abs(value * speed)
 
 
-@_compiled
-def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+@compiled
+def descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
     """The vertical above p from the height `high` down to `low`, by panels in the logarithm of the height."""
     if not high > low:
         return
@@ -227,220 +224,72 @@ def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w): 
         for k in range(len(nodes)):
             y = low * np.exp(span * (panel + 0.5 * (1.0 + nodes[k])) / count)
             speed = complex(0.0, -0.5 * span / count * weights[k] * y)
-            _add(total, errors, complex(p, y), speed, np.hypot(nearest, y), v, x, s, w)
+            add_integrands(total, errors, complex(p, y), speed, np.hypot(nearest, y), v, x, s, w)
 
 
-@_compiled
-def _foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+@compiled
+def foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
     """The vertical from `high` down to `low`, both below the distance of the nearest eigenvalue: one panel."""
     half = 0.5 * (high - low)
     for k in range(len(nodes)):
         y = low + half * (1.0 + nodes[k])
-        _add(total, errors, complex(p, y), complex(0.0, -half * weights[k]), np.hypot(nearest, y), v, x, s, w)
+        add_integrands(total, errors, complex(p, y), complex(0.0, -half * weights[k]), np.hypot(nearest, y), v, x, s, w)
 
 
-@_compiled
+@compiled
 def _quarter(total, errors, p, radius, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
     """The quarter circle around p from p + radius to p + i radius."""
     for k in range(len(nodes)):
         offset = radius * np.exp(0.25j * np.pi * (1.0 + nodes[k]))
         speed = 0.25j * np.pi * weights[k] * offset
-        _add(total, errors, p + offset, speed, radius - (s[-1] - p), v, x, s, w)
+        add_integrands(total, errors, p + offset, speed, radius - (s[-1] - p), v, x, s, w)
 
 
-@_compiled
+@compiled
 def _path(total, errors, p, height, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
     """The path from the real axis beyond the largest eigenvalue to p + i height."""
     turn = max(height, nearest)  # below it one panel serves
     if p > s[-1]:  # the axis below p is beyond every eigenvalue: straight up from there
-        _descend(total, errors, p, height, nearest, nearest, nodes, weights, v, x, s, w)
-        _foot(total, errors, p, min(height, nearest), 0.0, nearest, nodes, weights, v, x, s, w)
+        descend(total, errors, p, height, nearest, nearest, nodes, weights, v, x, s, w)
+        foot(total, errors, p, min(height, nearest), 0.0, nearest, nodes, weights, v, x, s, w)
         total *= -1.0
         return
     radius = max(turn, _FAR * (s[-1] - p))
     _quarter(total, errors, p, radius, nodes, weights, v, x, s, w)
-    _descend(total, errors, p, radius, turn, nearest, nodes, weights, v, x, s, w)
+    descend(total, errors, p, radius, turn, nearest, nodes, weights, v, x, s, w)
     if turn > height:
-        _foot(total, errors, p, turn, height, nearest, nodes, weights, v, x, s, w)
+        foot(total, errors, p, turn, height, nearest, nodes, weights, v, x, s, w)
 
 
-@_compiled
+@compiled
 def _spectral(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
     """J, J_v, J_b, J_bv, mass above x as K - path integral (complex; `finite_value` makes them real), and estimates of
     their rounding errors.
     """
-    p, y = _locate(x, v, s, w)
+    p, y = locate(x, v, s, w)
     nearest = np.inf
     for k in range(len(s)):
         nearest = min(nearest, abs(p - s[k]))
     total, errors = np.zeros(5, dtype=np.complex128), np.zeros(5)
     u = complex(p, y)
-    J, J_v, J_b, _, J_bv, mass = _primitives(u, _transform(u, s, w), v, x)
+    J, J_v, J_b, _, J_bv, mass = primitives(u, stieltjes(u, s, w), v, x)
     _path(total, errors, p, y, nearest, nodes, weights, v, x, s, w)
-    rounding = _rounding(u, np.hypot(nearest, y), s)
+    rounding = rounding_of(u, np.hypot(nearest, y), s)
     for k, end in enumerate((J, J_v, J_b, J_bv, mass)):
         total[k] = end - total[k]
         errors[k] += rounding * abs(end)
     return total, errors
 
 
-@_compiled
-def _gap(k, v, s, w):  # type: ignore[no-untyped-def]
-    """Ends, as distances from s_{k-1} and s_k, of the gap of the support between these eigenvalues; not numbers without one."""
-    room = s[k] - s[k - 1]
-    if (np.cbrt(w[k - 1]) + np.cbrt(w[k])) ** 3 * v >= room**2:  # these two alone keep it shut
-        return np.nan, np.nan
-    right, left = _edge(k - 1, 1.0, room, v, s, w), _edge(k, -1.0, room, v, s, w)
-    if right == room or left == room:
-        return np.nan, np.nan
-    return right, left
-
-
-@_compiled
-def _first_above(p, v, s, w):  # type: ignore[no-untyped-def]
-    """The first eigenvalue whose interval of the support lies above u = p + i y wholly; as many as there are if none does."""
-    found = len(s)
-    for k in range(len(s) - 1, 0, -1):
-        if s[k] <= p:
-            break
-        _, left = _gap(k, v, s, w)
-        if p < s[k] - left:
-            found = k
-    return found
-
-
-@_compiled
-def _add_residues(total, errors, first, v, x, s, w):  # type: ignore[no-untyped-def]
-    """Add what the eigenvalues from `first` on have, all of whose intervals lie above x."""
-    for k in range(first, len(s)):
-        transform, spread, size = 0.0, 0.0, 0.0
-        for j in range(len(s)):
-            if j != k:
-                inverse = 1.0 / (s[k] - s[j])
-                transform += w[j] * inverse
-                spread += w[j] * inverse * inverse
-                size += w[j] * abs(inverse)
-        # Of the position s + v g0(s) - x, and of all that it multiplies.
-        rounding = (8.0 + np.sqrt(len(s))) * _EPS * (1.0 + (s[k] + v * size + abs(x)) / abs(s[k] + v * transform - x))
-        J, J_v, J_b, _, J_bv, mass = _residues(w[k], s[k], transform, spread, v, x)
-        for i, value in enumerate((J, J_v, J_b, J_bv, mass)):
-            total[i] += value
-            errors[i] += rounding * abs(value)
-
-
-@_compiled
-def _across(total, errors, start, end, height, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
-    """The horizontal at this height, no less than its length: one panel."""
-    half = 0.5 * (end - start)
-    for k in range(len(nodes)):
-        along = start + half * (1.0 + nodes[k])
-        _add(total, errors, complex(along, height), complex(half * weights[k], 0.0), height, v, x, s, w)
-
-
-@_compiled
-def _add_path(total, errors, p, y, edge, room, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
-    """Add the part above x of an interval of the support of upper edge u = `edge`, by a path from the gap above, that ends at `room`.
-
-    Up from the axis inside the gap, across, and down to p + i y.
-    """
-    start = edge + min(0.5 * (room - edge), edge - p)
-    nearest, beside = np.inf, np.inf
-    for k in range(len(s)):
-        nearest, beside = min(nearest, abs(p - s[k])), min(beside, abs(start - s[k]))
-    path, less = np.zeros(5, dtype=np.complex128), np.zeros(5)
-    top = max(start - p, y)
-    low = min(beside, top)
-    _foot(path, less, start, low, 0.0, beside, nodes, weights, v, x, s, w)
-    _descend(path, less, start, top, low, beside, nodes, weights, v, x, s, w)
-    path *= -1.0  # upwards
-    _across(path, less, start, p, top, nodes, weights, v, x, s, w)
-    turn = max(y, min(nearest, top))
-    _descend(path, less, p, top, turn, nearest, nodes, weights, v, x, s, w)
-    if turn > y:
-        _foot(path, less, p, turn, y, nearest, nodes, weights, v, x, s, w)
-    u = complex(p, y)
-    J, J_v, J_b, _, J_bv, mass = _primitives(u, _transform(u, s, w), v, x)
-    rounding = _rounding(u, np.hypot(nearest, y), s)
-    for k, value in enumerate((J, J_v, J_b, J_bv, mass)):
-        total[k] += _value(value - path[k])
-        errors[k] += less[k] + rounding * abs(value)
-
-
-@_compiled
-def _add_interval(total, errors, p, y, first, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
-    """Add the part above x of the interval of the support below eigenvalue `first`.
-
-    Along Biane's curve from p to its edge where that is simple (an eigenvalue alone, or a short stretch), else by a path.
-    """
-    last = first - 1
-    right, room = np.nan, np.inf
-    if first < len(s):
-        right, _ = _gap(first, v, s, w)
-        room = s[first] - s[last]
-    else:
-        right = _edge(last, 1.0, room, v, s, w)
-    edge = s[last] + right
-    if p >= edge:  # x is in the gap
-        return
-    radius = edge - p
-    left = np.nan if last == 0 else _gap(last, v, s, w)[1]
-    if left > 0.0:  # alone
-        radius = 0.5 * (left + right)
-    elif last > 0 and radius > 0.5 * (p - s[last]):
-        above = s[first] - _gap(first, v, s, w)[1] if first < len(s) else np.inf
-        _add_path(total, errors, p, y, edge, above, nodes, weights, v, x, s, w)
-        return
-    if last == 0:
-        radius = 0.5 * (_edge(0, -1.0, np.inf, v, s, w) + right)
-    end = np.arccos(max(-1.0, 1.0 - (edge - p) / radius))
-    height = 0.0
-    position = _real_position(last, right, v, s, w)
-    unit = (8.0 + np.sqrt(len(s))) * _EPS * (1.0 + (abs(x) + abs(p)) / (position - x))
-    for k in range(len(nodes)):
-        angle = 0.5 * end * (1.0 + nodes[k])
-        along = edge - radius * (1.0 - np.cos(angle))
-        height = _height(along, v, s, w, height)
-        u = complex(along, np.sqrt(height))
-        g = _transform(u, s, w)
-        real, imag = 0.0, 0.0
-        for j in range(len(s)):
-            gap = along - s[j]
-            share = 1.0 / (gap * gap + height)
-            real += w[j] * (gap * gap - height) * share * share
-            imag += w[j] * gap * share * share
-        # dx/du = h is x'(p) dp/du: the curve is where x is real.
-        h_real, h_imag = 1.0 - v * real, 2.0 * v * u.imag * imag
-        speed = (h_real * h_real + h_imag * h_imag) / h_real * radius * np.sin(angle) * 0.5 * end * weights[k]
-        J, J_v, J_b, _, J_bv, mass = _density_integrands(along + v * g.real, g, x)
-        for i, value in enumerate((J, J_v, J_b, J_bv, mass)):
-            part = _value(value) * speed
-            total[i] += part
-            errors[i] += unit * abs(part)
-
-
-@_compiled
-def _from_gap(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
-    """J, J_v, J_b, J_bv, mass above x, and estimates of their rounding errors: residues of what a gap separates from x, and the
-    part of the interval below the gap. Where few eigenvalues lie above x it cancels far less than a path around all of them.
-    """
-    p, y = _locate(x, v, s, w)
-    total, errors = np.zeros(5), np.zeros(5)
-    first = _first_above(p, v, s, w)
-    _add_residues(total, errors, first, v, x, s, w)
-    _add_interval(total, errors, p, y, first, nodes, weights, v, x, s, w)
-    return total, errors
-
-
-def _cached(sources: str, kernel: Any) -> Any:
+def cached(sources: str, kernel: Any) -> Any:
     """The kernel with a cache on disk, valid for this digest of the generated formulas."""
 
     @njit(cache=True, error_model="numpy")
-    def cached(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
+    def entry(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
         _ = sources
         return kernel(v, x, s, w, nodes, weights)
 
-    return cached
+    return entry
 
 
-spectral = _cached(digest(physics), _spectral)
-from_gap = _cached(digest(physics), _from_gap)
+spectral = cached(digest(physics), _spectral)

@@ -11,9 +11,9 @@ from strategies import log_uniform
 
 from numeric.eigenvalues import SUMMED, Eigenvalues, _rule, finite_rank
 from numeric.enclosure import Unresolved
+from numeric.isolated import from_gap
 from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.power_law import power_law
-from numeric.subordination import from_gap
 from numeric.target import target_quantile_means
 from numeric.target_law import edge_grid
 
