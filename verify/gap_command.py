@@ -102,6 +102,9 @@ def draw(found: Sequence[Trend]) -> Figure:
             capsize=2, color=colour, label=rf"$\gamma = {trend.gamma:g}$: limit ${trend.limit:.3f} \pm {trend.error:.3f}$",
         )  # fmt: skip
     axes.axhline(1, color="0.4", lw=0.8)
+    sizes = [gap.dim for gap in found[0].gaps]
     axes.set(xscale="log", xlabel="$d$", ylabel="excess error, trained / theory")
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.minorticks_off()
     axes.legend(fontsize=9)
     return figure
