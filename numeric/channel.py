@@ -33,9 +33,8 @@ from numeric.proximal import Line, Setting, compiled
 
 Array = NDArray[np.float64]
 
-NEGLIGIBLE = (
-    1e-12  # probability of all lines that a rule leaves out, the least probable ones; as much as lies beyond CUT
-)
+#: Probability of all lines that a rule leaves out, the least probable ones; as much as lies beyond CUT.
+NEGLIGIBLE = 1e-12
 MAX_PIECES = 64  # of one panel, waiting to be integrated; each split at least halves a piece or removes a jump
 
 

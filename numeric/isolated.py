@@ -20,11 +20,13 @@ from numeric.subordination import (
     descend,
     edge_distance,
     foot,
+    gap_ends,
     height_above,
     locate,
     primitives,
     real_position,
     rounding_of,
+    slope_along,
     stieltjes,
 )
 
@@ -34,26 +36,14 @@ _value = njit(physics.finite_value)
 
 
 @compiled
-def _gap(k, v, s, w):  # type: ignore[no-untyped-def]
-    """Ends, as distances from s_{k-1} and s_k, of the gap of the support between these eigenvalues; not numbers without one."""
-    room = s[k] - s[k - 1]
-    if (np.cbrt(w[k - 1]) + np.cbrt(w[k])) ** 3 * v >= room**2:  # these two alone keep it shut
-        return np.nan, np.nan
-    right, left = edge_distance(k - 1, 1.0, room, v, s, w), edge_distance(k, -1.0, room, v, s, w)
-    if right == room or left == room:
-        return np.nan, np.nan
-    return right, left
-
-
-@compiled
 def _first_above(p, v, s, w):  # type: ignore[no-untyped-def]
     """The first eigenvalue whose interval of the support lies above u = p + i y wholly; as many as there are if none does."""
     found = len(s)
     for k in range(len(s) - 1, 0, -1):
         if s[k] <= p:
             break
-        _, left = _gap(k, v, s, w)
-        if p < s[k] - left:
+        _, left = gap_ends(k, v, s, w)
+        if left > 0.0 and p < s[k] - left:
             found = k
     return found
 
@@ -122,25 +112,21 @@ def _add_interval(total, errors, p, y, first, nodes, weights, v, x, s, w):  # ty
     Along Biane's curve from p to its edge where that is simple (an eigenvalue alone, or a short stretch), else by a path.
     """
     last = first - 1
-    right, room = np.nan, np.inf
     if first < len(s):
-        right, _ = _gap(first, v, s, w)
-        room = s[first] - s[last]
+        right, below = gap_ends(first, v, s, w)
+        above = s[first] - below
     else:
-        right = edge_distance(last, 1.0, room, v, s, w)
+        right, above = edge_distance(last, 1.0, np.inf, v, s, w), np.inf
     edge = s[last] + right
     if p >= edge:  # x is in the gap
         return
     radius = edge - p
-    left = np.nan if last == 0 else _gap(last, v, s, w)[1]
+    left = gap_ends(last, v, s, w)[1] if last > 0 else edge_distance(0, -1.0, np.inf, v, s, w)
     if left > 0.0:  # alone
         radius = 0.5 * (left + right)
-    elif last > 0 and radius > 0.5 * (p - s[last]):
-        above = s[first] - _gap(first, v, s, w)[1] if first < len(s) else np.inf
+    elif radius > 0.5 * (p - s[last]):
         _add_path(total, errors, p, y, edge, above, nodes, weights, v, x, s, w)
         return
-    if last == 0:
-        radius = 0.5 * (edge_distance(0, -1.0, np.inf, v, s, w) + right)
     end = np.arccos(max(-1.0, 1.0 - (edge - p) / radius))
     height = 0.0
     position = real_position(last, right, v, s, w)
@@ -151,14 +137,7 @@ def _add_interval(total, errors, p, y, first, nodes, weights, v, x, s, w):  # ty
         height = height_above(along, v, s, w, height)
         u = complex(along, np.sqrt(height))
         g = stieltjes(u, s, w)
-        real, imag = 0.0, 0.0
-        for j in range(len(s)):
-            gap = along - s[j]
-            share = 1.0 / (gap * gap + height)
-            real += w[j] * (gap * gap - height) * share * share
-            imag += w[j] * gap * share * share
-        # dx/du = h is x'(p) dp/du: the curve is where x is real.
-        h_real, h_imag = 1.0 - v * real, 2.0 * v * u.imag * imag
+        _, h_real, h_imag = slope_along(along, height, v, s, w)
         speed = (h_real * h_real + h_imag * h_imag) / h_real * radius * np.sin(angle) * 0.5 * end * weights[k]
         J, J_v, J_b, _, J_bv, mass = _density_integrands(along + v * g.real, g, x)
         for i, value in enumerate((J, J_v, J_b, J_bv, mass)):

@@ -65,6 +65,22 @@ def height_above(p, v, s, w, start):  # type: ignore[no-untyped-def]
 
 
 @compiled
+def slope_along(p, t, v, s, w):  # type: ignore[no-untyped-def]
+    """Re G at p + i sqrt(t) on Biane's curve, and dx/du = h there, real and imaginary.
+
+    On the curve x is real: h = x'(p) dp/du.
+    """
+    transform, slope_real, slope_imag = 0.0, 0.0, 0.0
+    for k in range(len(s)):
+        gap = p - s[k]
+        share = 1.0 / (gap * gap + t)
+        transform += w[k] * gap * share
+        slope_real += w[k] * (gap * gap - t) * share * share
+        slope_imag += w[k] * gap * share * share
+    return transform, 1.0 - v * slope_real, 2.0 * v * np.sqrt(t) * slope_imag
+
+
+@compiled
 def locate(x, v, s, w):  # type: ignore[no-untyped-def]
     """Physical root (Re u, Im u) at x: safeguarded Newton steps in p = Re u, |x - p| <= v |G| <= sqrt(v) on the curve."""
     low, high = x - np.sqrt(v), x + np.sqrt(v)
@@ -72,20 +88,12 @@ def locate(x, v, s, w):  # type: ignore[no-untyped-def]
     for step in range(_NEWTON):
         t = height_above(p, v, s, w, t)
         y = np.sqrt(t)
-        real, slope_real, slope_imag = 0.0, 0.0, 0.0
-        for k in range(len(s)):
-            gap = p - s[k]
-            share = 1.0 / (gap * gap + t)
-            real += w[k] * gap * share
-            slope_real += w[k] * (gap * gap - t) * share * share
-            slope_imag += w[k] * gap * share * share
+        real, h_real, h_imag = slope_along(p, t, v, s, w)
         residual = x - p - v * real
         if residual > 0.0:
             low = p
         else:
             high = p
-        # dx/du = h is x'(p) dp/du: the curve is where x is real.
-        h_real, h_imag = 1.0 - v * slope_real, 2.0 * v * y * slope_imag
         newton = p + residual * h_real / (h_real * h_real + h_imag * h_imag)
         settled = abs(newton - p) <= 2 * EPS * max(abs(p), y)
         if settled or abs(residual) <= EPS * (abs(x) + abs(p) + v * abs(real)):
@@ -173,24 +181,33 @@ def upper_edge(v, s, w):  # type: ignore[no-untyped-def]
     return real_position(last, edge_distance(last, 1.0, np.inf, v, s, w), v, s, w)
 
 
+@compiled
+def gap_ends(k, v, s, w):  # type: ignore[no-untyped-def]
+    """Ends, as distances from s_{k-1} and s_k, of the gap of the support between these eigenvalues; -1 where there is none."""
+    room = s[k] - s[k - 1]
+    # Two eigenvalues alone keep the gap shut where it is narrow: no sum is needed there.
+    if (np.cbrt(w[k - 1]) + np.cbrt(w[k])) ** 3 * v >= room**2:
+        return -1.0, -1.0
+    right, left = edge_distance(k - 1, 1.0, room, v, s, w), edge_distance(k, -1.0, room, v, s, w)
+    if right == room or left == room:
+        return -1.0, -1.0
+    return right, left
+
+
 @njit(cache=True, error_model="numpy")
 def bulks(v, s, w):  # type: ignore[no-untyped-def]
     """Edges of the support and the eigenvalues in each of its intervals: rows (low, high, first, last), ascending."""
     rows, count, first = np.empty((len(s), 4)), 0, 0
     low = real_position(0, -edge_distance(0, -1.0, np.inf, v, s, w), v, s, w)
     for k in range(len(s)):
-        room = s[k + 1] - s[k] if k + 1 < len(s) else np.inf
-        # Two eigenvalues alone keep the gap shut where it is narrow: no sum is needed there.
-        if k + 1 < len(s) and (np.cbrt(w[k]) + np.cbrt(w[k + 1])) ** 3 * v >= room**2:
-            continue
-        right = edge_distance(k, 1.0, room, v, s, w)
-        left = edge_distance(k + 1, -1.0, room, v, s, w) if k + 1 < len(s) else 0.0
-        if right == room or left == room:
+        last = k + 1 == len(s)
+        right, left = (edge_distance(k, 1.0, np.inf, v, s, w), 0.0) if last else gap_ends(k + 1, v, s, w)
+        if right < 0.0:
             continue
         rows[count, 0], rows[count, 1] = low, real_position(k, right, v, s, w)
         rows[count, 2], rows[count, 3] = first, k
         count += 1
-        if k + 1 < len(s):
+        if not last:
             first, low = k + 1, real_position(k + 1, -left, v, s, w)
     return rows[:count]
 
