@@ -25,7 +25,7 @@ from numeric.arguments import (
 )
 from numeric.problem import Parametrisation
 from verify import choice_command, figure_command, gap_command, report, scaling_command
-from verify.arguments import add_execution, integers, note, opened, size_counts
+from verify.arguments import add_execution, execution_fields, integers, note, opened, size_counts
 from verify.compare import Comparison, compare
 from verify.data import DataKind, TargetKind, require_memory
 from verify.descents import compare_descents
@@ -261,9 +261,8 @@ def _base(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
     kappa0, width, decay, noise, _, beta, beta0 = (float(getattr(arguments, name)) for name in PROBLEM)
     base = Run(
         dim=dim, alpha=alpha, kappa0=kappa0, width=width, lambda_=decay, noise=noise, beta=beta, beta0=beta0,
-        tokens=arguments.tokens, parametrisation=Parametrisation(arguments.parametrisation), target=TargetKind(arguments.target),
-        data=DataKind(arguments.data), minimiser=arguments.minimiser,
-        entropy=arguments.seed, shuffle_labels=arguments.shuffle_labels, device=arguments.device,
+        tokens=arguments.tokens, parametrisation=Parametrisation(arguments.parametrisation), data=DataKind(arguments.data),
+        **execution_fields(arguments),
     )  # fmt: skip
     problem_of(base)  # so that what the theory does not cover is refused before an hour of training
     return base

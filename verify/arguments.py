@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from numeric.arguments import BadInput, integer
 from verify.data import TargetKind
@@ -27,6 +28,14 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shuffle-labels", action="store_true",
                         help="break the data on purpose: the verdict must turn negative")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def execution_fields(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields of a Run that the arguments of `add_execution` state."""
+    return {
+        "target": TargetKind(arguments.target), "minimiser": arguments.minimiser, "entropy": arguments.seed,
+        "shuffle_labels": arguments.shuffle_labels, "device": arguments.device,
+    }  # fmt: skip
 
 
 def integers(name: str, least: int) -> Callable[[str], tuple[int, ...]]:

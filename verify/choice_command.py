@@ -17,10 +17,10 @@ import numpy as np
 
 from numeric.arguments import BadInput, add_problem_arguments, grid, integer, print_json
 from numeric.problem import Parametrisation
-from verify.arguments import add_execution, integers, note, opened
+from verify.arguments import add_execution, execution_fields, integers, note, opened
 from verify.compare import BAND, normal_score
 from verify.cross_validation import Choice, Search, choice_store, choose
-from verify.data import DataKind, TargetKind, require_memory
+from verify.data import DataKind, require_memory
 from verify.execution import execute_all
 from verify.minimise import Status
 from verify.run import MINIMUM_DIM, Run
@@ -133,9 +133,7 @@ def _searches(arguments: argparse.Namespace, alpha: float, dim: int, what: Param
     kappa0, noise, _, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
     base = Run(
         dim=dim, alpha=alpha, kappa0=kappa0, width=1.0, lambda_=SEEDING_DECAY, noise=noise, tokens=arguments.tokens,
-        beta=beta, beta0=beta0, target=TargetKind(arguments.target), data=DataKind.SEQUENCES,
-        minimiser=arguments.minimiser, entropy=arguments.seed, shuffle_labels=arguments.shuffle_labels,
-        device=arguments.device, parametrisation=what,
+        beta=beta, beta0=beta0, data=DataKind.SEQUENCES, parametrisation=what, **execution_fields(arguments),
     )  # fmt: skip
     decays = tuple(float(decay) for decay in arguments.decays)
     return [Search(dataclasses.replace(base, index=i), decays, arguments.folds) for i in range(arguments.runs)]

@@ -89,8 +89,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
             yield f"{curve.label:<26} {alpha:>6g}" + "".join(f"{at[name].z:>+15.2f}" for name in QUANTITIES) + "\n"
     for solution in (s for curve in outcome.curves for s in curve.solutions if not s.trusted):
         yield f"no theory at alpha {solution.problem.alpha:g}: {solution.status.value}\n"
-    for result in outcome.comparison.excluded:
-        yield f"left out dim {result.run.dim} alpha {result.run.alpha:g} index {result.run.index}: {result.status.value}\n"
+    yield from report.excluded_lines(outcome.comparison)
     for item in outcome.training_order:
         yield (
             f"trained {item['parametrisation']} minus factors, alpha {item['alpha']:g}, d {item['dim']}: test error "
@@ -99,8 +98,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
     for item in outcome.theory_order:
         least = f"{item['least_excess_test_error']:+.5f}"
         yield f"theory, {item['curve']} minus factors: test error {least} or more, {_never_better(item)}\n"
-    for verdict in outcome.comparison.verdicts:
-        yield f"{verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean z {verdict.pooled.z:+.2f}\n"
+    yield from report.verdict_lines(outcome.comparison)
 
 
 def _never_better(item: Mapping[str, Any]) -> str:

@@ -14,9 +14,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from numeric.arguments import BadInput, add_problem_arguments, grid, positive, print_json, write_atomically
-from verify.arguments import add_execution, integers, opened, size_counts
+from verify.arguments import add_execution, execution_fields, integers, opened, size_counts
 from verify.curve_panel import COLOURS
-from verify.data import TargetKind
 from verify.drawing import styled
 from verify.run import MINIMUM_DIM, Run, RunResult
 from verify.store import Store
@@ -54,8 +53,7 @@ def gap(arguments: argparse.Namespace) -> int:
     noise, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
     base = Run(
         dim=sizes[0][0], alpha=float(arguments.alpha), kappa0=None, power_law=1.0, width=1.0, lambda_=float(arguments.lambda_),
-        noise=noise, beta=beta, beta0=beta0, target=TargetKind(arguments.target), minimiser=arguments.minimiser,
-        entropy=arguments.seed, shuffle_labels=arguments.shuffle_labels, device=arguments.device,
+        noise=noise, beta=beta, beta0=beta0, **execution_fields(arguments),
     )  # fmt: skip
     store = opened(lambda path: Store(path, RunResult), folder)
     found = trends(base, [float(gamma) for gamma in arguments.power_law], sizes, store, arguments.workers)

@@ -8,6 +8,7 @@ import html
 import json
 import math
 import platform
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,18 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
             for r in comparison.excluded
         ],
     }  # fmt: skip
+
+
+def verdict_lines(comparison: Comparison) -> Iterator[str]:
+    """One line for each quantity: what was found, the worst score and that of the mean."""
+    for verdict in comparison.verdicts:
+        yield f"{verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean z {verdict.pooled.z:+.2f}\n"
+
+
+def excluded_lines(comparison: Comparison) -> Iterator[str]:
+    """One line for each run that did not converge."""
+    for result in comparison.excluded:
+        yield f"left out dim {result.run.dim} alpha {result.run.alpha:g} index {result.run.index}: {result.status.value}\n"
 
 
 def _score_document(score: Score) -> dict[str, Any]:

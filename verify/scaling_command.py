@@ -7,18 +7,22 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from matplotlib.figure import Figure
 
 from numeric.arguments import BadInput, add_problem_arguments, grid, print_json, write_atomically
 from numeric.commands.exponents import decay_exponent
 from numeric.commands.scaling import weight_decay
-from verify.arguments import add_execution, integers, note, opened, size_counts
-from verify.data import DataKind, TargetKind
-from verify.report import scaling_document
+from verify.arguments import add_execution, execution_fields, integers, note, opened, size_counts
+from verify.data import DataKind
+from verify.drawing import styled
+from verify.report import excluded_lines, scaling_document, verdict_lines
 from verify.run import MINIMUM_DIM, Run, RunResult
 from verify.scaling import Outcome, Plan, carry_out
-from verify.scaling_figures import draw_decomposition, draw_excess, draw_regimes
+from verify.scaling_figures import decomposition_figure, excess_figure, regime_figure
 from verify.store import Store
 
 PARAMETERS = ("noise", "beta", "beta0")
@@ -26,9 +30,9 @@ DECAYS = ("1/d", "1", "sqrt(d)")
 ALPHAS = (0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 #: The paper's Figure 4: spectra at n = 4e3 and 4e5; one run of the latter takes minutes.
 SIZES, SPECTRA = ((100, 8), (200, 8)), ((0.1, 8), (10.0, 1))
-Drawing = tuple[str, Callable[[Outcome], dict[str, bytes]]]  #: name of the file, and who draws it
+Drawing = tuple[str, Callable[[Outcome], Figure]]  #: name of the file, and what draws it
 DRAWINGS: dict[str, Drawing] = {  # by the number of the paper's figure
-    "3": ("decomposition", draw_decomposition), "4": ("scaling", draw_excess), "5": ("regimes", draw_regimes)
+    "3": ("decomposition", decomposition_figure), "4": ("scaling", excess_figure), "5": ("regimes", regime_figure)
 }  # fmt: skip
 
 
@@ -75,7 +79,7 @@ def _deliver(plan: Plan, drawings: Sequence[Drawing], arguments: argparse.Namesp
     outcome = carry_out(plan, store, note, arguments.workers)
     note("figures")
     for name, draw in drawings:
-        for suffix, content in draw(outcome).items():
+        for suffix, content in styled(partial(draw, outcome)).items():
             write_atomically(folder / f"{name}.{suffix}", content)
     found = {**scaling_document(outcome), "seconds": time.perf_counter() - started}
     write_atomically(folder / "scaling.json", (json.dumps(found, indent=1, allow_nan=False) + "\n").encode())
@@ -108,8 +112,7 @@ def _base(arguments: argparse.Namespace, gamma: float, noise: float, beta: float
     """A run of any size, sample number and weight decay: the plan replaces these."""
     return Run(
         dim=MINIMUM_DIM, alpha=1.0, kappa0=None, power_law=gamma, width=1.0, lambda_=1.0, noise=noise, beta=beta, beta0=beta0,
-        target=TargetKind(arguments.target), data=kind, minimiser=arguments.minimiser, entropy=arguments.seed,
-        shuffle_labels=arguments.shuffle_labels, device=arguments.device,
+        data=kind, **execution_fields(arguments),
     )  # fmt: skip
 
 
@@ -133,10 +136,8 @@ def lines(outcome: Outcome) -> Iterator[str]:
             f"spectrum, d {found.dim}, lambda {decay}, n/d^2 {alpha:g}: distance of the distribution functions "
             f"{found.distance:.4f}, p {found.p_value:.3f}\n"
         )
-    for verdict in outcome.comparison.verdicts:
-        yield f"{verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean z {verdict.pooled.z:+.2f}\n"
-    for result in outcome.comparison.excluded:
-        yield f"left out dim {result.run.dim} alpha {result.run.alpha:g} index {result.run.index}: {result.status.value}\n"
+    yield from verdict_lines(outcome.comparison)
+    yield from excluded_lines(outcome.comparison)
     yield verdict_line(outcome)
 
 

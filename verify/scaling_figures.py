@@ -13,28 +13,12 @@ from matplotlib.figure import Figure
 from numeric import plots
 from numeric.phase_diagram import phase_diagram
 from verify.curve_panel import COLOURS
-from verify.drawing import styled
 from verify.scaling import PARTS, Outcome, Slope
 from verify.spectra import ZERO, Panel, mass_above
 
 NAMES = {"1/d": r"$\lambda = 1/d$", "1": r"$\lambda = 1$", "sqrt(d)": r"$\lambda = \sqrt{d}$"}
 DIM, POINTS = 10_000, 5  #: of the theory's local slopes in the phase diagram: half a minute
 SMALLER = 0.45  #: opacity of what belongs to a size that is not the largest
-
-
-def draw_excess(outcome: Outcome) -> dict[str, bytes]:
-    """Excess error along n with its ratio to the theory, and spectra; as PNG and as PDF file, by suffix."""
-    return styled(lambda: excess_figure(outcome))
-
-
-def draw_decomposition(outcome: Outcome) -> dict[str, bytes]:
-    """Shares of the error, theory and trained; as PNG and as PDF file, by suffix."""
-    return styled(lambda: decomposition_figure(outcome))
-
-
-def draw_regimes(outcome: Outcome) -> dict[str, bytes]:
-    """The derived phase diagram with slopes of trained heads and of the theory; as PNG and as PDF file, by suffix."""
-    return styled(lambda: regime_figure(outcome))
 
 
 def excess_figure(outcome: Outcome) -> Figure:
