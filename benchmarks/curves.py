@@ -19,7 +19,7 @@ from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.prior import Overlaps
 from numeric.problem import Problem
 from numeric.saddle import SaddleMap, solve
-from numeric.token_channel import Sampling
+from numeric.token_points import Sampling
 
 FIGURE_ONE = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
 FOUR_TOKENS = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5, tokens=4)

@@ -14,7 +14,8 @@ from generated.tied_attention import float64 as generated
 from numeric.channel import COARSE, ChannelAverages, Resolution, average, unlearned
 from numeric.prior import Overlaps
 from numeric.problem import Parametrisation, Problem
-from numeric.token_channel import Fields, Sampling, sample_means, unlearned_means
+from numeric.token_channel import sample_means, unlearned_means
+from numeric.token_points import Fields, Sampling
 
 Array = NDArray[np.float64]
 

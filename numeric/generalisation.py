@@ -11,7 +11,8 @@ import numpy as np
 
 from generated.tied_attention import float64 as generated
 from numeric.target_law import Array
-from numeric.token_channel import Fields, Sampling, sample_means
+from numeric.token_channel import sample_means
+from numeric.token_points import Fields, Sampling
 
 _REACH = 9.0  # standard deviations: a mass of 2e-19 is left out
 _NODES = (160, 240, 360, 540, 810)  # trapezoidal rules per Gaussian: exponentially accurate for analytic integrands

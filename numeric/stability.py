@@ -10,7 +10,8 @@ from generated.tied_attention import float64 as generated
 from numeric.prior import Denoising, Overlaps, Vector, prior_of
 from numeric.problem import Problem
 from numeric.second_difference import second_difference
-from numeric.token_channel import Fields, SampleMeans, Sampling, sample_means
+from numeric.token_channel import SampleMeans, sample_means
+from numeric.token_points import Fields, Sampling
 
 SAMPLING = Sampling(256)
 

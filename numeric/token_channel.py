@@ -1,36 +1,32 @@
 """Averages over the output channel at any number of tokens, by randomised quasi-Monte Carlo with replicates.
 
 A sample has Gaussian fields along the visible directions of its index (numeric.token_index): gamma1, which the label sees, and
-gamma2, which only the student sees. Points are scrambled Sobol sets, one scrambling per replicate, each point taken with both signs
-of gamma2: what is odd in gamma2, and what is left of it when student and target nearly agree, drops out exactly. The scatter of the
-replicates is the error. Scramblings are seeded, and sums run in a fixed order: equal input gives equal bits.
-Where the energy of every sample is convex, most samples are taken at two cheap steps towards the minimiser, and the mean difference
-between that and the minimiser comes from the first few points of each replicate, which are a Sobol set too.
+gamma2, which only the student sees. Each point (numeric.token_points) is taken with both signs of gamma2: what is odd in gamma2, and
+what is left of it when student and target nearly agree, drops out exactly. The scatter of the replicates is the error.
+Large averages take few of their points at the global minimiser, the first of each replicate, which are a Sobol set too; a control
+variate at all points (numeric.token_control) takes away most of the variance. A few points of their own say how well it follows, and
+so how large that share must be.
 Formulas come from generated/tied_attention (theory.md, sections 1-3 and 6).
 """
 
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
-from scipy.special import ndtri
-from scipy.stats import qmc
 
 from generated.tied_attention import float64 as physics
-from numeric import token_sample
-from numeric.compiled import digest, over_blocks
+from numeric import token_control, token_points, token_sample
+from numeric.compiled import digest
 from numeric.proximal import compiled
-from numeric.token_index import token_index
+from numeric.token_control import TERMS, fill_control_terms, lanes
+from numeric.token_index import TokenIndex, token_index
+from numeric.token_points import BLOCK, Fields, Sampling, block_sums, gaussians
 from numeric.token_sample import (
     cholesky,
-    convexity,
     fill_index,
     fill_loss_gradient,
     fill_loss_hessian,
-    fill_nearly_minimiser,
     fill_softmax,
     global_minimiser,
     inlined,
@@ -40,10 +36,13 @@ from numeric.token_sample import (
 )
 
 Array = NDArray[np.float64]
-BLOCK = 64  # points that one thread takes at a time and adds up in order
-# One in so many points corrects the others, times the square of the margin of convexity, and at most one in MOST_PER_CORRECTION: the
-# variance of the difference is 3e-3 of that of the sums at V beta^2 = 1, 1e-4 at .5, 1e-6 at .25.
-CORRECTING, MOST_PER_CORRECTION = 4, 64
+# Points per replicate from which on the control variate pays for its pilot, and at the least at their minimiser: where a stand-in
+# ends at another minimum it is far off, which is rare and has to be seen.
+CONTROLLED, LEAST_SETTLED = 1024, 256
+PILOT = Sampling(BLOCK, 4)
+# Points beside those at their minimiser may add this share to the variance of a term over independent points (a Sobol set's is
+# several times less), and to that of the train error, which enters no conjugate; at least one point in so many is at its minimiser.
+ADDED, ADDED_TO_TRAIN, MOST_PER_SETTLED = 0.05, 0.5, 64
 
 
 class SampleMeans(NamedTuple):
@@ -71,39 +70,14 @@ class SampleMeans(NamedTuple):
     moved: Array
 
 
-class Fields(NamedTuple):
-    """Student field teacher gamma1 + independent gamma2, target field target gamma1, antisymmetric field odd gamma_odd."""
+class Channel(NamedTuple):
+    """What all samples share; stiffness, shape (components,), is 1/V."""
 
-    teacher: float
-    independent: float
-    target: float
-    odd: float
-
-    @classmethod
-    def of(cls, m: float, q: float, rho: float, q_odd: float = 0.0) -> Self:
-        """Fields of these overlaps; rho is the second moment of the target with its label noise."""
-        teacher, independent, target = map(float, physics.field_coefficients(m, q, rho))
-        return cls(teacher, independent, target, float(np.sqrt(q_odd)))
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """Points per replicate (a power of two, for Sobol sets) and replicates."""
-
-    points: int
-    replicates: int = 8
-
-    def __post_init__(self) -> None:
-        if self.points < 2 or self.points & (self.points - 1):
-            raise ValueError(
-                f"points = {self.points}: must be a power of two; use {1 << max(1, self.points.bit_length())}"
-            )
-        if self.replicates < 4:
-            raise ValueError(f"replicates = {self.replicates}: the scatter of fewer than 4 says nothing; use 8")
-
-    def refined(self) -> "Sampling":
-        """Four times the points."""
-        return Sampling(4 * self.points, self.replicates)
+    layout: TokenIndex
+    fields: Fields
+    stiffness: Array
+    beta: float
+    beta0: float
 
 
 def sample_means(
@@ -121,35 +95,56 @@ def sample_means(
     V, V_odd: index^2/loss, V = 0 means that the minimiser is the field itself.
     """
     index = token_index(tokens, V_odd > 0)
+    stiffness = np.full(len(index.visible), 1.0 / V)
+    if V_odd > 0:
+        stiffness[index.symmetric :] = 1.0 / V_odd
+    channel = Channel(index, fields, stiffness, beta, beta0)
+    points = gaussians(_dimensions(index), sampling).reshape(sampling.replicates, sampling.points, -1)
+    if response or sampling.points < CONTROLLED:
+        return SampleMeans(*_settled(points, channel, response).T)
+    count = max(int(_share_settled(channel) * sampling.points), LEAST_SETTLED)
+    means = _settled(points[:, :count], channel, False)
+    if count < sampling.points:
+        controls = _controls(points.reshape(-1, points.shape[-1]), channel, BLOCK).reshape(len(points), -1, TERMS)
+        means[:, :TERMS] += controls.mean(axis=1) - controls[:, : count // BLOCK].mean(axis=1)
+    return SampleMeans(*means.T)
+
+
+def _dimensions(index: TokenIndex) -> int:
+    """Gaussians of a sample."""
     components, directions = index.visible.shape
     odd = components - index.symmetric
-    gaussians = _gaussians(2 * (directions - odd) + odd, sampling)
-    block = min(BLOCK, sampling.points)
-    sums = np.zeros((len(gaussians) // block, len(SampleMeans._fields)))
-    stiffness = np.full(components, 1.0 / V)
-    if odd:
-        stiffness[index.symmetric :] = 1.0 / V_odd
-    correcting, margin = sampling.points, convexity(stiffness, beta)
-    if not response and margin > 1.0:
-        correcting = max(1, sampling.points // min(int(CORRECTING * margin**2), MOST_PER_CORRECTION))
+    return 2 * (directions - odd) + odd
 
-    def work(first: int, last: int) -> None:
-        for k in range(first, last):
-            _cached_sum_block(
-                gaussians[k * block : (k + 1) * block],
-                correcting - k * block % sampling.points,
-                sampling.points / correcting,
-                index,
-                fields,
-                stiffness,
-                beta,
-                beta0,
-                response,
-                sums[k],
-            )
 
-    over_blocks(work, len(sums))
-    return SampleMeans(*(sums.reshape(sampling.replicates, -1, sums.shape[-1]).sum(axis=1) / (2 * sampling.points)).T)
+def _settled(points: Array, channel: Channel, response: bool) -> Array:
+    """Means at the minimisers, shape (replicates, terms); points of shape (replicates, points, Gaussians)."""
+    replicates, count, _ = points.shape
+    block = min(BLOCK, count)
+    sums = block_sums(
+        lambda some, out: _cached_settle(some, channel, response, block, out),
+        points.reshape(replicates * count, -1), len(SampleMeans._fields), block, block,
+    )  # fmt: skip
+    return sums.reshape(replicates, -1, sums.shape[-1]).sum(axis=1) / (2 * count)
+
+
+def _controls(points: Array, channel: Channel, group: int) -> Array:
+    """Means of the control variate over groups of points, shape (groups, TERMS)."""
+    found = block_sums(lambda some, out: _cached_control(some, channel, group, out), points, TERMS, BLOCK, group)
+    return found / (2 * group)
+
+
+def _share_settled(channel: Channel) -> float:
+    """The share of points to be taken at their minimiser, a power of 1/2, by how well the control variate follows the terms."""
+    points = gaussians(_dimensions(channel.layout), PILOT, 1)
+    exact = block_sums(
+        lambda some, out: _cached_settle(some, channel, False, 1, out), points, len(SampleMeans._fields), BLOCK, 1
+    )
+    exact = exact[:, :TERMS] / 2
+    missed = np.var(exact - _controls(points, channel, 1), axis=0)
+    left = missed / np.maximum(np.var(exact, axis=0), np.finfo(float).tiny)
+    wanted = max(left[0] / ADDED_TO_TRAIN, left[2:].max() / ADDED, 1.0 / MOST_PER_SETTLED)
+    return float(min(1.0, 2.0 ** np.ceil(np.log2(wanted))))
 
 
 class UnlearnedMeans(NamedTuple):
@@ -172,30 +167,20 @@ def unlearned_means(
 ) -> UnlearnedMeans:
     """Means over the labels at w = x = 0; `target` is the standard deviation per unit of the target field."""
     index = token_index(tokens, general)
-    gaussians = _gaussians(tokens * (tokens + 1) // 2 - 1, sampling)
-    sums = np.zeros((len(gaussians) // min(BLOCK, sampling.points), len(UnlearnedMeans._fields)))
-
-    def work(first: int, last: int) -> None:
-        _cached_sum_unlearned(first, last, gaussians, index, target, beta, beta0, sums)
-
-    over_blocks(work, len(sums))
+    points, block = gaussians(index.visible_symmetric, sampling), min(BLOCK, sampling.points)
+    sums = block_sums(
+        lambda some, out: _cached_unlearned(some, index, target, beta, beta0, out[0]),
+        points, len(UnlearnedMeans._fields), block, block,
+    )  # fmt: skip
     return UnlearnedMeans(*(sums.reshape(sampling.replicates, -1, sums.shape[-1]).sum(axis=1) / sampling.points).T)
 
 
 @compiled
-def _sum_unlearned(first, last, gaussians, index, target, beta, beta0, sums):  # type: ignore[no-untyped-def]
-    size = len(gaussians) // len(sums)
-    for block in range(first, last):
-        points = gaussians[block * size : (block + 1) * size]
-        _add_unlearned(points, index, target, beta, beta0, sums[block])
-
-
-@compiled
-def _add_unlearned(gaussians, index, target, beta, beta0, sums):  # type: ignore[no-untyped-def]
+def _add_unlearned(points, index, target, beta, beta0, sums):  # type: ignore[no-untyped-def]
     components = len(index.visible)
     work = workspace(len(index.scale), components)
     rest, gamma, z = np.zeros(components), np.zeros(components), np.zeros(components)
-    for point in gaussians:
+    for point in points:
         for i in range(index.symmetric):
             gamma[i] = 0.0
             for k in range(len(point)):
@@ -213,28 +198,17 @@ def _add_unlearned(gaussians, index, target, beta, beta0, sums):  # type: ignore
             sums[5 if odd else 4] += work.hessian[i, i]
 
 
-@lru_cache(maxsize=4)
-def _gaussians(dimensions: int, sampling: Sampling) -> Array:
-    """Normal deviates, shape (replicates * points, dimensions)."""
-    seeds = np.random.SeedSequence(dimensions).spawn(sampling.replicates)
-    sets = (qmc.Sobol(dimensions, rng=np.random.default_rng(seed)).random(sampling.points) for seed in seeds)
-    return ndtri(np.concatenate(list(sets)))
-
-
 @compiled
-def _sum_block(gaussians, correcting, ratio, index, fields, stiffness, beta, beta0, response, sums):  # type: ignore[no-untyped-def]
-    """Add the points of a block to its sums, the first `correcting` of them at their minimiser.
-
-    ratio: points for each that corrects; 1 if all are taken at their minimiser
-    """
+def _settle_block(points, channel, response, group, sums):  # type: ignore[no-untyped-def]
+    """Add the terms of a block of points at their global minimisers to its sums, in groups of points."""
+    index, fields, stiffness, beta, beta0 = channel
     components, directions = index.visible.shape
-    tokens, symmetric = len(index.scale), index.symmetric
-    odd = components - symmetric
-    even = directions - odd
-    work = workspace(tokens, components)
+    symmetric = index.symmetric
+    even = directions - (components - symmetric)
+    work = workspace(len(index.scale), components)
     gamma1, gamma2, w, z = np.zeros(components), np.zeros(components), np.zeros(components), np.zeros(components)
-    for k in range(len(gaussians)):
-        point = gaussians[k]
+    for k in range(len(points)):
+        point, terms = points[k], sums[k // group]
         for i in range(symmetric):
             gamma1[i], gamma2[i] = 0.0, 0.0
             for direction in range(even):
@@ -250,40 +224,34 @@ def _sum_block(gaussians, correcting, ratio, index, fields, stiffness, beta, bet
             for i in range(components):
                 independent = fields.independent if i < symmetric else fields.odd
                 w[i] = fields.teacher * gamma1[i] + sign * independent * gamma2[i]
-            if ratio == 1.0:
-                sums[1] += loss_of(w, index, beta, work)
-            else:
-                sums[1] += fill_nearly_minimiser(w, stiffness, index, beta, work)
-                weight = 1.0 - ratio if k < correcting else 1.0
-                _add_terms(weight, False, w, gamma1, gamma2, sign, index, stiffness, beta, work, sums)
-            if k < correcting:
-                _, seen = global_minimiser(w, stiffness, index, beta, work)
-                _add_terms(ratio, True, w, gamma1, gamma2, sign, index, stiffness, beta, work, sums)
-                if seen == 1:
-                    sums[11] += 1.0
-                if seen == 2:
-                    sums[12] += 1.0
-                if response:
-                    _add_response(index, stiffness, beta, work, sums)
+            terms[1] += loss_of(w, index, beta, work)
+            _, seen = global_minimiser(w, stiffness, index, beta, work)
+            _add_terms(w, gamma1, gamma2, sign, index, stiffness, beta, work, terms)
+            if seen == 1:
+                terms[11] += 1.0
+            if seen == 2:
+                terms[12] += 1.0
+            if response:
+                _add_response(index, stiffness, beta, work, terms)
 
 
 @inlined
-def _add_terms(weight, settled, w, gamma1, gamma2, sign, index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
-    """Add the sample's terms at work.x, settled at the minimiser or not, with this weight."""
+def _add_terms(w, gamma1, gamma2, sign, index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
+    """Add the terms of the sample at its minimiser work.x."""
     symmetric, x, gradient = index.symmetric, work.x, work.gradient
-    sums[0] += weight * loss_of(x, index, beta, work)
+    sums[0] += loss_of(x, index, beta, work)
     fill_loss_gradient(index, beta, work)
     for i in range(len(w)):
         # At the minimiser (x - w)/V is minus the slope of the loss; the smaller of the two factors keeps its digits.
-        dual = stiffness[i] * (x[i] - w[i]) if settled and stiffness[i] < 1.0 else -gradient[i]
-        square = weight * (dual / stiffness[i]) ** 2
+        dual = stiffness[i] * (x[i] - w[i]) if stiffness[i] < 1.0 else -gradient[i]
+        square = (dual / stiffness[i]) ** 2
         if i < symmetric:
             sums[2] += square
-            sums[4] += weight * dual * gamma1[i]
-            sums[5] += weight * sign * dual * gamma2[i]
+            sums[4] += dual * gamma1[i]
+            sums[5] += sign * dual * gamma2[i]
         else:
             sums[3] += square
-            sums[6] += weight * sign * dual * gamma2[i]
+            sums[6] += sign * dual * gamma2[i]
 
 
 @compiled
@@ -306,20 +274,37 @@ def _add_response(index, stiffness, beta, work, sums):  # type: ignore[no-untype
             sums[7 + 2 * (i >= symmetric) + (k >= symmetric)] += square
 
 
-def _entries(sources: str) -> tuple[Any, Any]:
-    """The two sums with a cache on disk, valid for this digest of the sources they call."""
+@compiled
+def _control_block(points, channel, group, sums):  # type: ignore[no-untyped-def]
+    """Add the terms of the control variate of a block of points to its sums, in groups of points."""
+    work = lanes(len(channel.layout.scale), len(channel.layout.visible))
+    fill_control_terms(points, channel, work)
+    for term in range(TERMS):
+        for k in range(BLOCK):
+            sums[k // group, term] += work.terms[term, k]
+
+
+def _entries(sources: str) -> tuple[Any, Any, Any]:
+    """The sums over a block with a cache on disk, valid for this digest of the sources they call."""
 
     @njit(cache=True, nogil=True)
-    def sum_block(*arguments):  # type: ignore[no-untyped-def]
+    def settle(*arguments):  # type: ignore[no-untyped-def]
         _ = sources
-        _sum_block(*arguments)
+        _settle_block(*arguments)
 
     @njit(cache=True, nogil=True)
-    def sum_unlearned(*arguments):  # type: ignore[no-untyped-def]
+    def control(*arguments):  # type: ignore[no-untyped-def]
         _ = sources
-        _sum_unlearned(*arguments)
+        _control_block(*arguments)
 
-    return sum_block, sum_unlearned
+    @njit(cache=True, nogil=True)
+    def unlearned(*arguments):  # type: ignore[no-untyped-def]
+        _ = sources
+        _add_unlearned(*arguments)
+
+    return settle, control, unlearned
 
 
-_cached_sum_block, _cached_sum_unlearned = _entries(digest(physics, token_sample))
+_cached_settle, _cached_control, _cached_unlearned = _entries(
+    digest(physics, token_sample, token_control, token_points)
+)

@@ -256,32 +256,6 @@ def convexity(stiffness, beta):  # type: ignore[no-untyped-def]
     return np.min(stiffness) / (2.0 * ROW_CURVATURE * beta**2)
 
 
-@inlined
-def fill_nearly_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
-    """Leave in work.x two steps of the fixed-point iteration x -> w - V slope(x) from w, the second one of Anderson's.
-
-    Where the energy is convex this is close to the minimiser, and needs no curvature. Returns the loss at w.
-    """
-    x, step, gradient = work.x, work.step, work.gradient
-    at_rest = loss_of(w, index, beta, work)
-    fill_loss_gradient(index, beta, work)
-    for i in range(len(w)):
-        step[i] = -gradient[i] / stiffness[i]
-        x[i] = w[i] + step[i]
-    loss_of(x, index, beta, work)
-    fill_loss_gradient(index, beta, work)
-    along, square = 0.0, 0.0
-    for i in range(len(w)):
-        residual = w[i] - gradient[i] / stiffness[i] - x[i]
-        along += residual * (residual - step[i])
-        square += (residual - step[i]) ** 2
-    back = along / square if square > 0.0 else 0.0
-    for i in range(len(w)):
-        reached = w[i] - gradient[i] / stiffness[i]
-        x[i] = reached - back * (reached - x[i])
-    return at_rest
-
-
 @compiled
 def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
     """Leave the lowest minimiser found in work.x; returns its energy and what the search saw.
@@ -290,10 +264,9 @@ def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untype
     are fitted and put to rest one at a time while that lowers the energy. What was seen: 0 one minimum, 1 several with rest the
     lowest, 2 several with another the lowest.
     """
-    if convexity(stiffness, beta) > 1.0:
-        fill_nearly_minimiser(w, stiffness, index, beta, work)
-        return descend(work.x, w, stiffness, index, beta, np.inf, work), 0
     work.x[:] = w
+    if convexity(stiffness, beta) > 1.0:
+        return descend(work.x, w, stiffness, index, beta, np.inf, work), 0
     reach = REACH / beta
     lowest = descend(work.x, w, stiffness, index, beta, reach, work)
     tokens, seen = len(work.y), 0

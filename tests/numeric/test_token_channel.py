@@ -13,8 +13,9 @@ from numeric.channel import COARSE
 from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.prior import Overlaps
 from numeric.problem import Parametrisation, Problem
-from numeric.token_channel import Fields, SampleMeans, Sampling, sample_means
+from numeric.token_channel import sample_means
 from numeric.token_index import token_index
+from numeric.token_points import Fields, Sampling
 
 POINTS = {
     "convex": ((1.2, 1.3, 0.5), {}),
@@ -109,16 +110,27 @@ def test_derivatives_are_those_of_M(tokens, odd):
         assert abs(np.mean(difference - slope)) < 5 * scatter + 2e-3 * abs(np.mean(slope)), name
 
 
-@pytest.mark.parametrize(("V", "V_odd"), [(1.0, 0.0), (0.3, 0.0), (0.01, 0.0), (0.5, 0.8)])
-def test_samples_short_of_their_minimiser_are_corrected(V, V_odd):
-    """The same points with every sample at its minimiser, as the response needs them."""
-    asked = (Fields.of(1.2, 1.3, 1.75, 0.4 if V_odd else 0.0), V, V_odd, 1.0, 1.2, 3, Sampling(2048, 16))
+@pytest.mark.parametrize(
+    ("tokens", "V", "V_odd"), [(3, 0.3, 0.0), (3, 0.01, 0.0), (3, 5.0, 0.0), (4, 30.0, 0.0), (3, 0.5, 0.8)]
+)
+def test_a_control_variate_stands_in_for_minimisers(tokens, V, V_odd):
+    """The same points with every sample at its minimiser, as the response needs them: what differs must have mean zero."""
+    asked = (Fields.of(1.2, 1.3, 1.75, 0.4 if V_odd else 0.0), V, V_odd, 1.0, 1.2, tokens, Sampling(2048, 16))
     quick, settled = sample_means(*asked), sample_means(*asked, response=True)
-    for name in SampleMeans._fields[:7]:
+    assert quick.test == pytest.approx(settled.test, rel=1e-9), "both have all points at their fields"
+    for name in ("train", "R", "R_odd", "F1", "F2", "F_odd"):
         here, there = getattr(quick, name), getattr(settled, name)
         scatter = (here - there).std(ddof=1) / 4
-        assert scatter <= 0.5 * there.std(ddof=1) / 4, f"{name}: the correction scatters as much as the mean"
+        assert scatter <= 0.5 * there.std(ddof=1) / 4, f"{name}: the control scatters as much as the mean"
         assert abs(np.mean(here - there)) <= 5.5 * scatter, name  # Student's t with 15 degrees of freedom: 6e-5
+
+
+def test_where_a_control_variate_does_not_follow_every_sample_is_settled():
+    """Sharp student, labels full of noise: most samples have several minima."""
+    asked = (Fields.of(1.1, 1.4, 26.5), 3.0, 0.0, 3.0, 1.0, 3, Sampling(1024, 4))
+    quick, settled = sample_means(*asked), sample_means(*asked, response=True)
+    assert (quick.moved > 0.02).all()
+    assert (quick.F2 == settled.F2).all()
 
 
 def test_equal_input_gives_equal_bits():
