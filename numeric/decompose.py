@@ -19,12 +19,13 @@ The excess test error is this distance times a rate: to leading order the slope 
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from scipy.optimize import brentq
 
 from generated.tied_attention import float64 as generated
-from numeric.generalisation import least_test_error, multiple_slope, prediction_error
+from numeric.generalisation import least_test_error, mismatch, multiple_slope, prediction_error
 from numeric.problem import Problem
 from numeric.solution import Solution
 from numeric.target_law import energy_above, quantile
@@ -58,12 +59,17 @@ def best_multiple(problem: Problem) -> tuple[float, float]:
     Raises:
         ArithmeticError: the minimum is outside the range searched, or the error cannot be resolved.
     """
-    q0, scales = problem.q0, (problem.rho, problem.beta, problem.beta0)
-    low, high = (factor * problem.beta0 / problem.beta for factor in _FACTORS)
+    return _best_multiple(problem.q0, problem.rho, problem.beta, problem.beta0, problem.tokens)
+
+
+@lru_cache(maxsize=64)
+def _best_multiple(q0: float, rho: float, beta: float, beta0: float, tokens: int) -> tuple[float, float]:
+    scales = (rho, beta, beta0, tokens)
+    low, high = (factor * beta0 / beta for factor in _FACTORS)
     if multiple_slope(low, q0, *scales) >= 0 or multiple_slope(high, q0, *scales) <= 0:
         raise ArithmeticError(f"no best multiple of the target between {low:g} and {high:g}")
     c = float(brentq(lambda c: multiple_slope(c, q0, *scales), low, high, xtol=1e-15, rtol=1e-14))
-    return c, prediction_error(c * q0, c**2 * q0, *scales)
+    return c, prediction_error(c * q0, c**2 * q0, *scales)[0]
 
 
 def decompose(solution: Solution) -> Decomposition:
@@ -81,8 +87,8 @@ def decompose(solution: Solution) -> Decomposition:
     overfitting, underfitting, approximation, distance = generated.decomposition(
         solution.m, solution.q, problem.q0, q_top, q0_top, gain, c_star
     )
-    test_error = prediction_error(solution.m, solution.q, problem.rho, problem.beta, problem.beta0)
-    least = least_test_error(problem.q0, problem.noise, problem.beta0)
+    scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
+    test_error, _ = prediction_error(solution.m, solution.q, *scales)
     return Decomposition(
         solution=solution,
         c_star=c_star,
@@ -91,8 +97,8 @@ def decompose(solution: Solution) -> Decomposition:
         approximation=float(approximation),
         gain=gain,
         distance=float(distance),
-        least=least,
-        mismatch=at_best - least,
+        least=least_test_error(problem.q0, problem.noise, problem.beta0, problem.tokens),
+        mismatch=mismatch(c_star, problem.q0, problem.noise, problem.beta, problem.beta0, problem.tokens),
         rate=(test_error - at_best) / float(distance) if distance else 0.0,
     )
 

@@ -1,7 +1,7 @@
 """Test error of any student that knows (m, q) of the target, and the least possible one (theory note, sections 3 and 7).
 
 At two tokens the visible indices (u1, u2) are exchangeable and the loss is a sum over them, so the average needs one component of
-each pair only: twice its own share, which the generated loss gives at u2 = u1, p2 = p1.
+each pair only: twice its own share, which the generated loss gives at u2 = u1, p2 = p1. For more tokens see numeric.row_average.
 """
 
 from collections.abc import Callable
@@ -10,20 +10,17 @@ from functools import lru_cache
 import numpy as np
 
 from generated.tied_attention import float64 as generated
+from numeric import row_average
 from numeric.target_law import Array
-from numeric.token_channel import sample_means
-from numeric.token_points import Fields, Sampling
+from numeric.token_points import Fields
 
 _REACH = 9.0  # standard deviations: a mass of 2e-19 is left out
 _NODES = (160, 240, 360, 540, 810)  # trapezoidal rules per Gaussian: exponentially accurate for analytic integrands
-_SAMPLING = Sampling(2**14)
 _ACCURACY = 1e-10  # change of the average from one rule to the next
 
 
-def prediction_error(m: float, q: float, rho: float, beta: float, beta0: float, tokens: int = 2) -> float:
-    """E ||sigma_beta0(z) - sigma_beta(w)||^2 per sample over the fields (w, z) of overlaps m, q and rho (eigenvalue^2).
-
-    For two tokens to ten digits; for more by quasi-Monte Carlo, to about 1e-4 of its value.
+def prediction_error(m: float, q: float, rho: float, beta: float, beta0: float, tokens: int) -> tuple[float, float]:
+    """E ||sigma_beta0(z) - sigma_beta(w)||^2 per sample over the fields (w, z) of overlaps m, q and rho (eigenvalue^2); its error.
 
     Raises:
         ValueError: m^2 > q rho, beyond rounding.
@@ -34,8 +31,7 @@ def prediction_error(m: float, q: float, rho: float, beta: float, beta0: float, 
     # Where the student is a multiple of the noise-free target the two differ by rounding.
     fields = Fields.of(m, max(q, m**2 / rho), rho)
     if tokens > 2:
-        stiff = 1e-12 / beta**2  # the student field itself is the minimiser
-        return float(sample_means(fields, stiff, 0.0, beta, beta0, tokens, _SAMPLING).test.mean())
+        return row_average.prediction_error(fields, beta, beta0, tokens)
     scale = _component()
 
     def average(nodes: int) -> float:
@@ -44,16 +40,18 @@ def prediction_error(m: float, q: float, rho: float, beta: float, beta0: float, 
         p = generated.label(z, beta0)[:, None]
         return float(weights @ generated.sample_loss(w, w, p, p, beta) @ weights)
 
-    return _settled(average)
+    return _settled(average), _ACCURACY
 
 
-def multiple_slope(c: float, q0: float, rho: float, beta: float, beta0: float) -> float:
-    """Derivative in c of the test error of c S0 at two tokens, unit loss.
+def multiple_slope(c: float, q0: float, rho: float, beta: float, beta0: float, tokens: int) -> float:
+    """Derivative in c of the test error of c S0, unit loss.
 
     Raises:
         ArithmeticError: inverse temperatures too large for the quadrature.
     """
     fields, scale = Fields.of(q0, q0, rho), _component()
+    if tokens > 2:
+        return row_average.multiple_slope(c, fields, beta, beta0, tokens)
 
     def average(nodes: int) -> float:
         x, weights = _gauss(nodes)
@@ -65,12 +63,14 @@ def multiple_slope(c: float, q0: float, rho: float, beta: float, beta0: float) -
     return _settled(average)
 
 
-def least_test_error(q0: float, noise: float, beta0: float) -> float:
+def least_test_error(q0: float, noise: float, beta0: float, tokens: int) -> float:
     """E ||y - E[y | X]||^2 per sample: what the label noise leaves to any predictor; zero without noise inside the softmax.
 
     Raises:
         ArithmeticError: beta0 too large for the quadrature.
     """
+    if tokens > 2:
+        return row_average.least_test_error(q0, noise, beta0, tokens)
     signal, noisy = np.sqrt(q0), np.sqrt(generated.noisy_variance(q0, noise) - q0)
     scale = _component()
 
@@ -83,6 +83,19 @@ def least_test_error(q0: float, noise: float, beta0: float) -> float:
         return float(weights @ (spread - generated.sample_loss(0.0, 0.0, mean, mean, beta0)))
 
     return _settled(average)
+
+
+def mismatch(c: float, q0: float, noise: float, beta: float, beta0: float, tokens: int) -> float:
+    """E ||sigma_beta(c h0) - E[y | X]||^2 per sample: what c S0 adds to the least test error.
+
+    Raises:
+        ArithmeticError: inverse temperatures too large for the quadrature.
+    """
+    if tokens > 2:
+        return row_average.mismatch(c, q0, noise, beta, beta0, tokens)
+    rho = float(generated.noisy_variance(q0, noise))
+    error, _ = prediction_error(c * q0, c**2 * q0, rho, beta, beta0, tokens)
+    return error - least_test_error(q0, noise, beta0, tokens)
 
 
 def _settled(average: Callable[[int], float]) -> float:

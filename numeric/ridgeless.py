@@ -138,7 +138,7 @@ def _threshold(problem: Problem, v: float) -> float:
 def _solution(
     problem: Problem, v: float, b: float, m: float, q: float, quantile: float | None, residual: float
 ) -> Solution:
-    test_error = prediction_error(m, q, problem.rho, problem.beta, problem.beta0, problem.tokens)
+    test_error, averaging = prediction_error(m, q, problem.rho, problem.beta, problem.beta0, problem.tokens)
     values: dict[str, Any] = {
         "m": m, "q": q, "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "delta": float(np.sqrt(v)), "b": b,
         "c": problem.beta0 / problem.beta,  # the gain on the target as it is
@@ -147,6 +147,7 @@ def _solution(
     }  # fmt: skip
     # Two nested roots: the inner one's tolerance, amplified by the slope of the outer, and the test error's own.
     errors = {name: 1e-8 * abs(value) for name, value in values.items() if np.isfinite(value)}
+    errors["test_error"] += averaging
     return Solution(
         problem, Status.CONVERGED, **values, quantile=quantile, odd=None, replicon=float("nan"),
         residual=residual, iterations=1, errors=errors,

@@ -95,7 +95,8 @@ def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, a
     if not solution.trusted:
         return ScalingPoint(n, solution, *[math.nan] * 4)
     problem = solution.problem
-    error = prediction_error(solution.m, solution.q, problem.rho, problem.beta, problem.beta0) - at_best
+    scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
+    error = prediction_error(solution.m, solution.q, *scales)[0] - at_best
     energy = prior_of(problem).denoised(solution.conjugates).denoising.energy if solution.q else None
     learned = energy.mass * asked.dim if energy else 0.0
     return ScalingPoint(n, solution, *risk(solution, c_star), error, learned)

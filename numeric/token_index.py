@@ -92,13 +92,20 @@ def _row_curvature(component: Integers, scale: Array, antisymmetric: Integers, o
 
 
 def _visible(pairs: list[tuple[int, int]], scale: Array, unequal: int) -> Array:
-    """Orthonormal basis of what is orthogonal to the invisible shift: a Householder reflection takes the shift to an axis."""
-    shift = np.array([1.0 / scale[a, b] for a, b in pairs])
+    """Orthonormal basis of what is visible: all of the antisymmetric part, and of the symmetric one all but the shift."""
+    basis = np.zeros((len(pairs) + unequal, len(pairs) - 1 + unequal))
+    basis[: len(pairs), : len(pairs) - 1] = visible_basis(np.array([scale[a, b] for a, b in pairs]))
+    basis[len(pairs) :, len(pairs) - 1 :] = np.eye(unequal)
+    return basis
+
+
+def visible_basis(scale: Array) -> Array:
+    """Orthonormal columns, shape (K, K - 1), orthogonal to the whitened components by which all indices scale_k x_k shift alike.
+
+    A Householder reflection takes the shift to an axis.
+    """
+    shift = 1.0 / scale
     shift /= np.linalg.norm(shift)
     mirror = shift.copy()
     mirror[0] -= 1.0
-    reflection = np.eye(len(pairs)) - 2.0 * np.outer(mirror, mirror) / (mirror @ mirror)
-    basis = np.zeros((len(pairs) + unequal, len(pairs) - 1 + unequal))
-    basis[: len(pairs), : len(pairs) - 1] = reflection[:, 1:]
-    basis[len(pairs) :, len(pairs) - 1 :] = np.eye(unequal)
-    return basis
+    return np.eye(len(scale))[:, 1:] - 2.0 * np.outer(mirror, mirror[1:]) / (mirror @ mirror)

@@ -3,7 +3,6 @@
 import argparse
 import time
 
-from numeric.arguments import BadInput
 from numeric.commands.output import add_outputs, deliver, outputs, print_unsolved
 from numeric.commands.problem import add_alpha_grid, add_problem, problem_of
 
@@ -26,8 +25,6 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
 def run(arguments: argparse.Namespace) -> int:
     """Print the parts of the test error; exit 1 if a point was not solved."""
     outputs(arguments)  # refused before any work
-    if arguments.tokens != 2:
-        raise BadInput("--tokens", arguments.tokens, "the test error is decomposed for two tokens", "use --tokens 2")
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
     from tqdm import tqdm

@@ -8,16 +8,19 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strategies import kappa0s, log_uniform
 
+from numeric import row_average
 from numeric.__main__ import main
 from numeric.decompose import best_multiple, decompose
 from numeric.eigenvalues import finite_rank
-from numeric.generalisation import least_test_error, prediction_error
+from numeric.generalisation import least_test_error, mismatch, multiple_slope, prediction_error
 from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.power_law import power_law
 from numeric.problem import Problem
 from numeric.saddle import solve
 from numeric.target import target_density, target_edges
 from numeric.target_law import edge_grid
+from numeric.token_channel import sample_means
+from numeric.token_points import Fields, Sampling
 
 ADDITIVE = 1e-8  # the closed forms behind m and q are exact to 1e-9 where they are trusted
 
@@ -80,10 +83,10 @@ def test_top_energy_of_the_target_is_an_integral_of_its_density(kappa0):
 def test_no_multiple_of_the_target_is_better_than_the_best(kappa0, noise, beta, beta0):
     problem = Problem(1.0, MarchenkoPastur(kappa0), 0.1, noise, beta=beta, beta0=beta0)
     c, error = best_multiple(problem)
-    q0, least = problem.q0, least_test_error(problem.q0, noise, beta0)
+    q0, least = problem.q0, least_test_error(problem.q0, noise, beta0, 2)
     assert least <= error + 1e-10
     for other in (0.8 * c, 0.99 * c, 1.01 * c, 1.2 * c):
-        assert prediction_error(other * q0, other**2 * q0, problem.rho, beta, beta0) >= error - 1e-12
+        assert prediction_error(other * q0, other**2 * q0, problem.rho, beta, beta0, 2)[0] >= error - 1e-12
     if noise == 0:
         assert c == pytest.approx(beta0 / beta, rel=1e-6)
 
@@ -94,14 +97,49 @@ def test_least_error_by_monte_carlo():
     h = np.sqrt(3 * q0) * rng.standard_normal(samples)  # visible index: variance 3 per unit
     p = [1 / (1 + np.exp(-beta0 * (h + np.sqrt(1.5 * noise) * rng.standard_normal(samples)))) for _ in range(2)]
     losses = 4 * (p[0] - p[1]) ** 2 / 2
-    assert abs(least_test_error(q0, noise, beta0) - losses.mean()) < 4 * losses.std() / np.sqrt(samples)
+    assert abs(least_test_error(q0, noise, beta0, 2) - losses.mean()) < 4 * losses.std() / np.sqrt(samples)
+
+
+def test_rows_agree_with_the_rule_for_two_tokens():
+    """Another law of the same numbers: rows of independent indices, sampled, in place of a difference of two, integrated."""
+    fields, q0, noise = Fields.of(0.8, 0.9, 1.75), 1.5, 0.5
+    exact, _ = prediction_error(0.8, 0.9, 1.75, 1.2, 0.9, 2)
+    value, error = row_average.prediction_error(fields, 1.2, 0.9, 2)
+    assert abs(value - exact) < 3 * error < 1e-4  # 95 % lie within one
+    slope = multiple_slope(0.7, q0, 1.75, 1.2, 0.9, 2)
+    assert row_average.multiple_slope(0.7, Fields.of(q0, q0, 1.75), 1.2, 0.9, 2) == pytest.approx(slope, abs=1e-4)
+    least = least_test_error(q0, noise, 0.9, 2)
+    assert row_average.least_test_error(q0, noise, 0.9, 2) == pytest.approx(least, rel=1e-3)
+    beyond = mismatch(0.5, q0, noise, 1.2, 0.9, 2)
+    assert row_average.mismatch(0.5, q0, noise, 1.2, 0.9, 2) == pytest.approx(beyond, rel=1e-3)
+
+
+@pytest.mark.parametrize("tokens", [3, 4])
+def test_more_tokens_by_whole_samples(tokens):
+    """Rows against the test error of whole samples, and the slope of multiples against differences."""
+    q0, rho = 1.5, 1.75
+    whole = sample_means(Fields.of(0.8, 0.9, rho), 1.0, 0.0, 1.2, 0.9, tokens, Sampling(1024, 8)).test
+    value, error = prediction_error(0.8, 0.9, rho, 1.2, 0.9, tokens)
+    assert abs(value - whole.mean()) < 6 * whole.std(ddof=1) / np.sqrt(8) + error  # Student's t, 7 degrees: 5e-4
+    one, two = (prediction_error(c * q0, c**2 * q0, rho, 1.2, 0.9, tokens)[0] for c in (0.51, 0.49))
+    assert multiple_slope(0.5, q0, rho, 1.2, 0.9, tokens) == pytest.approx((one - two) / 0.02, rel=1e-3)
+
+
+def test_parts_add_up_at_three_tokens():
+    solution = solve(Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5, tokens=3)).unwrap()
+    parts = decompose(solution)
+    distance = solution.q - 2 * parts.c_star * solution.m + parts.c_star**2 * solution.problem.q0
+    assert parts.overfitting + parts.underfitting + parts.approximation == pytest.approx(distance, abs=ADDITIVE)
+    total = parts.least + parts.mismatch + parts.rate * distance
+    assert total == pytest.approx(solution.test_error, abs=2 * solution.errors["test_error"] + 1e-4)
+    assert parts.least > 0 and parts.mismatch > 0 and parts.rate > 0
 
 
 def test_sharp_labels_are_refused_where_they_are_not_resolved():
     with pytest.raises(ArithmeticError, match="not resolved"):
-        prediction_error(1.0, 1.0, 1.5, 500.0, 500.0)
+        prediction_error(1.0, 1.0, 1.5, 500.0, 500.0, 2)
     with pytest.raises(ValueError, match="need m"):
-        prediction_error(1.5, 1.0, 1.5, 1.0, 1.0)
+        prediction_error(1.5, 1.0, 1.5, 1.0, 1.0, 2)
 
 
 def test_command_line(capsys, monkeypatch, tmp_path):
