@@ -26,7 +26,7 @@ from scipy.optimize import brentq
 
 from generated.tied_attention import float64 as generated
 from numeric.generalisation import least_test_error, mismatch, multiple_slope, prediction_error
-from numeric.problem import Problem
+from numeric.problem import Parametrisation, Problem
 from numeric.solution import Solution
 from numeric.target_law import energy_above, quantile
 
@@ -78,8 +78,13 @@ def decompose(solution: Solution) -> Decomposition:
     Raises:
         NotConverged: the solution is none.
         ArithmeticError: an average cannot be resolved in double precision.
+        ValueError: direct training, where no eigenvalue is left out.
     """
     problem = solution.unwrap().problem
+    if problem.parametrisation is not Parametrisation.FACTORISED:
+        raise ValueError(
+            f"parametrisation = {problem.parametrisation}: only factors leave eigenvalues out; use factorised"
+        )
     c_star, at_best = best_multiple(problem)
     share, q_top, hidden = _learned_features(solution)
     q0_top = problem.target.top_energy(share)

@@ -63,7 +63,7 @@ def curve_figure(solutions: Sequence[Solution]) -> Figure:
 
 
 def spectrum_figure(spectrum: LearnedSpectrum, title: str) -> Figure:
-    """Density of the singular values of S, the mass at zero as a thick stem, outliers as thin ones of a fixed height."""
+    """Density of the eigenvalues of S, the mass at zero as a thick stem, outliers as thin ones of a fixed height."""
     figure = Figure(figsize=(5, 3.2))
     axes = figure.subplots()
     start = 0
@@ -73,12 +73,12 @@ def spectrum_figure(spectrum: LearnedSpectrum, title: str) -> Figure:
         axes.plot(spectrum.x[part], spectrum.density[part], color="C0")
         axes.fill_between(spectrum.x[part], spectrum.density[part], color="C0", alpha=0.15, lw=0)
         start += points
-    axes.plot(
-        [0, 0], [0, spectrum.density.max() if len(spectrum.density) else 1], color="C0", lw=3, solid_capstyle="butt"
-    )
+    if spectrum.zero_mass:
+        height = spectrum.density.max() if len(spectrum.density) else 1
+        axes.plot([0, 0], [0, height], color="C0", lw=3, solid_capstyle="butt")
     axes.vlines([outlier.value for outlier in spectrum.outliers], 0, 0.3 * axes.get_ylim()[1], color="C1", lw=1)
     axes.set(
-        xlabel="singular value of $S$",
+        xlabel="eigenvalue of $S$",
         ylabel="density",
         title=f"{title}, mass at zero {spectrum.zero_mass:.4f}",
         ylim=(0, None),

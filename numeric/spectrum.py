@@ -1,13 +1,15 @@
 """The spectrum of the learned S: mass at zero, bulks, density, outliers.
 
-Theory note, sections 2 and 4.
+Factors learn S = c (Y - b)_+, a symmetric matrix trained directly A = c Y (theory note, sections 2, 4 and 6).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from generated.tied_attention import float64 as generated
+from numeric.problem import Parametrisation
 from numeric.solution import Solution
 from numeric.target_law import Array, edge_grid
 
@@ -30,7 +32,7 @@ class LearnedOutlier:
 
 @dataclass(frozen=True)
 class LearnedSpectrum:
-    """Law of the singular values of the learned S (it is positive, so these are its eigenvalues).
+    """Law of the eigenvalues of the learned S: positive ones, its singular values, unless it is trained directly.
 
     `zero_mass` at 0, a density on `x` (eigenvalue units), a grid that ends at the edges of each bulk, and `outliers`, ascending;
     the masses of all three add up to one. `second_moment` is the integral of x^2 over the law, equal to q; `moment_error` is by how
@@ -51,12 +53,15 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
 
     Raises:
         NotConverged: the solution is none.
+        ValueError: a general matrix, whose singular values are not those of a symmetric one.
     """
     solution.unwrap()
+    if solution.problem.parametrisation is Parametrisation.GENERAL:
+        raise ValueError("the spectrum of a general matrix is not known; train it symmetric, or factors")
     if solution.q == 0:
         return LearnedSpectrum(1.0, np.zeros(0), np.zeros(0), (), (), 0.0, 0.0)
-    v, target, b, c = solution.delta**2, solution.problem.target, solution.b, solution.c
-    cut = b if solution.quantile is None else max(b, solution.quantile)
+    v, target, c = solution.delta**2, solution.problem.target, solution.c
+    cut, learned, zero_mass, q = _shrinkage(solution)
     # One that the threshold cuts is drawn as what is left of its interval.
     isolated = {outlier.low: outlier for outlier in target.outliers(v) if outlier.low >= cut}
     grids, densities, bulks, outliers, moment = [np.zeros(0)], [np.zeros(0)], [], [], 0.0
@@ -65,23 +70,32 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
             continue
         outlier = isolated.get(low)
         x, weights = edge_grid(max(low, cut), high, _OUTLIER_POINTS if outlier else points)
-        values, density = generated.shrinkage(x, b, c), target.density(v, x)
+        values, density = learned(x), target.density(v, x)
         moment += float(np.sum(weights * density * values**2))
         if outlier:
-            value = float(generated.shrinkage(outlier.position, b, c))
+            value = float(learned(np.array(outlier.position)))
             outliers.append(LearnedOutlier(outlier.target, outlier.position, value, outlier.overlap, outlier.weight))
         else:
             grids.append(values)
             densities.append(density / c)
             bulks.append((float(values[0]), float(values[-1])))
-    energy = target.energy(v, b, solution.problem.width)
-    _, q, _ = generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, solution.Vh)
     return LearnedSpectrum(
-        1 - energy.mass,
+        zero_mass,
         np.concatenate(grids),
         np.concatenate(densities),
         tuple(bulks),
         tuple(outliers),
         moment,
-        abs(moment - float(q)),
+        abs(moment - q),
     )
+
+
+def _shrinkage(solution: Solution) -> tuple[float, Callable[[Array], Array], float, float]:
+    """Least eigenvalue of Y that is kept, what S makes of those above it, the mass of the others, and q in closed form."""
+    problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
+    if problem.parametrisation is Parametrisation.SYMMETRIC:
+        return -np.inf, lambda x: c * x, 0.0, solution.q
+    energy = problem.target.energy(v, b, problem.width)
+    _, q, _ = generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, solution.Vh)
+    cut = b if solution.quantile is None else max(b, solution.quantile)
+    return cut, lambda x: generated.shrinkage(x, b, c), 1 - energy.mass, float(q)

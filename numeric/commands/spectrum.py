@@ -1,19 +1,19 @@
-"""Command `python -m numeric spectrum`: singular values of the learned map."""
+"""Command `python -m numeric spectrum`: eigenvalues of the learned map."""
 
 import argparse
 import dataclasses
 import sys
 
-from numeric.arguments import positive, print_json, writable
+from numeric.arguments import BadInput, positive, print_json, writable
 from numeric.commands.output import FIGURES, add_outputs
-from numeric.commands.problem import add_problem, problem_of
+from numeric.commands.problem import add_parametrisation, add_problem, problem_of
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
     """Add the command and its arguments."""
     parser = commands.add_parser(
         "spectrum",
-        help="singular values of the learned map",
+        help="eigenvalues of the learned map",
         epilog="example: python -m numeric spectrum --alpha 0.5 --kappa0 .5 --lambda .01 --noise .5 --plot spectrum.png",
     )
     parser.set_defaults(run=run)
@@ -25,11 +25,14 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         help="sample ratio n/d^2",
     )
     add_problem(parser)
+    add_parametrisation(parser)
     add_outputs(parser, table=False)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the learned spectrum at one point; exit 1 if the point was not solved."""
+    if arguments.parametrisation == "general":
+        raise BadInput("--parametrisation", "general", "eigenvalues are those of a symmetric map", "use symmetric")
     figure = writable("--plot", arguments.plot, *FIGURES)
     asked, given = problem_of(arguments, arguments.alpha)
     from numeric.saddle import solve

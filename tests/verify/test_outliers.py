@@ -1,17 +1,18 @@
-"""Trained eigenvalues and eigenvectors of a target with three large eigenvalues, against those of the denoising problem."""
+"""Trained eigenvalues and eigenvectors against those of the denoising problem: three large ones, and a whole symmetric matrix."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 
-from numeric.eigenvalues import finite_rank
-from numeric.problem import Problem
+from numeric.eigenvalues import Eigenvalues, finite_rank
+from numeric.problem import Parametrisation, Problem
 from numeric.saddle import solve
 from numeric.spectrum import learned_spectrum
 from verify.data import DataKind
 from verify.minimise import Status
 from verify.run import Run, execute
+from verify.spectra import mass_above
 
 SPIKES, COUNT = (4.0, 2.5, 0.12), 6
 #: On token sequences the overlaps lost are a third larger: the largest eigenvalue carries most of tr S^2, indices are not Gaussian.
@@ -62,3 +63,21 @@ def test_an_eigenvalue_below_the_noise_is_not_found(theory, trained):
     # a direction at random has 1/d; one at half of the threshold draws the edge of the bulk four times as much
     overlaps = np.array([result.overlaps[2] for result in trained])
     assert overlaps.mean() < 4 * 4 / RUN.dim
+
+
+def test_a_symmetric_matrix_trained_directly_keeps_all_eigenvalues():
+    """Its law has no mass at zero and a negative part; singular values of training count both sides."""
+    factors = Run(dim=48, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
+    run = dataclasses.replace(factors, parametrisation=Parametrisation.SYMMETRIC)
+    results = [execute(dataclasses.replace(run, index=i)) for i in range(3)]
+    values = tuple(map(float, run.target_eigenvalues()))
+    target = Eigenvalues(values, (1 / run.dim,) * run.dim)
+    asked = Problem(1.0, target, 0.05, 0.5, parametrisation=Parametrisation.SYMMETRIC)
+    law = learned_spectrum(solve(asked).unwrap(), 2000)
+    assert law.zero_mass == 0 and law.bulks[0][0] < -0.1
+    trained = np.sort(np.concatenate([result.singular_values for result in results]))
+    counts = (np.arange(len(trained)) + 0.5) / len(trained)
+    expected = mass_above(law, -trained) - mass_above(law, trained)
+    # Eigenvalues repel: an empirical distribution of d of them is within a few times 1/d of its law.
+    assert np.abs(counts - expected).max() < 2.5 / run.dim
+    assert mass_above(law, np.array([-10.0, 10.0])) == pytest.approx([1.0, 0.0], abs=1e-4)
