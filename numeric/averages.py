@@ -4,6 +4,7 @@ Two tokens are integrated by a deterministic rule in four dimensions (numeric.ch
 for it by randomised quasi-Monte Carlo (numeric.token_channel).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -38,6 +39,10 @@ class Averages(NamedTuple):
     def mean(self) -> "Averages":
         """The same with one replicate, the mean of all."""
         return Averages(*(np.mean(value, keepdims=True) for value in self))
+
+    def each(self) -> Iterator["Averages"]:
+        """The replicates one by one, each of shape (1,)."""
+        return (Averages(*(value[k : k + 1] for value in self)) for k in range(len(self.M)))
 
 
 class ChannelRule(Protocol):

@@ -15,6 +15,7 @@ from numeric.prior import Vector
 from numeric.solution import QUANTITIES
 
 if TYPE_CHECKING:
+    from numeric.freedom import Unknowns
     from numeric.saddle import SaddleMap
 
 STEP = (
@@ -30,16 +31,17 @@ class Response(NamedTuple):
     quantities: Vector
 
 
-def respond(saddle: SaddleMap, x: Vector) -> Response:
-    """Forward differences of the map and of the quantities; one channel average per unknown, and one at x."""
+def respond(saddle: SaddleMap, unknowns: Unknowns, y: Vector) -> Response:
+    """Forward differences of the map and of the quantities; one channel average per unknown, and one at y."""
 
     def both(point: Vector) -> tuple[Vector, Vector]:
-        averages = saddle.averages(point).mean()
-        return saddle.conjugates(averages)[0], saddle.quantities(point, averages)[0]
+        x = unknowns.conjugates(point)
+        averages = saddle.averages(x).mean()
+        return unknowns.image(point, saddle.conjugates(averages)[0]), saddle.quantities(x, averages)[0]
 
-    base, values = both(x)
+    base, values = both(y)
     step = STEP * saddle.rule.roughness
-    columns = [both(x + step * axis) for axis in np.eye(len(x))]
+    columns = [both(y + step * axis) for axis in np.eye(len(y))]
     return Response(
         np.stack([(moved - base) / step for moved, _ in columns], axis=-1),
         np.stack([(moved - values) / step for _, moved in columns], axis=-1),
@@ -59,21 +61,31 @@ def _parts_of_M(averages: Averages, coarser: Averages) -> float:
     return float(np.abs(loss[0]) + np.abs(elastic[0]))
 
 
-def spread(saddle: SaddleMap, x: Vector, averages: Averages, coarser: Averages, response: Response) -> Vector:
+def half_width(runs: Vector) -> Vector:
+    """Half the width of the confidence interval of the mean of independent replicates, along the first axis."""
+    return student.ppf((1 + CONFIDENCE) / 2, len(runs) - 1) / np.sqrt(len(runs)) * runs.std(axis=0, ddof=1)
+
+
+def spread(
+    saddle: SaddleMap, unknowns: Unknowns, y: Vector, averages: Averages, coarser: Averages, response: Response
+) -> Vector:
     """Half-widths of the quantities: the change from the next coarser rule, and a 95 % interval over independent replicates.
 
-    For a deterministic rule the change adds up the effects of each conjugate and the direct one without their signs: for another rule
+    For a deterministic rule the change adds up the effects of each unknown and the direct one without their signs: for another rule
     the signs would differ, and what cancels between two rules need not be small. Replicates alone are not enough: where few samples
     carry an average, as that of the loss at weak decay, they agree with each other before they agree with the truth.
     """
-    mean, before = averages.mean(), coarser.mean()
-    centre, values = saddle.conjugates(mean)[0], saddle.quantities(x, mean)[0]
-    effects = response.quantities @ np.linalg.inv(np.eye(len(x)) - response.jacobian)
-    unsolved = np.abs(effects) @ np.abs(centre - x)  # what is left of the residual, which a slow mode amplifies
-    direct, change = saddle.quantities(x, before)[0] - values, saddle.conjugates(before)[0] - centre
+    x, mean, before = unknowns.conjugates(y), averages.mean(), coarser.mean()
+
+    def images(of: Averages) -> Vector:
+        return np.array([unknowns.image(y, row) for row in saddle.conjugates(of)])
+
+    centre, values = images(mean)[0], saddle.quantities(x, mean)[0]
+    effects = response.quantities @ np.linalg.inv(np.eye(len(y)) - response.jacobian)
+    unsolved = np.abs(effects) @ np.abs(centre - y)  # what is left of the residual, which a slow mode amplifies
+    direct, change = saddle.quantities(x, before)[0] - values, images(before)[0] - centre
     if saddle.rule.independent:
-        runs = saddle.quantities(x, averages) + (saddle.conjugates(averages) - centre) @ effects.T
-        half_width = student.ppf((1 + CONFIDENCE) / 2, len(runs) - 1) / np.sqrt(len(runs)) * runs.std(axis=0, ddof=1)
-        return unsolved + half_width + np.abs(direct + effects @ change)
+        runs = saddle.quantities(x, averages) + (images(averages) - centre) @ effects.T
+        return unsolved + half_width(runs) + np.abs(direct + effects @ change)
     direct[ENERGY] = saddle.problem.alpha * _parts_of_M(mean, before)
     return unsolved + np.abs(direct) + np.abs(effects) @ np.abs(change)

@@ -167,7 +167,7 @@ def scaling_figure(asked: "ScalingProblem", points: Sequence["ScalingPoint"]) ->
     n = [point.samples for point in solved]
     above.loglog(n, [point.risk for point in solved], "o-", ms=3, color="C0")
     above.set(
-        ylabel=r"risk $\|S-c^*S_0\|^2/d$",
+        ylabel=r"risk $\|S/c-S_0\|^2/d$",
         title=title,
     )
     inner = [point for point in solved if not math.isnan(point.slope)]

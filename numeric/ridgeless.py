@@ -138,12 +138,14 @@ def _threshold(problem: Problem, v: float) -> float:
 def _solution(
     problem: Problem, v: float, b: float, m: float, q: float, quantile: float | None, residual: float
 ) -> Solution:
+    gain = problem.beta0 / problem.beta  # on the target as it is
     test_error, averaging = prediction_error(m, q, problem.rho, problem.beta, problem.beta0, problem.tokens)
     values: dict[str, Any] = {
         "m": m, "q": q, "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "delta": float(np.sqrt(v)), "b": b,
-        "c": problem.beta0 / problem.beta,  # the gain on the target as it is
+        "c": gain,
         "train_error": 0.0, "test_error": test_error,
-        "estimation_error": float(generated.estimation_error(problem.q0, m, q)), "free_entropy": 0.0,
+        "estimation_error": float(generated.estimation_error(problem.q0, m, q)),
+        "unit_gain_error": float(generated.estimation_error(problem.q0, m / gain, q / gain**2)), "free_entropy": 0.0,
     }  # fmt: skip
     # Two nested roots: the inner one's tolerance, amplified by the slope of the outer, and the test error's own.
     errors = {name: 1e-8 * abs(value) for name, value in values.items() if np.isfinite(value)}

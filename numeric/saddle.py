@@ -11,8 +11,8 @@ import numpy as np
 
 from generated.tied_attention import float64 as generated
 from numeric.averages import Averages, ChannelRule, coarse_rules
-from numeric.errors import Response, respond, spread
-from numeric.freedom import by_freedom, underdetermined
+from numeric.errors import Response, half_width, respond, spread
+from numeric.freedom import Freedom, Unknowns, in_unknowns, unknowns_at
 from numeric.iterate import Anderson, Newton, Outcome, Vector, chord, iterate
 from numeric.prior import Overlaps, prior_of
 from numeric.problem import Problem
@@ -33,6 +33,7 @@ BRIEF_STEPS = (
 STALLED = (
     25  # steps without half the residual: S = 0 may be far away, in steps of the logarithms of one, but not farther
 )
+FREEDOM_STEPS, FREEDOM_STALLED = 40, 15  # in the unknowns of numeric.freedom: it takes about ten where it works
 PATIENCE = 3  # steps in which a chord must halve the residual: otherwise the rule is too rough for it
 GAIN = 4.0  # by which a refinement divides errors at best: what would remain too large is not refined in vain
 LEAST_DECAY = 1e-8  # from which the limit 0 is reached in one step
@@ -78,9 +79,11 @@ class SaddleMap:
         at = prior.denoised(x)
         _, denoising, overlaps = at
         fixed = (*overlaps[:3], *np.exp(x[:3]), np.sqrt(denoising.v), np.nan if denoising.b is None else denoising.b)
-        estimation = generated.estimation_error(problem.q0, overlaps.m, overlaps.q + overlaps.q_odd)
+        m, q, c = overlaps.m, overlaps.q + overlaps.q_odd, denoising.c
+        estimation = generated.estimation_error(problem.q0, m, q)
+        unit_gain = generated.estimation_error(problem.q0, m / c, q / c**2)
         rows = (
-            (*fixed, denoising.c, train, test, estimation, prior.free_entropy(at, M))
+            (*fixed, c, train, test, estimation, unit_gain, prior.free_entropy(at, M))
             for M, train, test in zip(averages.M, averages.train_error, averages.test_error, strict=True)
         )
         return np.array([list(row) for row in rows], dtype=float)
@@ -148,11 +151,12 @@ def _solve_from(saddle: SaddleMap, start: Solution | None, accuracy: float | Non
 
 def _directly(saddle: SaddleMap, begin: Vector) -> Outcome:
     """From conjugates exp(begin), in the unknowns that suit the number of samples first."""
-    tolerance = saddle.rule.roughness
-    if underdetermined(saddle.problem, begin):
-        outcome = by_freedom(saddle, saddle.problem, begin, tolerance)
+    tolerance, freedom = saddle.rule.roughness, Freedom(saddle.problem)
+    if freedom.governs(begin):
+        F, start = in_unknowns(saddle, freedom), freedom.coordinates(begin)
+        outcome = iterate(F, start, Anderson(), tolerance=tolerance, max_steps=FREEDOM_STEPS, patience=FREEDOM_STALLED)
         if outcome.converged:
-            return outcome
+            return outcome._replace(point=freedom.conjugates(outcome.point))
     return _by_iteration(saddle, begin, tolerance, ANDERSON_STEPS)
 
 
@@ -206,31 +210,39 @@ def _on_the_line(found: list[tuple[float, Vector]], trial: float) -> Vector:
 
 
 def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
-    """Finer rules until the error estimate is small enough; each starts from the root before, with its Jacobian."""
-    response = respond(saddle, outcome.point)
+    """Finer rules until the error estimate is small enough; each starts from the root before, with its Jacobian.
+
+    All in the unknowns that suit the root: a residual says little where the map of the conjugates repels.
+    """
+    unknowns = unknowns_at(saddle.problem, outcome.point)
+    outcome = outcome._replace(point=unknowns.coordinates(outcome.point))
+    response = respond(saddle, unknowns, outcome.point)
     steps, coarser, solution, best = outcome.steps, saddle, _failed(saddle.problem, outcome), outcome
     for left in reversed(range(REFINEMENTS[saddle.rule.independent])):
         finer = replace(saddle, rule=coarser.rule.refined())
         outcome = chord(
-            finer, outcome.point, response.jacobian, tolerance=TOLERANCE, max_steps=CHORD_STEPS, patience=PATIENCE
-        )
+            in_unknowns(finer, unknowns), outcome.point, response.jacobian,
+            tolerance=TOLERANCE, max_steps=CHORD_STEPS, patience=PATIENCE,
+        )  # fmt: skip
         steps += outcome.steps
         if not np.isfinite(outcome.residual):
-            return _judged(solution, best) if solution.trusted else _failed(saddle.problem, outcome)
+            return _judged(solution, best, unknowns) if solution.trusted else _failed(saddle.problem, outcome)
         best = outcome._replace(steps=steps)
-        solution = _solution(finer, coarser, best, response)
+        solution = _solution(finer, coarser, unknowns, best, response)
         if solution.error_estimate < accuracy or solution.relative_error(DECISIVE) > GAIN**left * INACCURATE:
             break
         coarser = finer
-    return _judged(solution, best)
+    return _judged(solution, best, unknowns)
 
 
-def _solution(saddle: SaddleMap, coarser: SaddleMap, outcome: Outcome, response: Response) -> Solution:
+def _solution(
+    saddle: SaddleMap, coarser: SaddleMap, unknowns: Unknowns, outcome: Outcome, response: Response
+) -> Solution:
     """Values at a root, with errors from the coarser rule and from replicates; stability is judged of the last one alone."""
-    x = outcome.point
+    x = unknowns.conjugates(outcome.point)
     averages = saddle.averages(x)
     values = saddle.quantities(x, averages.mean())[0]
-    errors = spread(saddle, x, averages, coarser.averages(x), response)
+    errors = spread(saddle, unknowns, outcome.point, averages, coarser.averages(x), response)
     named = dict(zip(QUANTITIES, map(float, values), strict=True))
     bounds = {name: float(error) for name, error in zip(QUANTITIES, errors, strict=True)}
     _, denoising, overlaps = prior_of(saddle.problem).denoised(x)
@@ -247,9 +259,9 @@ def _solution(saddle: SaddleMap, coarser: SaddleMap, outcome: Outcome, response:
     )
 
 
-def _judged(solution: Solution, outcome: Outcome) -> Solution:
+def _judged(solution: Solution, outcome: Outcome, unknowns: Unknowns) -> Solution:
     """The solution with its stability, which takes as long as many steps, and what both say of it."""
-    stable = replace(solution, replicon=replicon(solution.problem, outcome.point))
+    stable = replace(solution, replicon=replicon(solution.problem, unknowns.conjugates(outcome.point)))
     return replace(stable, status=_status(stable, outcome))
 
 
@@ -273,12 +285,14 @@ def _status(solution: Solution, outcome: Outcome) -> Status:
 def _unlearned(saddle: SaddleMap, x: Vector) -> Solution:
     """The phase S = 0: exact up to the average over labels."""
     finer = replace(saddle, rule=saddle.rule.refined())
-    coarse, values = (
-        at.quantities(point, at.rule.unlearned(at.problem).mean())[0]
-        for at, point in ((saddle, x), (finer, finer.unlearned()))
-    )
-    named = dict(zip(QUANTITIES, map(float, values), strict=True))
+    coarse = saddle.quantities(x, saddle.rule.unlearned(saddle.problem).mean())[0]
+    averages = finer.rule.unlearned(finer.problem)
+    values = finer.quantities(finer.conjugates(averages.mean())[0], averages.mean())[0]
     bounds = np.abs(values - coarse)
+    if finer.rule.independent:
+        runs = [finer.quantities(finer.conjugates(one)[0], one)[0] for one in averages.each()]
+        bounds += half_width(np.array(runs))
+    named = dict(zip(QUANTITIES, map(float, values), strict=True))
     return Solution(
         problem=saddle.problem,
         status=Status.UNLEARNED,

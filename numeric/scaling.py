@@ -1,7 +1,9 @@
 """Scaling curves of power-law targets at finite dimension: excess risk, its local slope and what is learned, along the samples.
 
 The finite-d theory takes the d eigenvalues as the law of the target (arXiv 2509.24914, Conjecture E.1; theory note, section 8).
-Risk is ||S - c* S0||^2/d with c* the best multiple of the target, which infinitely many samples find.
+Risk is ||S/c - S0||^2/d, of the learned map with its gain c divided out: the exponents are about this. The excess test error, over
+that of the best multiple c* S0, has besides what c - c* costs. Labels fitted with their noise have the gain of the noisy labels, so
+that where weak decay lets the student interpolate the excess error ends at a floor, while the risk falls on.
 """
 
 import math
@@ -10,11 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from generated.tied_attention import float64 as generated
 from numeric.curve import Watch
 from numeric.decompose import best_multiple
 from numeric.generalisation import prediction_error
-from numeric.power_law import power_law
+from numeric.power_law import PER_OCTAVE, power_law
 from numeric.prior import prior_of
 from numeric.problem import Problem
 from numeric.saddle import solve
@@ -23,7 +24,10 @@ from numeric.solution import Solution
 
 @dataclass(frozen=True)
 class ScalingProblem:
-    """A power-law target s_k ~ k^-gamma of dimension `dim` and second moment q0, learned at weight decay `lambda_`."""
+    """A power-law target s_k ~ k^-gamma of dimension `dim` and second moment q0, learned at weight decay `lambda_`.
+
+    per_octave: blocks for each doubling of k, of which the tail is made (numeric.power_law)
+    """
 
     gamma: float
     dim: int
@@ -32,10 +36,11 @@ class ScalingProblem:
     q0: float = 1.0
     beta: float = 1.0
     beta0: float = 1.0
+    per_octave: int = PER_OCTAVE
 
     def problem(self) -> Problem:
         """The learning problem, at any number of samples."""
-        target = power_law(self.gamma, self.dim, self.q0)
+        target = power_law(self.gamma, self.dim, self.q0, self.per_octave)
         return Problem(1.0, target, self.lambda_, self.noise, beta=self.beta, beta0=self.beta0)
 
 
@@ -43,8 +48,8 @@ class ScalingProblem:
 class ScalingPoint:
     """One sample size n: the solution, risk (eigenvalue^2) with an absolute error, excess test error (unit loss).
 
-    `learned`: number of eigenvalues of S that are not zero; the local slope d log(risk)/d log(n) with its error, not a number where a
-    neighbour is missing.
+    `gain`: c/c*, not a number where nothing is learned; `learned`: number of eigenvalues of S that are not zero; the local slope
+    d log(risk)/d log(n) with its error, not a number where a neighbour is missing.
     """
 
     samples: float
@@ -52,6 +57,7 @@ class ScalingPoint:
     risk: float
     risk_error: float
     excess_error: float
+    gain: float
     learned: float
     slope: float = math.nan
     slope_error: float = math.nan
@@ -74,6 +80,7 @@ def scaling_curve(asked: ScalingProblem, samples: Sequence[float], watch: Watch 
     return _with_slopes(points)
 
 
+ROUNDING = 1e-12  # of a risk, a difference of terms of order q0
 STEP = 0.05  # of log(n), to either side: slopes then err by its square times the curvature
 
 
@@ -93,32 +100,16 @@ def local_slope(asked: ScalingProblem, samples: float) -> ScalingPoint:
 
 def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, at_best: float) -> ScalingPoint:
     if not solution.trusted:
-        return ScalingPoint(n, solution, *[math.nan] * 4)
+        return ScalingPoint(n, solution, *[math.nan] * 5)
     problem = solution.problem
     scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
-    error = prediction_error(solution.m, solution.q, *scales)[0] - at_best
+    excess = prediction_error(solution.m, solution.q, *scales)[0] - at_best
     energy = prior_of(problem).denoised(solution.conjugates).denoising.energy if solution.q else None
-    learned = energy.mass * asked.dim if energy else 0.0
-    return ScalingPoint(n, solution, *risk(solution, c_star), error, learned)
-
-
-def risk(solution: Solution, c_star: float) -> tuple[float, float]:
-    """||S - c* S0||^2/d and its error.
-
-    S = c S1 with S1 of unit gain: c^2 |S1 - S0|^2 and what c - c* adds, so that nothing of order one is left to cancel but what the
-    spectral function is known to. The errors of m and q cancel as far as they come from those of v and b.
-    """
-    problem, c = solution.problem, solution.c
-    if solution.q == 0:
-        return c_star**2 * problem.q0, 0.0
-    m, q = solution.m / c, solution.q / c**2
-    distance = float(generated.estimation_error(problem.q0, m, q))
-    off = c - c_star
-    value = c**2 * distance + 2 * c * off * (m - problem.q0) + off**2 * problem.q0
-    relative = max(solution.errors[name] / abs(getattr(solution, name)) for name in ("mh", "qh", "Vh"))
-    # To first order in the relative errors of the conjugates: risk follows v and b, and c its own.
-    error = relative * (2 * value + 2 * c**2 * abs(m - problem.q0) + 2 * abs(off) * problem.q0) + 1e-12 * problem.q0
-    return float(value), float(error)
+    gain, learned = (solution.c / c_star, energy.mass * asked.dim) if energy else (math.nan, 0.0)
+    rounding = ROUNDING * problem.q0
+    return ScalingPoint(
+        n, solution, solution.unit_gain_error, solution.errors["unit_gain_error"] + rounding, excess, gain, learned
+    )
 
 
 def _with_slopes(points: list[ScalingPoint]) -> list[ScalingPoint]:

@@ -12,7 +12,7 @@ from numeric.problem import Problem
 
 QUANTITIES = (
     *("m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"),
-    *("train_error", "test_error", "estimation_error", "free_entropy"),
+    *("train_error", "test_error", "estimation_error", "unit_gain_error", "free_entropy"),
 )  #: names of the values that a Solution carries
 
 
@@ -41,7 +41,8 @@ class Solution:
     """Order parameters and errors at one point.
 
     m = tr(S S0)/d, q = tr S^2/d, V, their conjugates, delta, b, c of the equivalent denoising problem (`b` eigenvalue
-    threshold); train_error and test_error: mean square loss per sample; estimation_error = ||S - S0||^2/d;
+    threshold); train_error and test_error: mean square loss per sample; estimation_error = ||S - S0||^2/d,
+    unit_gain_error the same of S/c;
     free_entropy = (min L)/d^2; b is not a number for direct training, which has no threshold; odd: (q, V, qh, Vh) of the
     antisymmetric part of a general matrix; replicon: eigenvalue of stability, negative where replica symmetry is broken;
     quantile: the eigenvalue of Y above which the rank limit cuts, None if it does not act.
@@ -62,6 +63,7 @@ class Solution:
     train_error: float
     test_error: float
     estimation_error: float
+    unit_gain_error: float
     free_entropy: float
     quantile: float | None
     odd: tuple[float, float, float, float] | None

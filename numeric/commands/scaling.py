@@ -120,7 +120,9 @@ def run(arguments: argparse.Namespace) -> int:
         lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
     )
     if not arguments.json:
-        sys.stdout.write("risk = tr(S - c* S0)^2/d; local_slope = d log(risk)/d log(n); exponent: that of the regime\n")
+        sys.stdout.write(
+            "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*; local_slope = d log(risk)/d log(n); exponent: that of the regime\n"
+        )
     return print_unsolved(point.solution for point in found)
 
 
@@ -138,6 +140,7 @@ def record(asked, point) -> dict[str, object]:  # type: ignore[no-untyped-def]  
         "risk": point.risk,
         "risk_error": point.risk_error,
         "excess_error": point.excess_error,
+        "gain": point.gain,
         "learned": point.learned,
         "local_slope": point.slope,
         "slope_error": point.slope_error,
