@@ -66,6 +66,7 @@ def test_values_are_those_of_ball_arithmetic(target, v, place, depth):
 
 @settings(max_examples=150, deadline=None)
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
+@example(target=power_law(1.0, 2), v=1.0, place=0.0, depth=1.0)  # beyond the lower edge
 def test_values_from_a_gap_are_those_of_ball_arithmetic(target, v, place, depth):
     x = position(target, v, place, depth)
     try:
