@@ -17,6 +17,7 @@ from numeric.averages import ChannelRule, coarse_rules
 from numeric.errors import CONFIDENCE
 from numeric.iterate import Newton, iterate
 from numeric.marchenko_pastur import MarchenkoPastur
+from numeric.prior import prior_of
 from numeric.problem import Problem
 from numeric.saddle import REFINEMENTS, TOLERANCE, SaddleMap, solve
 from numeric.solution import QUANTITIES, Solution, Status
@@ -61,15 +62,16 @@ def reference(solution: Solution) -> dict[str, float] | None:
     saddle = SaddleMap(solution.problem, finest_rule(solution.problem))
     if solution.status is Status.UNLEARNED:
         averages = saddle.rule.unlearned(solution.problem).mean()
-        x = saddle.conjugates(averages)[0]
+        at = prior_of(solution.problem).denoised(saddle.conjugates(averages)[0])
     else:
         found = iterate(
             saddle, solution.conjugates, Newton(10 * saddle.rule.roughness), tolerance=TOLERANCE, max_steps=6
         )
         if not found.converged:
             return None
-        x, averages = found.point, saddle.averages(found.point).mean()
-    return dict(zip(QUANTITIES, map(float, saddle.quantities(x, averages)[0]), strict=True))
+        at = prior_of(solution.problem).denoised(found.point)
+        averages = saddle.averages(at).mean()
+    return dict(zip(QUANTITIES, map(float, saddle.quantities(at, averages)[0]), strict=True))
 
 
 def check(problem: Problem) -> Check:

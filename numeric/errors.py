@@ -35,9 +35,9 @@ def respond(saddle: SaddleMap, unknowns: Unknowns, y: Vector) -> Response:
     """Forward differences of the map and of the quantities; one channel average per unknown, and one at y."""
 
     def both(point: Vector) -> tuple[Vector, Vector]:
-        x = unknowns.conjugates(point)
-        averages = saddle.averages(x).mean()
-        return unknowns.image(point, saddle.conjugates(averages)[0]), saddle.quantities(x, averages)[0]
+        at = unknowns.denoised(point)
+        averages = saddle.averages(at).mean()
+        return unknowns.image(point, at, saddle.conjugates(averages)[0]), saddle.quantities(at, averages)[0]
 
     base, values = both(y)
     step = STEP * saddle.rule.roughness
@@ -75,17 +75,17 @@ def spread(
     the signs would differ, and what cancels between two rules need not be small. Replicates alone are not enough: where few samples
     carry an average, as that of the loss at weak decay, they agree with each other before they agree with the truth.
     """
-    x, mean, before = unknowns.conjugates(y), averages.mean(), coarser.mean()
+    at, mean, before = unknowns.denoised(y), averages.mean(), coarser.mean()
 
     def images(of: Averages) -> Vector:
-        return np.array([unknowns.image(y, row) for row in saddle.conjugates(of)])
+        return np.array([unknowns.image(y, at, row) for row in saddle.conjugates(of)])
 
-    centre, values = images(mean)[0], saddle.quantities(x, mean)[0]
+    centre, values = images(mean)[0], saddle.quantities(at, mean)[0]
     effects = response.quantities @ np.linalg.inv(np.eye(len(y)) - response.jacobian)
     unsolved = np.abs(effects) @ np.abs(centre - y)  # what is left of the residual, which a slow mode amplifies
-    direct, change = saddle.quantities(x, before)[0] - values, images(before)[0] - centre
+    direct, change = saddle.quantities(at, before)[0] - values, images(before)[0] - centre
     if saddle.rule.independent:
-        runs = saddle.quantities(x, averages) + (images(averages) - centre) @ effects.T
+        runs = saddle.quantities(at, averages) + (images(averages) - centre) @ effects.T
         return unsolved + half_width(runs) + np.abs(direct + effects @ change)
     direct[ENERGY] = saddle.problem.alpha * _parts_of_M(mean, before)
     return unsolved + np.abs(direct) + np.abs(effects) @ np.abs(change)

@@ -6,6 +6,7 @@ directions left free is fixed by counting labels instead, hardly depends on anyt
 (v, F, c) the map contracts: its residuals are those of v, of the conjugate of m, and of c.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,43 +15,52 @@ from scipy.optimize import brentq
 
 from generated.tied_attention import float64 as generated
 from numeric.iterate import Map, Vector
+from numeric.prior import Denoised, Denoising, Overlaps, prior_of
 from numeric.problem import Parametrisation, Problem
 from numeric.target_law import Energy
 
-LEAST = 40.0  # of log(edge/b): a threshold so low is none
+LEAST, STRIDE = float(np.log(40.0)), 4.0  # of log log(edge/b): a threshold so low is none, and its bracket
+SOLVED = 1e-3  # of log F: a root next to an edge is known to the rounding of its distance
 NOTHING = -1e3  # stands for the logarithm of no freedom at all, beyond the edge: a bracket needs a number
 HALF = 0.5  # of the freedom that the labels would take with no decay: any share of order one will do as a start
 
 
 class Unknowns(Protocol):
-    """Coordinates of the conjugates, and what a map of their logarithms x is in these coordinates y."""
+    """Coordinates y of the conjugates, and what a map of their logarithms x is in them."""
 
     def coordinates(self, x: Vector) -> Vector:
         """Coordinates y at conjugates exp(x)."""
         ...
 
-    def conjugates(self, y: Vector) -> Vector:
-        """Logarithms x at coordinates y; not numbers where there are none."""
+    def denoised(self, y: Vector) -> Denoised:
+        """The solved denoising problem at coordinates y.
+
+        Raises:
+            ArithmeticError: there are no conjugates.
+        """
         ...
 
-    def image(self, y: Vector, x: Vector) -> Vector:
-        """Where y goes if its conjugates go to exp(x)."""
+    def image(self, y: Vector, at: Denoised, x: Vector) -> Vector:
+        """Where y goes if its conjugates, those of `at`, go to exp(x)."""
         ...
 
 
+@dataclass(frozen=True)
 class Logarithms:
     """The logarithms of the conjugates themselves."""
+
+    problem: Problem
 
     def coordinates(self, x: Vector) -> Vector:
         """Itself."""
         return x
 
-    def conjugates(self, y: Vector) -> Vector:
-        """Itself."""
-        return y
+    def denoised(self, y: Vector) -> Denoised:
+        """At conjugates exp(y)."""
+        return prior_of(self.problem).denoised(y)
 
-    def image(self, y: Vector, x: Vector) -> Vector:
-        """Itself."""
+    def image(self, y: Vector, at: Denoised, x: Vector) -> Vector:
+        """As it is given."""
         return x
 
 
@@ -66,25 +76,41 @@ class Freedom:
         free, taken = self._energy(v, b).J_v, self._taken(v)
         return np.log([v, free if 0 < free < taken else HALF * taken, c])
 
-    def conjugates(self, y: Vector) -> Vector:
-        """Logarithms x at y; not numbers where no threshold leaves so many directions free."""
-        v, free, c = map(float, np.exp(y))
-        top = np.log(self.problem.target.upper_edge(v))
+    def denoised(self, y: Vector) -> Denoised:
+        """At the threshold that leaves so many directions free; found as a distance from the edge, which may be small.
 
-        def excess(log_b: float) -> float:
-            here = self._energy(v, float(np.exp(log_b))).J_v if log_b < top else 0.0
+        Raises:
+            ArithmeticError: no threshold does.
+        """
+        v, free, c = map(float, np.exp(y))
+        top = self.problem.target.upper_edge(v)
+
+        def excess(log_ratio: float) -> float:
+            try:
+                here = self._energy(v, _below(top, log_ratio)).J_v
+            except ArithmeticError:  # so close to an edge that the law is not resolved: beyond it, little is free
+                here = 0.0
             return float(np.log(here / free)) if here > 0 else NOTHING
 
-        if not excess(top - LEAST) > 0:
-            return np.full(3, np.nan)
-        b = float(np.exp(brentq(excess, top - LEAST, top, xtol=1e-14, rtol=1e-14)))
-        return np.log(generated.unreduced_variables(v, b, c, self.problem.lambda_, self.problem.width))
+        near = LEAST
+        while excess(near) > 0:
+            near -= STRIDE
+        if near == LEAST:
+            raise ArithmeticError(f"no threshold leaves {free:g} of all directions free")
+        nearest = float(brentq(excess, near, near + STRIDE, xtol=1e-14, rtol=1e-14))
+        if abs(excess(nearest)) > SOLVED:
+            raise ArithmeticError(f"the threshold that leaves {free:g} of all directions free is not resolved")
+        b = _below(top, nearest)
+        x = np.log(generated.unreduced_variables(v, b, c, self.problem.lambda_, self.problem.width))
+        energy = self._energy(v, b)
+        overlaps = generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, float(np.exp(x[2])))
+        return Denoised(x, Denoising(v, c, b, energy), Overlaps(*map(float, overlaps)))
 
-    def image(self, y: Vector, x: Vector) -> Vector:
+    def image(self, y: Vector, at: Denoised, x: Vector) -> Vector:
         """(v, c) of exp(x), and F moved as the conjugate of m is."""
         v, _, c = self._reduced(x)
         halfway = (y[1] + np.log(self._energy(float(np.exp(y[0])), 0.0).J_v)) / 2  # to the whole: no step may pass it
-        return np.array([np.log(v), min(y[1] + x[0] - self.conjugates(y)[0], halfway), np.log(c)])
+        return np.array([np.log(v), min(y[1] + x[0] - at.x[0], halfway), np.log(c)])
 
     def governs(self, x: Vector) -> bool:
         """Whether labels could be fitted by the directions free at noise exp(x) without weight decay."""
@@ -118,16 +144,22 @@ class Freedom:
 def unknowns_at(problem: Problem, x: Vector) -> Unknowns:
     """The unknowns that suit a solution near exp(x)."""
     freedom = Freedom(problem)
-    return freedom if freedom.governs(x) and freedom.leaves_some(x) else Logarithms()
+    return freedom if freedom.governs(x) and freedom.leaves_some(x) else Logarithms(problem)
 
 
-def in_unknowns(F: Map, unknowns: Unknowns) -> Map:
-    """A map of x as one of y; not a number where the conjugates or their image are none."""
+def in_unknowns(image: Callable[[Denoised], Vector], unknowns: Unknowns) -> Map:
+    """A map of y, from what gives conjugates back for a denoising problem; not a number where either has no value."""
 
     def moved(y: Vector) -> Vector:
         try:
-            return unknowns.image(y, F(unknowns.conjugates(y)))
+            at = unknowns.denoised(y)
+            return unknowns.image(y, at, image(at))
         except (ArithmeticError, ValueError):
             return np.full_like(y, np.nan)
 
     return moved
+
+
+def _below(top: float, log_ratio: float) -> float:
+    """The threshold b with log log(top/b) = log_ratio: near the edge the logarithm of their distance, far from it that of log b."""
+    return top + top * float(np.expm1(-np.exp(log_ratio)))

@@ -63,12 +63,15 @@ def _add_residues(total, errors, first, v, x, s, w):  # type: ignore[no-untyped-
 
 
 @compiled
-def _in_lower_fringe(p, v, s, w):  # type: ignore[no-untyped-def]
-    """Whether u = p + i y lies left of all eigenvalues of its interval of the support, where the curve ends in another root."""
-    above = len(s)
+def _in_lower_fringe(p, last, v, s, w):  # type: ignore[no-untyped-def]
+    """Whether u = p + i y lies left of all eigenvalues of its interval of the support, where the curve ends in another root.
+
+    last: the highest of these eigenvalues
+    """
+    above = last + 1
     while above > 0 and s[above - 1] > p:
         above -= 1
-    return above == 0 or (above < len(s) and gap_ends(above, v, s, w)[0] > 0.0)
+    return above == 0 or (above <= last and gap_ends(above, v, s, w)[0] > 0.0)
 
 
 @compiled
@@ -111,7 +114,7 @@ def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type:
         angle = 0.5 * end * (1.0 + nodes[k])
         along, stretch = edge - radius * (1.0 - np.cos(angle)), radius * np.sin(angle) * 0.5 * end * weights[k]
         height = _add_node(total, errors, along, stretch, height, unit, v, x, s, w)
-    if not alone and _in_lower_fringe(p, v, s, w):
+    if not alone and _in_lower_fringe(p, last, v, s, w):
         errors[:] = np.inf
         return
     start = edge - radius

@@ -14,7 +14,7 @@ from numeric.averages import Averages, ChannelRule, coarse_rules
 from numeric.errors import Response, half_width, respond, spread
 from numeric.freedom import Freedom, Unknowns, in_unknowns, unknowns_at
 from numeric.iterate import Anderson, Newton, Outcome, Vector, chord, iterate
-from numeric.prior import Overlaps, prior_of
+from numeric.prior import Denoised, Overlaps, prior_of
 from numeric.problem import Problem
 from numeric.ridgeless import interpolates, solve_interpolating
 from numeric.solution import QUANTITIES, Solution, Status, failed
@@ -47,12 +47,11 @@ class SaddleMap:
     problem: Problem
     rule: ChannelRule
 
-    def averages(self, x: Vector) -> Averages:
-        """Channel averages at the overlaps that these conjugates give; those of S = 0 where nothing is learned."""
-        overlaps = prior_of(self.problem).denoised(x).overlaps
-        if overlaps.q == 0:
+    def averages(self, at: Denoised) -> Averages:
+        """Channel averages at the overlaps of the student there; those of S = 0 where nothing is learned."""
+        if at.overlaps.q == 0:
             return self.rule.unlearned(self.problem)
-        return self.rule.average(overlaps, self.problem)
+        return self.rule.average(at.overlaps, self.problem)
 
     def conjugates(self, averages: Averages) -> Vector:
         """Logarithms of the conjugates, shape (replicates, unknowns); not finite where a sign is wrong."""
@@ -66,18 +65,21 @@ class SaddleMap:
         """Logarithms of the conjugates at S = 0."""
         return self.conjugates(self.rule.unlearned(self.problem).mean())[0]
 
+    def image(self, at: Denoised) -> Vector:
+        """Logarithms of the conjugates that the channel gives back."""
+        return self.conjugates(self.averages(at).mean())[0]
+
     def __call__(self, x: Vector) -> Vector:
         """One application; not a number where the channel average does not exist or cannot be resolved."""
         try:
-            return self.conjugates(self.averages(x).mean())[0]
+            return self.image(prior_of(self.problem).denoised(x))
         except (ArithmeticError, ValueError):
             return np.full_like(x, np.nan)
 
-    def quantities(self, x: Vector, averages: Averages) -> Vector:
-        """Values of QUANTITIES at conjugates x, shape (replicates, quantities)."""
+    def quantities(self, at: Denoised, averages: Averages) -> Vector:
+        """Values of QUANTITIES there, shape (replicates, quantities)."""
         problem, prior = self.problem, prior_of(self.problem)
-        at = prior.denoised(x)
-        _, denoising, overlaps = at
+        x, denoising, overlaps = at
         fixed = (*overlaps[:3], *np.exp(x[:3]), np.sqrt(denoising.v), np.nan if denoising.b is None else denoising.b)
         m, q, c = overlaps.m, overlaps.q + overlaps.q_odd, denoising.c
         estimation = generated.estimation_error(problem.q0, m, q)
@@ -153,10 +155,10 @@ def _directly(saddle: SaddleMap, begin: Vector) -> Outcome:
     """From conjugates exp(begin), in the unknowns that suit the number of samples first."""
     tolerance, freedom = saddle.rule.roughness, Freedom(saddle.problem)
     if freedom.governs(begin):
-        F, start = in_unknowns(saddle, freedom), freedom.coordinates(begin)
+        F, start = in_unknowns(saddle.image, freedom), freedom.coordinates(begin)
         outcome = iterate(F, start, Anderson(), tolerance=tolerance, max_steps=FREEDOM_STEPS, patience=FREEDOM_STALLED)
         if outcome.converged:
-            return outcome._replace(point=freedom.conjugates(outcome.point))
+            return outcome._replace(point=freedom.denoised(outcome.point).x)
     return _by_iteration(saddle, begin, tolerance, ANDERSON_STEPS)
 
 
@@ -221,7 +223,7 @@ def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
     for left in reversed(range(REFINEMENTS[saddle.rule.independent])):
         finer = replace(saddle, rule=coarser.rule.refined())
         outcome = chord(
-            in_unknowns(finer, unknowns), outcome.point, response.jacobian,
+            in_unknowns(finer.image, unknowns), outcome.point, response.jacobian,
             tolerance=TOLERANCE, max_steps=CHORD_STEPS, patience=PATIENCE,
         )  # fmt: skip
         steps += outcome.steps
@@ -239,13 +241,13 @@ def _solution(
     saddle: SaddleMap, coarser: SaddleMap, unknowns: Unknowns, outcome: Outcome, response: Response
 ) -> Solution:
     """Values at a root, with errors from the coarser rule and from replicates; stability is judged of the last one alone."""
-    x = unknowns.conjugates(outcome.point)
-    averages = saddle.averages(x)
-    values = saddle.quantities(x, averages.mean())[0]
-    errors = spread(saddle, unknowns, outcome.point, averages, coarser.averages(x), response)
+    at = unknowns.denoised(outcome.point)
+    averages = saddle.averages(at)
+    values = saddle.quantities(at, averages.mean())[0]
+    errors = spread(saddle, unknowns, outcome.point, averages, coarser.averages(at), response)
     named = dict(zip(QUANTITIES, map(float, values), strict=True))
     bounds = {name: float(error) for name, error in zip(QUANTITIES, errors, strict=True)}
-    _, denoising, overlaps = prior_of(saddle.problem).denoised(x)
+    x, denoising, overlaps = at
     return Solution(
         problem=saddle.problem,
         status=Status.CONVERGED,
@@ -261,7 +263,7 @@ def _solution(
 
 def _judged(solution: Solution, outcome: Outcome, unknowns: Unknowns) -> Solution:
     """The solution with its stability, which takes as long as many steps, and what both say of it."""
-    stable = replace(solution, replicon=replicon(solution.problem, unknowns.conjugates(outcome.point)))
+    stable = replace(solution, replicon=replicon(solution.problem, unknowns.denoised(outcome.point).x))
     return replace(stable, status=_status(stable, outcome))
 
 
@@ -285,12 +287,13 @@ def _status(solution: Solution, outcome: Outcome) -> Status:
 def _unlearned(saddle: SaddleMap, x: Vector) -> Solution:
     """The phase S = 0: exact up to the average over labels."""
     finer = replace(saddle, rule=saddle.rule.refined())
-    coarse = saddle.quantities(x, saddle.rule.unlearned(saddle.problem).mean())[0]
+    denoised = prior_of(saddle.problem).denoised
+    coarse = saddle.quantities(denoised(x), saddle.rule.unlearned(saddle.problem).mean())[0]
     averages = finer.rule.unlearned(finer.problem)
-    values = finer.quantities(finer.conjugates(averages.mean())[0], averages.mean())[0]
+    values = finer.quantities(denoised(finer.conjugates(averages.mean())[0]), averages.mean())[0]
     bounds = np.abs(values - coarse)
     if finer.rule.independent:
-        runs = [finer.quantities(finer.conjugates(one)[0], one)[0] for one in averages.each()]
+        runs = [finer.quantities(denoised(finer.conjugates(one)[0]), one)[0] for one in averages.each()]
         bounds += half_width(np.array(runs))
     named = dict(zip(QUANTITIES, map(float, values), strict=True))
     return Solution(

@@ -82,7 +82,6 @@ BAD = [
     (["threshold", "bayes", "--kappa0", "1/2", "--noise", "1"], "--noise"),
     (["recovery", "--kappa0", "1/4,1/2", "--width", "1/5"], "--width"),
     (["optimal-lambda", "--alpha", "1", "--kappa0", "1/2", "--noise", "1", "--tolerance", "0"], "--tolerance"),
-    (["decompose", "--alpha", "1", "--kappa0", "1/2", "--lambda", "1", "--noise", "1", "--tokens", "3"], "--tokens"),
     (replaced(INTERPOLATION, "--digits", "0"), "--digits"),
     (replaced(INTERPOLATION, "--digits", "1000000000"), "--digits"),
     (replaced(RECOVERY, "--noise", "1/10"), "--noise"),

@@ -89,6 +89,18 @@ def test_few_isolated_eigenvalues_of_a_huge_list_do_not_cancel(multiple):
     assert (high.J_b - low.J_b) / (2 * step * b) == pytest.approx(2 * here.mass, rel=1e-2)
 
 
+@pytest.mark.parametrize("depth", [1e-7, 1e-5, 1e-3])
+def test_just_inside_a_bulk_below_isolated_eigenvalues_nothing_cancels(depth):
+    """The bulk is a semicircle to 1e-4 and holds 5376 blocks; what lies above it weighs 1e-15."""
+    target, v = power_law(0.75, 10**18, per_octave=64), 5.1e12
+    x = target.bulks(v)[0].high * (1 - depth)
+    found, errors = from_gap(v, x, *target.arrays, *_rule())
+    assert all(error < 1e-6 * abs(value) for value, error in zip(found, errors, strict=True))
+    step = 1e-2 * depth * x
+    low, high = (from_gap(v, x + k * step, *target.arrays, *_rule())[0] for k in (-1, 1))
+    assert (high[0] - low[0]) / (2 * step) == pytest.approx(found[2], rel=1e-4)
+
+
 def test_both_float64_and_balls_are_used():
     """Just below the upper edge float64 cancels; elsewhere balls would cost a thousand times as much."""
     target, v = power_law(0.75, 50), 0.1
