@@ -15,6 +15,7 @@ PLACES = (
     ("spikes above the bulk; limited by weight decay", 3.23, 1.36),  # -(2 - 1/gamma)
 )
 GAMMA = Fraction(3, 4)
+PER_OCTAVE = 64  #: blocks of the target's tail: slopes change by less than 1e-3 from sixteen times as many
 CLOSE = 0.01  #: from here on the theory is said to have reached the exponent
 
 
@@ -42,6 +43,8 @@ def approaches(dims: Sequence[int], noise: float) -> tuple[Approach, ...]:
 
 
 def _slope(dim: int, x: float, y: float, noise: float) -> tuple[int, float, float]:
-    point = local_slope(ScalingProblem(float(GAMMA), dim, float(dim) ** y, noise), float(dim) ** x)
+    point = local_slope(
+        ScalingProblem(float(GAMMA), dim, float(dim) ** y, noise, per_octave=PER_OCTAVE), float(dim) ** x
+    )
     point.solution.unwrap()
     return dim, point.slope, point.slope_error

@@ -198,7 +198,7 @@ PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
         "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 16), (100, 8)), ALPHAS, WIDTHS), _EQUIVALENT),
         "spectra": ((0.05, 100, 8), (0.5, 100, 8), (4.0, 100, 8), (40.0, 100, 1)),
         "scaling_sizes": ((28, 8), (40, 8)),
-        "dims": (10**4, 10**8, 10**12),
+        "dims": (10**4, 10**8, 10**12, 10**18),
     },
     "quick": {
         "campaigns": (
@@ -213,7 +213,7 @@ PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
         "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 64), (76, 64), (100, 64)), ALPHAS, WIDTHS), _EQUIVALENT),
         "spectra": ((0.05, 200, 1), (0.5, 200, 1), (4.0, 200, 1), (40.0, 200, 1)),
         "scaling_sizes": ((40, 16), (56, 16)),
-        "dims": (10**4, 10**8, 10**12),
+        "dims": (10**4, 10**8, 10**12, 10**18),
     },
 }
 

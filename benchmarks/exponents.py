@@ -1,0 +1,80 @@
+"""Local slopes of the full theory at the centre of every scaling regime, beside the derived exponents, as the dimension grows.
+
+Run: python -m benchmarks.exponents --gamma 3/4 --dim 1e6,1e12,1e18        (prints a table; minutes)
+
+Samples and weight decay are d^x and d^y, (x, y) the centre of the largest circle in the regime, within BOX: up to where the last
+feature is resolved, and to decays that weak. Slopes are differences over STEP of
+log(n); the tail is made of blocks, 64 for each doubling of k.
+"""
+
+import argparse
+import math
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+from scipy.optimize import linprog
+
+from numeric.exponents import Regime, regimes
+from numeric.scaling import ScalingProblem, scaling_curve
+
+STEP = 0.1
+WITHIN = 0.01
+NOISE = 0.5
+
+
+def box(gamma: Fraction) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Ranges of log n and log lambda over log d."""
+    return (0.5, 2 * float(gamma) + 2), (-1.5, float(gamma) + 1)
+
+
+def centre(regime: Regime, gamma: Fraction) -> tuple[float, float]:
+    """Centre (x, y) of the largest circle in the regime and the box: farthest from where another term is as large."""
+    rows, bounds = [], []
+    for n, decay, d in regime.conditions:
+        rows.append([-float(n), -float(decay), math.hypot(float(n), float(decay))])
+        bounds.append(float(d))
+    for axis, (low, high) in enumerate(box(gamma)):
+        rows += [[-float(axis == 0), -float(axis == 1), 1.0], [float(axis == 0), float(axis == 1), 1.0]]
+        bounds += [-low, high]
+    x, y, _ = linprog([0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)]).x
+    return float(x), float(y)
+
+
+def slope(gamma: Fraction, dim: float, x: float, y: float) -> tuple[float, float, str]:
+    """Local slope at n = d^x and weight decay d^y, its error, and how the two solves ended."""
+    asked = ScalingProblem(float(gamma), int(dim), dim**y, NOISE, per_octave=64)
+    first, second = scaling_curve(asked, [dim**x, dim**x * math.exp(STEP)])
+    status = "/".join(sorted({point.solution.status.name.lower() for point in (first, second)}))
+    if not (first.risk > 0 and second.risk > 0):
+        return math.nan, math.nan, status
+    error = (first.risk_error / first.risk + second.risk_error / second.risk) / STEP
+    return math.log(second.risk / first.risk) / STEP, error, status
+
+
+def lines(gamma: Fraction, dims: list[float]) -> Iterator[str]:
+    """A line per regime and dimension."""
+    for regime in regimes(gamma):
+        x, y = centre(regime, gamma)
+        for dim in dims:
+            started = time.perf_counter()
+            found, error, status = slope(gamma, dim, x, y)
+            off = found - float(regime.risk[0])
+            verdict = "within" if abs(off) + error < WITHIN else "unresolved" if not error < WITHIN else "not yet"
+            yield (
+                f"{gamma!s:>4} {regime.name:48} x {x:.2f} y {y:+.2f} d {dim:.0e} slope {found:+.4f} ({error:.0e}) "
+                f"exponent {float(regime.risk[0]):+.4f} difference {off:+.4f} {verdict}; {status}, "
+                f"{time.perf_counter() - started:.0f} s"
+            )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--gamma", default="3/5,3/4,1,3/2,2")
+    parser.add_argument("--dim", default="1e6,1e12,1e18")
+    arguments = parser.parse_args()
+    np.seterr(all="ignore")
+    for gamma in map(Fraction, arguments.gamma.split(",")):
+        for line in lines(gamma, list(map(float, arguments.dim.split(",")))):
+            print(line, flush=True)
