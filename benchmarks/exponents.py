@@ -2,9 +2,8 @@
 
 Run: python -m benchmarks.exponents --gamma 3/4 --dim 1e6,1e12,1e18        (prints a table; minutes)
 
-Samples and weight decay are d^x and d^y, (x, y) the centre of the largest circle in the regime, within BOX: up to where the last
-feature is resolved, and to decays that weak. Slopes are differences over STEP of
-log(n); the tail is made of blocks, 64 for each doubling of k.
+Samples and weight decay are d^x and d^y, (x, y) the centre of the largest circle in the regime within the plane that
+`python -m numeric phase-diagram` draws. Slopes are differences over STEP of log(n), with the target's tail in few blocks.
 """
 
 import argparse
@@ -16,26 +15,22 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import linprog
 
-from numeric.exponents import Regime, regimes
+from numeric.exponents import Regime
+from numeric.phase_diagram import PhaseDiagram, phase_diagram
 from numeric.scaling import ScalingProblem, scaling_curve
+from verify.exponents import CLOSE, PER_OCTAVE
 
 STEP = 0.1
-WITHIN = 0.01
 NOISE = 0.5
 
 
-def box(gamma: Fraction) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Ranges of log n and log lambda over log d."""
-    return (0.5, 2 * float(gamma) + 2), (-1.5, float(gamma) + 1)
-
-
-def centre(regime: Regime, gamma: Fraction) -> tuple[float, float]:
-    """Centre (x, y) of the largest circle in the regime and the box: farthest from where another term is as large."""
+def centre(regime: Regime, plane: PhaseDiagram) -> tuple[float, float]:
+    """Centre (x, y) of the largest circle in the regime and the plane: farthest from where another term is as large."""
     rows, bounds = [], []
     for n, decay, d in regime.conditions:
         rows.append([-float(n), -float(decay), math.hypot(float(n), float(decay))])
         bounds.append(float(d))
-    for axis, (low, high) in enumerate(box(gamma)):
+    for axis, (low, high) in enumerate((plane.samples, plane.decays)):
         rows += [[-float(axis == 0), -float(axis == 1), 1.0], [float(axis == 0), float(axis == 1), 1.0]]
         bounds += [-low, high]
     x, y, _ = linprog([0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)]).x
@@ -57,7 +52,7 @@ def crossover(regime: Regime, risk: float) -> float:
 
 def slope(gamma: Fraction, dim: float, x: float, y: float) -> tuple[float, float, float, str]:
     """Local slope at n = d^x and weight decay d^y, its error, the risk, and how the two solves ended."""
-    asked = ScalingProblem(float(gamma), int(dim), dim**y, NOISE, per_octave=64)
+    asked = ScalingProblem(float(gamma), int(dim), dim**y, NOISE, per_octave=PER_OCTAVE)
     first, second = scaling_curve(asked, [dim**x, dim**x * math.exp(STEP)])
     status = "/".join(sorted({point.solution.status.name.lower() for point in (first, second)}))
     if not (first.risk > 0 and second.risk > 0):
@@ -68,15 +63,16 @@ def slope(gamma: Fraction, dim: float, x: float, y: float) -> tuple[float, float
 
 def lines(gamma: Fraction, dims: list[float]) -> Iterator[str]:
     """A line per regime and dimension."""
-    for regime in regimes(gamma):
-        x, y = centre(regime, gamma)
+    plane = phase_diagram(gamma, None, NOISE, 0)
+    for regime in plane.regimes:
+        x, y = centre(regime, plane)
         for dim in dims:
             started = time.perf_counter()
             found, error, risk, status = slope(gamma, dim, x, y)
             off, beyond = found - float(regime.risk[0]), found - crossover(regime, risk)
-            verdict = "unresolved" if not error < WITHIN else "not yet"
-            verdict = "accounted for" if abs(beyond) + error < WITHIN else verdict
-            verdict = "within" if abs(off) + error < WITHIN else verdict
+            verdict = "unresolved" if not error < CLOSE else "not yet"
+            verdict = "accounted for" if abs(beyond) + error < CLOSE else verdict
+            verdict = "within" if abs(off) + error < CLOSE else verdict
             yield (
                 f"{gamma!s:>4} {regime.name:48} x {x:.2f} y {y:+.2f} d {dim:.0e} slope {found:+.4f} ({error:.0e}) "
                 f"exponent {float(regime.risk[0]):+.4f} difference {off:+.4f}, beyond crossover {beyond:+.4f}: {verdict}; {status}, "

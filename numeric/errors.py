@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from numeric.averages import Averages
-from numeric.prior import Vector
+from numeric.prior import Denoised, Vector
 from numeric.solution import QUANTITIES
 
 if TYPE_CHECKING:
@@ -67,15 +67,22 @@ def half_width(runs: Vector) -> Vector:
 
 
 def spread(
-    saddle: SaddleMap, unknowns: Unknowns, y: Vector, averages: Averages, coarser: Averages, response: Response
+    saddle: SaddleMap,
+    unknowns: Unknowns,
+    y: Vector,
+    at: Denoised,
+    averages: Averages,
+    coarser: Averages,
+    response: Response,
 ) -> Vector:
-    """Half-widths of the quantities: the change from the next coarser rule, and a 95 % interval over independent replicates.
+    """Half-widths of the quantities at y, whose denoising problem is `at`.
 
+    They are the change from the next coarser rule, and a 95 % interval over independent replicates.
     For a deterministic rule the change adds up the effects of each unknown and the direct one without their signs: for another rule
     the signs would differ, and what cancels between two rules need not be small. Replicates alone are not enough: where few samples
     carry an average, as that of the loss at weak decay, they agree with each other before they agree with the truth.
     """
-    at, mean, before = unknowns.denoised(y), averages.mean(), coarser.mean()
+    mean, before = averages.mean(), coarser.mean()
 
     def images(of: Averages) -> Vector:
         return np.array([unknowns.image(y, at, row) for row in saddle.conjugates(of)])

@@ -85,24 +85,25 @@ class Freedom:
         v, free, c = map(float, np.exp(y))
         top = self.problem.target.upper_edge(v)
 
+        def excess_of(left: float) -> float:
+            return float(np.log(left / free)) if left > 0 else NOTHING
+
         def excess(log_ratio: float) -> float:
             try:
-                here = self._energy(v, _below(top, log_ratio)).J_v
+                return excess_of(self._energy(v, _below(top, log_ratio)).J_v)
             except ArithmeticError:  # so close to an edge that the law is not resolved: beyond it, little is free
-                here = 0.0
-            return float(np.log(here / free)) if here > 0 else NOTHING
+                return NOTHING
 
         near = LEAST
         while excess(near) > 0:
             near -= STRIDE
         if near == LEAST:
             raise ArithmeticError(f"no threshold leaves {free:g} of all directions free")
-        nearest = float(brentq(excess, near, near + STRIDE, xtol=1e-14, rtol=1e-14))
-        if abs(excess(nearest)) > SOLVED:
-            raise ArithmeticError(f"the threshold that leaves {free:g} of all directions free is not resolved")
-        b = _below(top, nearest)
-        x = np.log(generated.unreduced_variables(v, b, c, self.problem.lambda_, self.problem.width))
+        b = _below(top, float(brentq(excess, near, near + STRIDE, xtol=1e-14, rtol=1e-14)))
         energy = self._energy(v, b)
+        if abs(excess_of(energy.J_v)) > SOLVED:
+            raise ArithmeticError(f"the threshold that leaves {free:g} of all directions free is not resolved")
+        x = np.log(generated.unreduced_variables(v, b, c, self.problem.lambda_, self.problem.width))
         overlaps = generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, float(np.exp(x[2])))
         return Denoised(x, Denoising(v, c, b, energy), Overlaps(*map(float, overlaps)))
 

@@ -106,6 +106,9 @@ def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type:
         return
     left = gap_ends(last, v, s, w)[1] if last > 0 else edge_distance(0, -1.0, np.inf, v, s, w)
     alone = left > 0.0
+    if not alone and _in_lower_fringe(p, last, v, s, w):
+        errors[:] = np.inf
+        return
     radius = 0.5 * (left + right) if alone else min(edge - p, right / 3.0)
     end = np.arccos(max(-1.0, 1.0 - (edge - p) / radius)) if alone else 0.5 * np.pi
     unit = (8.0 + np.sqrt(len(s))) * EPS * (1.0 + (abs(x) + abs(p)) / (real_position(last, right, v, s, w) - x))
@@ -114,21 +117,20 @@ def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type:
         angle = 0.5 * end * (1.0 + nodes[k])
         along, stretch = edge - radius * (1.0 - np.cos(angle)), radius * np.sin(angle) * 0.5 * end * weights[k]
         height = _add_node(total, errors, along, stretch, height, unit, v, x, s, w)
-    if not alone and _in_lower_fringe(p, last, v, s, w):
-        errors[:] = np.inf
+    if alone:
         return
     start = edge - radius
-    while not alone and start > p:
+    while start > p:
         nearest = np.inf
         for k in range(len(s)):
             nearest = min(nearest, abs(start - s[k]))
         height = height_above(start, v, s, w, height)
-        half = 0.25 * np.hypot(nearest, np.sqrt(height))
-        half = half if start - 2.0 * half > p else 0.5 * (start - p)
+        stop = max(p, start - 0.5 * np.hypot(nearest, np.sqrt(height)))
+        half = 0.5 * (start - stop)
         for k in range(len(nodes)):
             along = start - half * (1.0 + nodes[k])
             height = _add_node(total, errors, along, half * weights[k], height, unit, v, x, s, w)
-        start = start - 2.0 * half if start - 2.0 * half > p else p
+        start = stop
 
 
 @compiled

@@ -6,15 +6,13 @@ of their replicates the error. All averages of one problem use the same points: 
 
 import numpy as np
 from scipy.special import softmax
-from scipy.stats import t as student
 
 from generated.tied_attention import float64 as generated
-from numeric.errors import CONFIDENCE
+from numeric.errors import half_width
 from numeric.token_index import visible_basis
 from numeric.token_points import Array, Fields, Sampling, gaussians
 
 _SAMPLING, _STREAM = Sampling(2**14), 2
-_HALF_WIDTH = float(student.ppf((1 + CONFIDENCE) / 2, _SAMPLING.replicates - 1)) / np.sqrt(_SAMPLING.replicates)
 
 
 def prediction_error(fields: Fields, beta: float, beta0: float, tokens: int) -> tuple[float, float]:
@@ -68,4 +66,4 @@ def _indices(tokens: int) -> Array:
 def _mean(rows: Array, tokens: int) -> tuple[float, float]:
     """Mean over the points of T equal rows, and half the width of its confidence interval."""
     means = tokens * rows.reshape(_SAMPLING.replicates, -1).mean(axis=1)
-    return float(means.mean()), float(means.std(ddof=1) * _HALF_WIDTH)
+    return float(means.mean()), float(half_width(means))

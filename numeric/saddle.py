@@ -228,13 +228,13 @@ def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
         )  # fmt: skip
         steps += outcome.steps
         if not np.isfinite(outcome.residual):
-            return _judged(solution, best, unknowns) if solution.trusted else _failed(saddle.problem, outcome)
+            return _judged(solution, best) if solution.trusted else _failed(saddle.problem, outcome)
         best = outcome._replace(steps=steps)
         solution = _solution(finer, coarser, unknowns, best, response)
         if solution.error_estimate < accuracy or solution.relative_error(DECISIVE) > GAIN**left * INACCURATE:
             break
         coarser = finer
-    return _judged(solution, best, unknowns)
+    return _judged(solution, best)
 
 
 def _solution(
@@ -244,7 +244,7 @@ def _solution(
     at = unknowns.denoised(outcome.point)
     averages = saddle.averages(at)
     values = saddle.quantities(at, averages.mean())[0]
-    errors = spread(saddle, unknowns, outcome.point, averages, coarser.averages(at), response)
+    errors = spread(saddle, unknowns, outcome.point, at, averages, coarser.averages(at), response)
     named = dict(zip(QUANTITIES, map(float, values), strict=True))
     bounds = {name: float(error) for name, error in zip(QUANTITIES, errors, strict=True)}
     x, denoising, overlaps = at
@@ -261,9 +261,9 @@ def _solution(
     )
 
 
-def _judged(solution: Solution, outcome: Outcome, unknowns: Unknowns) -> Solution:
+def _judged(solution: Solution, outcome: Outcome) -> Solution:
     """The solution with its stability, which takes as long as many steps, and what both say of it."""
-    stable = replace(solution, replicon=replicon(solution.problem, unknowns.denoised(outcome.point).x))
+    stable = replace(solution, replicon=replicon(solution.problem, solution.conjugates))
     return replace(stable, status=_status(stable, outcome))
 
 

@@ -17,7 +17,7 @@ from numeric.compiled import digest
 
 #: Sums over eigenvalues have terms of one sign, or are compared with such: their order may change.
 compiled = njit(error_model="numpy", fastmath={"reassoc", "contract"})
-primitives = njit(physics.finite_primitives)
+_primitives = njit(physics.finite_primitives)
 _integrands = njit(physics.finite_integrands)
 
 EPS = 2.0**-52
@@ -213,7 +213,7 @@ def bulks(v, s, w):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def rounding_of(u, distance, s):  # type: ignore[no-untyped-def]
+def _rounding(u, distance, s):  # type: ignore[no-untyped-def]
     """Relative rounding error of a term at u: the random walk of a sum over N eigenvalues, and what the rounding of u does to
     distances from eigenvalues.
     """
@@ -221,9 +221,9 @@ def rounding_of(u, distance, s):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def add_integrands(total, errors, u, speed, distance, v, x, s, w):  # type: ignore[no-untyped-def]
+def _add_integrands(total, errors, u, speed, distance, v, x, s, w):  # type: ignore[no-untyped-def]
     """Add the integrands at u times du = speed, and their errors; no eigenvalue is closer to u than `distance`."""
-    rounding = rounding_of(u, distance, s)
+    rounding = _rounding(u, distance, s)
     J, J_v, J_b, _, J_bv, mass = _integrands(u, stieltjes(u, s, w), v, x)
     for k, value in enumerate((J, J_v, J_b, J_bv, mass)):
         total[k] += value * speed
@@ -231,7 +231,7 @@ def add_integrands(total, errors, u, speed, distance, v, x, s, w):  # type: igno
 
 
 @compiled
-def descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
     """The vertical above p from the height `high` down to `low`, by panels in the logarithm of the height."""
     if not high > low:
         return
@@ -241,16 +241,18 @@ def descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  
         for k in range(len(nodes)):
             y = low * np.exp(span * (panel + 0.5 * (1.0 + nodes[k])) / count)
             speed = complex(0.0, -0.5 * span / count * weights[k] * y)
-            add_integrands(total, errors, complex(p, y), speed, np.hypot(nearest, y), v, x, s, w)
+            _add_integrands(total, errors, complex(p, y), speed, np.hypot(nearest, y), v, x, s, w)
 
 
 @compiled
-def foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+def _foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
     """The vertical from `high` down to `low`, both below the distance of the nearest eigenvalue: one panel."""
     half = 0.5 * (high - low)
     for k in range(len(nodes)):
         y = low + half * (1.0 + nodes[k])
-        add_integrands(total, errors, complex(p, y), complex(0.0, -half * weights[k]), np.hypot(nearest, y), v, x, s, w)
+        _add_integrands(
+            total, errors, complex(p, y), complex(0.0, -half * weights[k]), np.hypot(nearest, y), v, x, s, w
+        )
 
 
 @compiled
@@ -259,7 +261,7 @@ def _quarter(total, errors, p, radius, nodes, weights, v, x, s, w):  # type: ign
     for k in range(len(nodes)):
         offset = radius * np.exp(0.25j * np.pi * (1.0 + nodes[k]))
         speed = 0.25j * np.pi * weights[k] * offset
-        add_integrands(total, errors, p + offset, speed, radius - (s[-1] - p), v, x, s, w)
+        _add_integrands(total, errors, p + offset, speed, radius - (s[-1] - p), v, x, s, w)
 
 
 @compiled
@@ -267,15 +269,15 @@ def _path(total, errors, p, height, nearest, nodes, weights, v, x, s, w):  # typ
     """The path from the real axis beyond the largest eigenvalue to p + i height."""
     turn = max(height, nearest)  # below it one panel serves
     if p > s[-1]:  # the axis below p is beyond every eigenvalue: straight up from there
-        descend(total, errors, p, height, nearest, nearest, nodes, weights, v, x, s, w)
-        foot(total, errors, p, min(height, nearest), 0.0, nearest, nodes, weights, v, x, s, w)
+        _descend(total, errors, p, height, nearest, nearest, nodes, weights, v, x, s, w)
+        _foot(total, errors, p, min(height, nearest), 0.0, nearest, nodes, weights, v, x, s, w)
         total *= -1.0
         return
     radius = max(turn, _FAR * (s[-1] - p))
     _quarter(total, errors, p, radius, nodes, weights, v, x, s, w)
-    descend(total, errors, p, radius, turn, nearest, nodes, weights, v, x, s, w)
+    _descend(total, errors, p, radius, turn, nearest, nodes, weights, v, x, s, w)
     if turn > height:
-        foot(total, errors, p, turn, height, nearest, nodes, weights, v, x, s, w)
+        _foot(total, errors, p, turn, height, nearest, nodes, weights, v, x, s, w)
 
 
 @compiled
@@ -289,9 +291,9 @@ def _spectral(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
         nearest = min(nearest, abs(p - s[k]))
     total, errors = np.zeros(5, dtype=np.complex128), np.zeros(5)
     u = complex(p, y)
-    J, J_v, J_b, _, J_bv, mass = primitives(u, stieltjes(u, s, w), v, x)
+    J, J_v, J_b, _, J_bv, mass = _primitives(u, stieltjes(u, s, w), v, x)
     _path(total, errors, p, y, nearest, nodes, weights, v, x, s, w)
-    rounding = rounding_of(u, np.hypot(nearest, y), s)
+    rounding = _rounding(u, np.hypot(nearest, y), s)
     for k, end in enumerate((J, J_v, J_b, J_bv, mass)):
         total[k] = end - total[k]
         errors[k] += rounding * abs(end)

@@ -111,10 +111,8 @@ def sample_means(
 
 
 def _dimensions(index: TokenIndex) -> int:
-    """Gaussians of a sample."""
-    components, directions = index.visible.shape
-    odd = components - index.symmetric
-    return 2 * (directions - odd) + odd
+    """Gaussians of a sample: two for each visible direction of the symmetric part, one for each antisymmetric component."""
+    return 2 * index.visible_symmetric + len(index.visible) - index.symmetric
 
 
 def _settled(points: Array, channel: Channel, response: bool) -> Array:
