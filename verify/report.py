@@ -252,7 +252,7 @@ def _scaling(outcome: Outcome) -> str:
         for s in outcome.laws.slopes
     )
     return (
-        "<section><h2>Scaling laws</h2><p>Exponents of the samples in the excess risk, derived; local slopes of the full theory at "
+        "<section><h2>Scaling laws</h2><p>Exponents of the samples in the risk at unit gain; local slopes of the full theory at "
         "growing d; gamma = 3/4.</p><table><tr><th>regime</th><th>exponent</th><th>theory</th><th></th></tr>"
         f"{approach}</table><p>Slopes of trained heads with 95 % intervals, of the theory over the same samples, and the exponent: at "
         "such d windows are short, and theory and exponent differ.</p><table><tr><th>d</th><th>λ</th><th>n</th><th>trained</th>"
