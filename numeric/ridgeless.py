@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 
 from generated.tied_attention import float64 as generated
 from numeric.generalisation import prediction_error
@@ -26,14 +26,38 @@ DIGITS = 12  # of the thresholds that separate the phases: closer to them double
 BRACKET = (1e-10, 1e6)  # of v over the second moment of the target and its noise
 POINTS = 80  # of the search for sign changes: steps of a factor 1.6
 TOLERANCE = 1e-13  # relative, of v and b
+ROUNDING = 1e-11  # relative, of J: its closed forms keep twelve digits
+DOUBT = 1e-2  # relative, around the threshold found on the grid: there the proven one decides
+SMALL = Fraction(1, 10**20)  # of the variance of a noise
 
 
 def interpolates(problem: Problem) -> bool:
     """Whether the training loss vanishes as lambda -> 0+ (replica-symmetrically, for width < 1)."""
-    if problem.noise == 0:
-        return recovers(problem) or problem.alpha < _limit_of_interpolation(problem)
-    law, noise = problem.target.exact(), Fraction(problem.noise)
-    return problem.alpha < float(interpolation(law, noise, problem.tokens, DIGITS, Fraction(problem.width)))
+    law, width = problem.target.exact(), Fraction(problem.width)
+    if problem.noise == 0 and width >= 1 - law.zero_mass:
+        return True
+    least, most = _greatest_interpolated(problem)
+    if not least <= problem.alpha <= most:
+        return problem.alpha < least
+    noise = Fraction(problem.noise) or SMALL  # a narrow student without noise: the limit of small noise
+    return problem.alpha < float(interpolation(law, noise, problem.tokens, DIGITS, width))
+
+
+def _greatest_interpolated(problem: Problem) -> tuple[float, float]:
+    """Bounds of the interpolation threshold in double precision: the proven one takes seconds, and is seldom needed."""
+    numbers, noise, q0 = generated.label_numbers(problem.tokens), problem.noise, problem.q0
+
+    def objective(log_v: float, sign: int) -> float:
+        v = float(np.exp(log_v))
+        J = problem.target.energy(v, 0.0, problem.width).J * (1 + sign * ROUNDING)
+        return float(generated.interpolation_objective(J, v, noise, q0, numbers))
+
+    grid = np.log(np.geomspace(*BRACKET, POINTS) * (q0 + noise))
+    values = [objective(log_v, +1) for log_v in grid]
+    peak = int(np.argmax(values))
+    around = grid[max(0, peak - 1)], grid[min(POINTS - 1, peak + 1)]
+    top = minimize_scalar(lambda log_v: -objective(log_v, +1), bounds=around, method="bounded").x
+    return objective(top, -1) * (1 - DOUBT), max(objective(top, +1), values[peak]) * (1 + DOUBT)
 
 
 def recovers(problem: Problem) -> bool:
@@ -42,14 +66,6 @@ def recovers(problem: Problem) -> bool:
     if problem.noise > 0 or width < 1 - law.zero_mass:
         return False
     return problem.alpha >= float(recovery(law, problem.tokens, DIGITS, width))
-
-
-def _limit_of_interpolation(problem: Problem) -> float:
-    """Without noise: every noise-free problem of sufficient width interpolates, a narrower one up to a small noise's threshold."""
-    law, width = problem.target.exact(), Fraction(problem.width)
-    if width >= 1 - law.zero_mass:
-        return float("inf")
-    return float(interpolation(law, Fraction(1, 10**20), problem.tokens, DIGITS, width))
 
 
 def solve_interpolating(problem: Problem) -> Solution:

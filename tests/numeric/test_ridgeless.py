@@ -1,14 +1,19 @@
 """The limit of vanishing weight decay: continuous with small decay, exact recovery, phases that meet at the thresholds."""
 
 import math
+from fractions import Fraction
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.problem import Parametrisation, Problem
+from numeric.ridgeless import interpolates
 from numeric.saddle import solve
 from numeric.solution import Status
 from numeric.target_law import quantile
+from numeric.thresholds import interpolation
 
 INTERPOLATING = Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0)
 
@@ -31,6 +36,23 @@ def test_the_loss_vanishes_below_interpolation_only():
     below, above = solve(INTERPOLATING.at(0.145)), solve(INTERPOLATING.at(1.0))
     assert (below.train_error, below.free_entropy, below.V) == (0.0, 0.0, math.inf)
     assert above.trusted and above.train_error > 1e-4 and above.b == 0.0
+
+
+@given(
+    kappa0=st.floats(0.02, 5.0), width=st.floats(0.03, 1.5), noise=st.floats(1e-6, 50.0), side=st.sampled_from([-1, 1])
+)
+@settings(max_examples=20, deadline=None)
+def test_double_precision_decides_as_the_proven_threshold_does(kappa0, width, noise, side):
+    target, beyond = MarchenkoPastur(kappa0), 1 + side * 0.03  # where double precision may decide alone
+    threshold = float(interpolation(target.exact(), Fraction(noise), 2, 12, Fraction(width)))
+    assert interpolates(Problem(threshold * beyond, target, 0.0, noise, width)) is (side < 0)
+
+
+def test_close_to_interpolation_the_proven_threshold_decides():
+    target, noise = MarchenkoPastur(0.5), 0.5
+    threshold = float(interpolation(target.exact(), Fraction(noise), 2, 12, Fraction(1)))
+    assert interpolates(Problem(threshold * (1 - 1e-9), target, 0.0, noise))
+    assert not interpolates(Problem(threshold * (1 + 1e-9), target, 0.0, noise))
 
 
 def test_the_phases_meet_at_interpolation():
