@@ -228,7 +228,7 @@ class Eigenvalues:
         """Values in float64 and estimates of their rounding errors, each from the side of x where it is known better."""
         s, w = self.arrays
         above, errors = self._integrated(v, x, s, w)
-        below, less = self._integrated(v, -x, -s[::-1], w[::-1])
+        below, less = self._integrated(v, -x, -s[::-1], w[::-1].copy())  # one layout: compiled once
         t0, q0 = self.t0, self.q0
         J, J_v, J_b, J_bv, mass = below
         rest = generated.complement(J, J_v, J_b, J_bv, mass, v, x, t0, q0)

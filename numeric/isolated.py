@@ -7,14 +7,16 @@ the position is integrated along Biane's curve from its edge: terms of the size 
 `s` are the eigenvalues, distinct and ascending, `w` their weights, both of shape (N,).
 """
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
 from generated.tied_attention import float64 as physics
+from numeric import subordination
 from numeric.compiled import digest
 from numeric.subordination import (
     EPS,
-    cached,
     compiled,
     edge_distance,
     gap_ends,
@@ -146,4 +148,15 @@ def _from_gap(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
     return total, errors
 
 
-from_gap = cached(digest(physics), _from_gap)
+def _entry(sources: str) -> Any:
+    """The compiled entry, valid for this digest of what it calls in other files."""
+
+    @njit(cache=True, error_model="numpy")
+    def entry(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
+        _ = sources
+        return _from_gap(v, x, s, w, nodes, weights)
+
+    return entry
+
+
+from_gap = _entry(digest(physics, subordination))

@@ -34,7 +34,9 @@ STALLED = (
     25  # steps without half the residual: S = 0 may be far away, in steps of the logarithms of one, but not farther
 )
 FREEDOM_STEPS, FREEDOM_STALLED = 40, 15  # in the unknowns of numeric.freedom: it takes about ten where it works
-PATIENCE = 3  # steps in which a chord must halve the residual: otherwise the rule is too rough for it
+PATIENCE = (
+    3  # steps in which a chord or Newton's method must halve the residual: otherwise the rule is too rough for it
+)
 GAIN = 4.0  # by which a refinement divides errors at best: what would remain too large is not refined in vain
 LEAST_DECAY = 1e-8  # from which the limit 0 is reached in one step
 MOST_CONTINUATIONS = 8
@@ -108,11 +110,9 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     for rule in coarse_rules(problem):
         saddle = SaddleMap(problem, rule)
         found = _solve_from(saddle, start, accuracy)
-        if found.status in _ROOTLESS:
-            again = _solve_from(saddle, start, accuracy, continued=True)
-            found = again if again.trusted or again.residual < found.residual else found
-        if best is None or (found.trusted, -found.error_estimate) > (best.trusted, -best.error_estimate):
-            best = found
+        if found.status in _ROOTLESS:  # then the other kind of rule has never found one
+            return best or max(found, _solve_from(saddle, start, accuracy, continued=True), key=Solution.worth)
+        best = found if best is None else max(best, found, key=Solution.worth)
         if best.status in _SETTLED:
             return best
     assert best is not None
@@ -168,7 +168,7 @@ def _by_iteration(saddle: SaddleMap, begin: Vector, tolerance: float, steps: int
     if first.converged or not np.all(np.isfinite(first.point)):
         return first
     newton = Newton(10 * saddle.rule.roughness)
-    second = iterate(saddle, first.point, newton, tolerance=tolerance, max_steps=NEWTON_STEPS)
+    second = iterate(saddle, first.point, newton, tolerance=tolerance, max_steps=NEWTON_STEPS, patience=PATIENCE)
     return min(first, second, key=lambda outcome: outcome.residual)
 
 
@@ -180,12 +180,12 @@ def _from_strong_decay(saddle: SaddleMap) -> Outcome:
     trial = goal + 3 * step
     for _ in range(MOST_CONTINUATIONS):
         there = replace(saddle, problem=replace(problem, lambda_=float(np.exp(trial))))
-        outcome = _continued(there, _on_the_line(found, trial)) if found else _begun(there)
+        outcome = _continued(there, _on_the_line(found, trial), NEAR) if found else _begun(there)
         if outcome.converged:
             step *= 2 if found else 1
             found.append((trial, outcome.point))
             if trial <= goal:
-                return _by_iteration(saddle, outcome.point, saddle.rule.roughness, ANDERSON_STEPS)
+                return _continued(saddle, outcome.point, saddle.rule.roughness)
         else:
             step *= 1 / 2 if found else 2
         trial = max(goal, found[-1][0] - step) if found else trial + step
@@ -196,10 +196,10 @@ def _begun(saddle: SaddleMap) -> Outcome:
     return _by_iteration(saddle, saddle.unlearned(), NEAR, BRIEF_STEPS)
 
 
-def _continued(saddle: SaddleMap, begin: Vector) -> Outcome:
+def _continued(saddle: SaddleMap, begin: Vector, tolerance: float) -> Outcome:
     """The root close by, an attracting one or not: at weak decay the map repels all the more the fewer parameters are left free."""
     newton = Newton(10 * saddle.rule.roughness)
-    return iterate(saddle, begin, newton, tolerance=NEAR, max_steps=NEWTON_STEPS)
+    return iterate(saddle, begin, newton, tolerance=tolerance, max_steps=NEWTON_STEPS, patience=PATIENCE)
 
 
 def _on_the_line(found: list[tuple[float, Vector]], trial: float) -> Vector:

@@ -97,6 +97,10 @@ class Solution:
         """Whether the values may be used."""
         return self.status in (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE, Status.ROUGH)
 
+    def worth(self) -> tuple[bool, bool, float, float]:
+        """Greater for the solution whose values can be trusted more; among those without values, for the smaller residual."""
+        return self.trusted, self.value("m") is not None, -self.error_estimate, -self.residual
+
     def unwrap(self) -> "Solution":
         """The solution itself.
 

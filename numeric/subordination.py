@@ -300,15 +300,18 @@ def _spectral(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
     return total, errors
 
 
-def cached(sources: str, kernel: Any) -> Any:
-    """The kernel with a cache on disk, valid for this digest of the generated formulas."""
+def _entry(sources: str) -> Any:
+    """The compiled entry, valid for this digest of the generated formulas.
+
+    Its kernel is no argument: numba never finds what closes over a kernel in its cache again.
+    """
 
     @njit(cache=True, error_model="numpy")
     def entry(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
         _ = sources
-        return kernel(v, x, s, w, nodes, weights)
+        return _spectral(v, x, s, w, nodes, weights)
 
     return entry
 
 
-spectral = cached(digest(physics), _spectral)
+spectral = _entry(digest(physics))

@@ -13,7 +13,7 @@ from numeric.curve import learning_curve
 from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.problem import Parametrisation, Problem
 from numeric.saddle import SaddleMap, solve
-from numeric.solution import NotConverged, Solution, Status
+from numeric.solution import NotConverged, Solution, Status, failed
 from numeric.spectrum import learned_spectrum
 
 FIGURE_ONE = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
@@ -162,3 +162,12 @@ def test_convex_solutions_are_stable(alpha):
 def test_jumps_and_rank_limits_break_replica_symmetry():
     assert solve(replace(FIGURE_ONE, alpha=0.2, noise=1.0)).status is Status.UNSTABLE  # minimisers jump
     assert solve(replace(FIGURE_ONE, width=0.4)).status is Status.UNSTABLE  # the limit cuts the noise bulk
+
+
+def test_values_that_are_inaccurate_are_worth_more_than_none():
+    """A failed solve has no error estimate: 0 once made it the better of two."""
+    poor = replace(solve(FIGURE_ONE), status=Status.INACCURATE, errors={"m": 1.0})
+    none = [failed(FIGURE_ONE, Status.STEP_LIMIT, residual, 1) for residual in (0.1, 0.2)]
+    assert max([*none, poor], key=Solution.worth) is poor
+    assert max(none, key=Solution.worth) is none[0]
+    assert max([poor, solve(FIGURE_ONE)], key=Solution.worth).status is Status.CONVERGED
