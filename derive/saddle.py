@@ -3,6 +3,7 @@
 import sympy as sp
 
 from derive.derivation import Display, Function, Output, Step, require_zero, scalar
+from derive.finite_spectrum import complement
 from derive.model import Model
 from derive.notation import sym
 from derive.replicas import ENVELOPE, SPECTRAL, denoiser, free_entropy
@@ -77,9 +78,23 @@ def estimation_error() -> sp.Expr:
     return square.xreplace({student**2: q, target**2: q0}).subs(student * target, m)
 
 
+def denoising_risk(model: Model) -> tuple[sp.Expr, sp.Expr]:
+    """||S/c - S0||^2/d from the spectral function above the threshold, and from that of the mirrored law at -b, of what lies below.
+
+    The second has no moment of the target: nothing cancels where nearly all of it is learned.
+    """
+    at_unit_gain = {order: form.subs(c, 1) for order, form in reduced(model).items() if order != V}
+    above = sp.expand(estimation_error().subs(at_unit_gain))
+    mirrored = complement()
+    below = sp.expand(above.subs({J: mirrored.J, J_v: mirrored.J_v, J_b: mirrored.J_b}, simultaneous=True))
+    require_zero(sp.diff(below, q0), "the risk below the threshold knows no second moment")
+    return above, below
+
+
 def functions(model: Model) -> tuple[Function, ...]:
     """What a solver evaluates."""
     prior, conjugate, order = denoiser(model), stationarity(model), reduced(model)
+    above, below = denoising_risk(model)
     return (
         Function(
             "reduced_variables",
@@ -121,6 +136,14 @@ def functions(model: Model) -> tuple[Function, ...]:
             (q0, m, q),
             r"\tfrac1d\|S-S_0\|^2",
             estimation_error(),
+        ),
+        scalar("denoising_risk", "||S/c - S0||^2/d from the spectral function", (q0, J, J_v, J_b, v, b), "R", above),
+        scalar(
+            "denoising_risk_below",
+            "||S/c - S0||^2/d from the spectral function of the mirrored law at -b",
+            (J, J_v, J_b, v, b),
+            "R",
+            below,
         ),
         scalar("shrinkage", "eigenvalue of S for an eigenvalue x > b of Y", (x, b, c), "s^*", c * (x - b)),
     )

@@ -19,7 +19,7 @@ from numeric import isolated, subordination
 from numeric.enclosure import Unresolved
 from numeric.exact_values import exact_values
 from numeric.laws import FiniteLaw
-from numeric.target_law import Array, Energy, Outlier, Values, edge_grid, finite_edge, limited_energy
+from numeric.target_law import Array, Energy, Outlier, Risk, Values, edge_grid, finite_edge, limited_energy, risk_of
 
 SUMMED = 1e-7  #: relative error up to which sums over eigenvalues are used: balls take N times as long, and errors of m, q stay small
 MOST_IN_BALLS = 5000  #: eigenvalues beyond which balls take minutes; there a sum may have the relative error COARSE
@@ -211,6 +211,19 @@ class Eigenvalues:
         """
         return exact_values(self.exact(), float(v), float(x))
 
+    def risk(self, v: float, b: float, energy: Energy) -> Risk:
+        """||S/c - S0||^2/d where the threshold b leaves `energy`: from what lies below b if that rounds less, where no rank limits.
+
+        What lies below misses no part of q0, which a small risk would not be seen beside.
+        """
+        above = risk_of(energy, self.q0, v, b)
+        if energy.quantile is not None or energy.J == 0:
+            return above
+        (J, J_v, J_b, _, _), errors = self._below(v, b)
+        value = float(generated.denoising_risk_below(J, J_v, J_b, v, b))
+        sizes = zip((*errors[:3], 4 * _EPS), (1.0, 2 * v, abs(b), v + b**2), strict=True)
+        return min(above, Risk(value, sum(error * size for error, size in sizes)), key=lambda risk: risk.rounding)
+
     @lru_cache(maxsize=8)  # noqa: B019 - targets are few and small
     def exact(self) -> FiniteLaw:
         """The same list with its binary values taken as exact."""
@@ -228,7 +241,7 @@ class Eigenvalues:
         """Values in float64 and estimates of their rounding errors, each from the side of x where it is known better."""
         s, w = self.arrays
         above, errors = self._integrated(v, x, s, w)
-        below, less = self._integrated(v, -x, -s[::-1], w[::-1].copy())  # one layout: compiled once
+        below, less = self._below(v, x)
         t0, q0 = self.t0, self.q0
         J, J_v, J_b, J_bv, mass = below
         rest = generated.complement(J, J_v, J_b, J_bv, mass, v, x, t0, q0)
@@ -239,6 +252,11 @@ class Eigenvalues:
         pairs = zip(zip(errors, above, strict=True), zip(off, map(float, rest), strict=True), strict=True)
         chosen = [min(pair) for pair in pairs]
         return Values(*(value for _, value in chosen)), Values(*(error for error, _ in chosen))
+
+    def _below(self, v: float, x: float) -> tuple[list[float], list[float]]:
+        """The same of the mirrored law at -x, which hold what lies below x."""
+        s, w = self.arrays
+        return self._integrated(v, -x, -s[::-1], w[::-1].copy())  # one layout of arrays is compiled once
 
     def _integrated(self, v: float, x: float, s: Array, w: Array) -> tuple[list[float], list[float]]:
         """J, J_v, J_b, J_bv and mass of eigenvalues s ascending, and estimates of their rounding errors."""

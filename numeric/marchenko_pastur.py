@@ -18,7 +18,17 @@ from numeric import cubic
 from numeric.compiled import over_blocks
 from numeric.exact_values import exact_values
 from numeric.laws import RationalLaw, rational_law
-from numeric.target_law import TRUSTED, Array, Energy, Outlier, Values, finite_edge, limited_energy
+from numeric.target_law import (
+    TRUSTED,
+    Array,
+    Energy,
+    Outlier,
+    Risk,
+    Values,
+    finite_edge,
+    limited_energy,
+    risk_of,
+)
 
 _POLISH = 1e-6  # eigenvalues of the companion matrix are closer than this to simple roots, relatively
 _LOWEST = 1e-12  # of the upper edge: the target's eigenvalues below it have a share 1e-6 at most, and no energy
@@ -153,6 +163,10 @@ class MarchenkoPastur:
         if all(error <= TRUSTED * abs(value) for error, value in zip(errors, values, strict=True)):
             return Values(*values)
         return self.exact_values(v, x)
+
+    def risk(self, v: float, b: float, energy: Energy) -> Risk:
+        """||S/c - S0||^2/d where the threshold b leaves `energy`."""
+        return risk_of(energy, self.q0, v, b)
 
     def grid(self, v: Array, b: Array) -> Grid:
         """J, J_v, J_b and mass at many pairs (v, b), compiled and on all cores; in ball arithmetic where float64 cancels.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as generated
 from numeric.problem import Parametrisation, Problem
-from numeric.target_law import Energy
+from numeric.target_law import ROUNDING, Energy, Risk
 
 Vector = NDArray[np.float64]
 
@@ -55,6 +55,10 @@ class Prior(Protocol):
         """(min L)/d^2 there, M the averaged envelope."""
         ...
 
+    def risk(self, at: Denoised) -> Risk:
+        """||S/c - S0||^2/d there, eigenvalue^2: that of the learned map at unit gain."""
+        ...
+
     def learns_nothing(self, x: Vector) -> bool:
         """Whether these conjugates, those of S = 0, give S = 0 back."""
         ...
@@ -79,6 +83,12 @@ class Factorised:
         assert at.denoising.energy is not None
         (m, q, V, *_), (mh, qh, Vh) = at.overlaps, np.exp(at.x)
         return float(generated.free_entropy(self.problem.alpha, M, m, q, V, mh, qh, Vh, at.denoising.energy.J))
+
+    def risk(self, at: Denoised) -> Risk:
+        """From the spectral function: no order parameter cancels where the risk is small."""
+        _, denoising, _ = at
+        assert denoising.energy is not None and denoising.b is not None
+        return self.problem.target.risk(denoising.v, denoising.b, denoising.energy)
 
     def learns_nothing(self, x: Vector) -> bool:
         """No eigenvalue of Y exceeds the threshold."""
@@ -114,6 +124,12 @@ class Direct:
         qh_odd, Vh_odd = np.exp(at.x[3:])
         odd = generated.direct_free_entropy(0.0, 0.0, 0.0, q_odd, V_odd, 0.0, qh_odd, Vh_odd, lambda_, 0.0)
         return float(even + odd)
+
+    def risk(self, at: Denoised) -> Risk:
+        """From the overlaps."""
+        q0, c, (m, q, _, q_odd, _) = self.problem.q0, at.denoising.c, at.overlaps
+        value = generated.estimation_error(q0, m / c, (q + q_odd) / c**2)
+        return Risk(float(value), ROUNDING * q0)
 
     def learns_nothing(self, x: Vector) -> bool:
         """Never: without a threshold every signal is learned a little."""

@@ -85,7 +85,7 @@ class SaddleMap:
         fixed = (*overlaps[:3], *np.exp(x[:3]), np.sqrt(denoising.v), np.nan if denoising.b is None else denoising.b)
         m, q, c = overlaps.m, overlaps.q + overlaps.q_odd, denoising.c
         estimation = generated.estimation_error(problem.q0, m, q)
-        unit_gain = generated.estimation_error(problem.q0, m / c, q / c**2)
+        unit_gain = prior.risk(at).value
         rows = (
             (*fixed, c, train, test, estimation, unit_gain, prior.free_entropy(at, M))
             for M, train, test in zip(averages.M, averages.train_error, averages.test_error, strict=True)

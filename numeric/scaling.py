@@ -80,7 +80,6 @@ def scaling_curve(asked: ScalingProblem, samples: Sequence[float], watch: Watch 
     return _with_slopes(points)
 
 
-ROUNDING = 1e-12  # of a risk, a difference of terms of order q0
 STEP = 0.05  # of log(n), to either side: slopes then err by its square times the curvature
 
 
@@ -104,12 +103,12 @@ def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, a
     problem = solution.problem
     scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
     excess = prediction_error(solution.m, solution.q, *scales)[0] - at_best
-    energy = prior_of(problem).denoised(solution.conjugates).denoising.energy if solution.q else None
+    prior = prior_of(problem)
+    at = prior.denoised(solution.conjugates)
+    risk, error = solution.unit_gain_error, solution.errors["unit_gain_error"] + prior.risk(at).rounding
+    energy = at.denoising.energy if solution.q else None
     gain, learned = (solution.c / c_star, energy.mass * asked.dim) if energy else (math.nan, 0.0)
-    rounding = ROUNDING * problem.q0
-    return ScalingPoint(
-        n, solution, solution.unit_gain_error, solution.errors["unit_gain_error"] + rounding, excess, gain, learned
-    )
+    return ScalingPoint(n, solution, risk, error, excess, gain, learned)
 
 
 def _with_slopes(points: list[ScalingPoint]) -> list[ScalingPoint]:

@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 # Where the bound on the rounding error of float64 exceeds this share of a value, ball arithmetic takes over: the channel average
 # beside it is not better than 1e-8.
 TRUSTED = 1e-9
+ROUNDING = 1e-12  # relative, of q0 and its parts, sums of thousands of terms
 
 
 class Energy(NamedTuple):
@@ -40,6 +41,13 @@ class Values(NamedTuple):
     J_b: float
     J_bv: float
     mass: float
+
+
+class Risk(NamedTuple):
+    """A risk (eigenvalue^2) and a bound on the rounding of the terms it is made of."""
+
+    value: float
+    rounding: float
 
 
 class Outlier(NamedTuple):
@@ -115,6 +123,9 @@ class Target(Protocol):
     def values(self, v: float, x: float) -> Values:
         """Spectral function and derivatives at b = x without a rank limit."""
 
+    def risk(self, v: float, b: float, energy: Energy) -> Risk:
+        """||S/c - S0||^2/d where the threshold b leaves `energy`."""
+
 
 def finite_edge(v: float, edge: float) -> float:
     """The edge itself.
@@ -137,6 +148,12 @@ def limited_energy(target: Target, v: float, b: float, width: float) -> Energy:
         return Energy(here.J, here.J_v, here.J_b, here.mass, None)
     Q = quantile(target, v, width, b, top)
     return energy_above(target, v, b, Q)._replace(mass=width)
+
+
+def risk_of(energy: Energy, q0: float, v: float, b: float) -> Risk:
+    """Risk from all of q0, to the rounding of that."""
+    value = generated.denoising_risk(q0, energy.J, energy.J_v, energy.J_b, v, b)
+    return Risk(float(value), ROUNDING * (q0 + energy.J + abs(b * energy.J_b) + 2 * v * energy.J_v))
 
 
 def energy_above(target: Target, v: float, b: float, cut: float) -> Energy:

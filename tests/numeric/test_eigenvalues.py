@@ -5,12 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from strategies import log_uniform
 
 from numeric.eigenvalues import SUMMED, Eigenvalues, _rule, finite_rank
-from numeric.enclosure import Unresolved
+from numeric.enclosure import Unresolved, working
 from numeric.isolated import from_gap
 from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.power_law import power_law
@@ -62,6 +63,24 @@ def test_values_are_those_of_ball_arithmetic(target, v, place, depth):
     for name, mine, theirs in zip(exact._fields, target.values(v, x), exact, strict=True):
         size = max(abs(theirs), rank_limit if name == "J_bv" else 0.0)
         assert mine == pytest.approx(theirs, abs=SUMMED * size + 1e-300)
+
+
+@settings(max_examples=60, deadline=None)
+@given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
+def test_the_risk_is_that_of_ball_arithmetic(target, v, place, depth):
+    """From whichever side of the threshold: small beside q0, it would be lost in a difference of overlaps."""
+    x = position(target, v, place, depth)
+    found = target.risk(v, x, target.energy(v, x, UNLIMITED))
+    law = target.exact()
+    with working(400):
+        try:
+            point = law.at(arb(v), arb(x))
+        except Unresolved:
+            assume(False)
+        q0, (J, J_v, J_b) = law.moments()[1], (point.value(name) for name in ("J", "J_v", "J_b"))
+        exact = law.generated.denoising_risk(q0, J, J_v, J_b, arb(v), arb(x))
+    assert abs(found.value - float(exact)) <= found.rounding + 1e-300
+    assert found.rounding < 1e-11 * (target.q0 + v + x**2)
 
 
 @settings(max_examples=150, deadline=None)
