@@ -7,7 +7,7 @@ terms dominate. Coefficients are exact functions of one symbol, the exponent gam
 section 8.)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -29,11 +29,15 @@ class Balance:
 
 @dataclass(frozen=True)
 class Regime:
-    """Balances that hold where each first monomial of `conditions` is at most the second, up to a constant."""
+    """Balances that hold where each first monomial of `conditions` is at most the second, up to a constant.
+
+    `corrections` are the relative sizes, monomials too, of what the balances leave out beside the terms they name.
+    """
 
     name: str
     balances: tuple[Balance, ...]
     conditions: tuple[tuple[sp.Expr, sp.Expr], ...] = ()
+    corrections: tuple[sp.Expr, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,14 @@ class System:
 class Solution:
     """One consistent balance: exponents of the unknowns, and forms that are not negative where it holds.
 
-    `dominant` names the terms that balance, one pair per equation.
+    `dominant` names the terms that balance, one pair per equation; `corrections` are forms of one over what the regime leaves out.
     """
 
     regime: Regime
     dominant: tuple[tuple[sp.Expr, sp.Expr], ...]
     exponents: Mapping[sp.Symbol, Form]
     margins: tuple[Form, ...]
+    corrections: tuple[Form, ...]
 
 
 def monomials(expression: sp.Expr) -> tuple[sp.Expr, ...]:
@@ -129,7 +134,7 @@ def _solutions(system: System, regime: Regime) -> Iterator[Solution]:
         for pair in (*sides, *(((a,), (b,)) for a, b in regime.conditions))
         for side in pair
         for term in side
-    }
+    } | {term: row(term) for term in regime.corrections}
     present = [
         x for k, x in enumerate(system.unknowns, len(system.parameters)) if any(r[k] != 0 for r in known.values())
     ]
@@ -153,5 +158,9 @@ def _solutions(system: System, regime: Regime) -> Iterator[Solution]:
             if other != top
         ]
         gaps += [known[larger] - known[smaller] for smaller, larger in regime.conditions]
-        margins = (tuple(map(sp.cancel, gap * total)) for gap in gaps)
-        yield Solution(regime, choice, exponents, tuple(dict.fromkeys(m for m in margins if any(m))))
+
+        def forms(rows: Iterable[sp.Matrix], total: sp.Matrix = total) -> tuple[Form, ...]:
+            found = (tuple(map(sp.cancel, row * total)) for row in rows)
+            return tuple(dict.fromkeys(form for form in found if any(form)))
+
+        yield Solution(regime, choice, exponents, forms(gaps), forms(-known[term] for term in regime.corrections))

@@ -49,11 +49,20 @@ def _cell(of: System, cell: Cell) -> Record:
         "risk": _powers(of, solution.exponents[risk]),
         "scales": {str(scale): _powers(of, form) for scale, form in solution.exponents.items()},
         "conditions": [_powers(of, margin) for margin in cell.margins],
+        "corrections": [_powers(of, form) for form in corrections(solution)],
         "balances": [
             {"equation": balance.name, "left": str(left), "right": str(right)}
             for balance, (left, right) in zip(solution.regime.balances, solution.dominant, strict=True)
         ],
     }
+
+
+def corrections(solution: Solution) -> tuple[Form, ...]:
+    """One over the relative sizes of all that is left out: other terms of the balances, conditions, and what these miss.
+
+    Without what no parameter moves along n, which has no part in a slope.
+    """
+    return tuple(dict.fromkeys(form for form in (*solution.margins, *solution.corrections) if form[0] != 0))
 
 
 def _powers(of: System, form: Form) -> dict[str, str]:
@@ -105,6 +114,11 @@ def module(model: Model) -> str:
         '    """Of each cell, rows of exponents of (n, lambda, d): it lies where no product of these powers is below one."""',
         "    return (",
         *(f"        ({', '.join(map(_tuple, cell.margins))})," for cell in cells),
+        "    )\n\n",
+        "def corrections(gamma):",
+        '    """Of each cell, rows of exponents of (n, lambda, d): one over such a product is left out, up to a constant."""',
+        "    return (",
+        *(f"        ({''.join(_tuple(form) + ', ' for form in corrections(cell.solution))})," for cell in cells),
         "    )",
     ]
     return "\n".join(lines) + "\n"

@@ -103,6 +103,12 @@ def power_sum(summand: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
     return total
 
 
+def end_correction(power: int, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+    """Relative size of the lesser end of the sum of s^power over low < s < high, and of its steps for power <= 0."""
+    exponent = power - 1 / gamma
+    return (low / high) ** (exponent if power >= 2 else -exponent)
+
+
 class Bulk(NamedTuple):
     """J and J_v of a semicircle of unit variance above its fraction cos(phi)."""
 
@@ -159,7 +165,12 @@ def system(model: Model) -> System:
         return sp.expand(expression.subs({v: delta**2, b: threshold}))
 
     def regime(
-        name: str, learned: sp.Expr, response: sp.Expr, *conditions: tuple[sp.Expr, sp.Expr], tie: bool = False
+        name: str,
+        learned: sp.Expr,
+        response: sp.Expr,
+        *conditions: tuple[sp.Expr, sp.Expr],
+        tie: bool = False,
+        lowest: sp.Expr = TOP,
     ) -> Regime:
         level = scales.b.subs(constants)
         response_balance = stiffness.subs(J_v, response) / scales.stiffness.subs(constants)
@@ -173,7 +184,9 @@ def system(model: Model) -> System:
             balances.append(Balance("response", sp.expand(denominator), sp.expand(size(numerator))))
         if tie:
             balances.append(Balance("edge", threshold, delta))
-        return Regime(name, tuple(balances), conditions)
+        ends = [end_correction(0, lowest, TOP)] if lowest != TOP else []
+        ends += [end_correction(2, BOTTOM, lowest)] if lowest not in (TOP, BOTTOM) else []
+        return Regime(name, tuple(balances), conditions, tuple(ends))
 
     def features(lowest: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
         hidden = power_sum(s**2, BOTTOM, lowest) if lowest != BOTTOM else sp.Integer(0)
@@ -191,17 +204,33 @@ def system(model: Model) -> System:
         (
             regime("nothing above the threshold", *nothing, (delta, threshold), (TOP, threshold)),
             regime(
-                "spikes above the bulk", *features(threshold), (delta, threshold), (threshold, TOP), (BOTTOM, threshold)
+                "spikes above the bulk",
+                *features(threshold),
+                (delta, threshold),
+                (threshold, TOP),
+                (BOTTOM, threshold),
+                lowest=threshold,
             ),
             regime("bulk just open, no spike", *sum_of(nothing, slit), (eta, one), (TOP, delta), tie=True),
             regime(
-                "bulk just open", *sum_of(features(delta), slit), (eta, one), (delta, TOP), (BOTTOM, delta), tie=True
+                "bulk just open",
+                *sum_of(features(delta), slit),
+                (eta, one),
+                (delta, TOP),
+                (BOTTOM, delta),
+                tie=True,
+                lowest=delta,
             ),
             regime("bulk fully open, no spike", *sum_of(nothing, open_), (threshold, delta), (TOP, delta)),
             regime(
-                "bulk fully open", *sum_of(features(delta), open_), (threshold, delta), (delta, TOP), (BOTTOM, delta)
+                "bulk fully open",
+                *sum_of(features(delta), open_),
+                (threshold, delta),
+                (delta, TOP),
+                (BOTTOM, delta),
+                lowest=delta,
             ),
-            regime("every feature resolved", *features(BOTTOM), (delta, BOTTOM), (threshold, BOTTOM)),
+            regime("every feature resolved", *features(BOTTOM), (delta, BOTTOM), (threshold, BOTTOM), lowest=BOTTOM),
         ),
         gamma,
         LEAST_GAMMA,

@@ -1,6 +1,7 @@
 """Which scaling regime holds where, and the exponents there: the generated phase diagram of power-law targets at given numbers."""
 
 import json
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -16,12 +17,20 @@ LEAST_GAMMA = Fraction(1, 2)  #: below it the second moment of the target diverg
 class Regime:
     """One cell of the phase diagram at one gamma.
 
-    `risk`: exponents of (n, lambda, d) of the excess risk; `conditions`: rows of exponents whose product is at least one inside.
+    `risk`: exponents of (n, lambda, d) of the excess risk; `conditions`: rows of exponents whose product is at least one inside;
+    `corrections`: rows whose products are one over the relative sizes of what the balance leaves out.
     """
 
     name: str
     risk: tuple[Fraction, Fraction, Fraction]
     conditions: tuple[tuple[Fraction, Fraction, Fraction], ...]
+    corrections: tuple[tuple[Fraction, Fraction, Fraction], ...]
+
+    def correction(self, log_n: float, log_lambda: float, log_d: float) -> float:
+        """Size of what is left out of the exponent of n, up to a constant: each correction times its own exponent of n."""
+        logs = (log_n, log_lambda, log_d)
+        sizes = (math.exp(-sum(float(a) * x for a, x in zip(row, logs, strict=True))) for row in self.corrections)
+        return sum(abs(float(row[0])) * size for row, size in zip(self.corrections, sizes, strict=True))
 
     def margin(self, log_n: float, log_lambda: float, log_d: float) -> float:
         """Smallest logarithm of a condition: positive inside the cell, how far from its boundary; negative outside."""
@@ -39,8 +48,13 @@ def regimes(gamma: Fraction) -> tuple[Regime, ...]:
         raise ValueError(
             f"gamma = {gamma}: must exceed 1/2, as the second moment of k^-gamma diverges with the dimension below"
         )
-    rows = zip(generated.CELLS, generated.risk(gamma), generated.conditions(gamma), strict=True)
-    return tuple(Regime(name, _exact(risk), tuple(map(_exact, conditions))) for name, risk, conditions in rows)
+    cells = zip(
+        generated.CELLS, generated.risk(gamma), generated.conditions(gamma), generated.corrections(gamma), strict=True
+    )
+    return tuple(
+        Regime(name, _exact(risk), tuple(map(_exact, conditions)), tuple(map(_exact, corrections)))
+        for name, risk, conditions, corrections in cells
+    )
 
 
 def _exact(powers: tuple[Any, Any, Any]) -> tuple[Fraction, Fraction, Fraction]:
