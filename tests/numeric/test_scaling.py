@@ -101,7 +101,7 @@ def test_local_slopes_approach_the_derived_exponents(name, samples, decay, dim, 
 
 
 LEFT_OUT = 0.03  #: of the exponent: beyond, the terms that the balance leaves out act on each other
-COEFFICIENT = 5.0  #: of what is left out; those of the closed forms are of order one (at 33 random points 2.75 at most)
+COEFFICIENT = 5.0  #: of what is left out; those of the closed forms are of order one (at 21 random points 2.75 at most)
 BLOCKS = 1e-3  #: of the slope, by which the few blocks of the tail change it
 
 
