@@ -111,7 +111,7 @@ def main_job(arguments: argparse.Namespace) -> int:
         arguments.shuffle_labels,
     )  # fmt: skip
     folder = Path(arguments.out)
-    note(f"{arguments.preset} preset: {len(plan.runs())} runs, report in {folder}/; --preset quick is shorter")
+    note(f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder}/; --preset quick is shorter")
     outcome = carry_out(plan, _store(folder), note, arguments.workers)
     note("report")
     report.write(outcome, folder)

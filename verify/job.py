@@ -91,6 +91,10 @@ class Plan:
         wanted = [run for campaign in self.campaigns for run in campaign.runs(self.base)]
         return list(dict.fromkeys(wanted + [run for runs in self.spectrum_runs() for run in runs]))
 
+    def run_count(self) -> int:
+        """Number of all runs, with those of the scaling laws."""
+        return len(self.runs()) + (len(self.scaling_plan().runs()) if self.scaling_sizes else 0)
+
 
 @dataclass(frozen=True)
 class Outcome:

@@ -117,7 +117,9 @@ def _base(arguments: argparse.Namespace, gamma: float, noise: float, beta: float
 
 
 def lines(outcome: Outcome) -> Iterator[str]:
-    """Every place with its ratio to the theory, every slope beside theory and exponent, spectra, and the verdict."""
+    """The data, every place with its ratio to the theory, every slope beside theory and exponent, spectra, and the verdict."""
+    base = outcome.plan.base
+    yield f"excess errors of a power law k^-{base.power_law:g} on {base.data}, noise {base.noise:g}:\n"
     yield f"{'d':>4} {'lambda':>8} {'n':>8} {'trained':>10} {'theory':>10} {'ratio':>7} {'+-':>6} {'z':>5}  regime\n"
     for place in outcome.places:
         ratio, error = place.ratio
