@@ -19,7 +19,7 @@ from benchmarks.timing import Case, report, seconds
 from verify.data import Sequences, row_softmax
 from verify.erm import Risk
 from verify.minimise import Adam, Lbfgs, Minimiser
-from verify.parametrisation import Parametrisation
+from verify.parametrisation import WEIGHTS
 from verify.run import Run, draw
 
 DIM, SAMPLES, TOKENS = 200, 40_000, 2
@@ -46,7 +46,7 @@ def evaluation_cases() -> list[Case]:
     print(
         f"bare products: {bare:.3f} s, {rate:.0f} Gflop/s on {torch.get_num_threads()} threads; target {RATIO} times that"
     )
-    risks = {what: Risk(Sequences(x), labels, 0.01, 1.0, what.weights) for what in Parametrisation}
+    risks = {what: Risk(Sequences(x), labels, 0.01, 1.0, weights) for what, weights in WEIGHTS.items()}
     return [
         Case(
             f"evaluation, d = {DIM}, n = {SAMPLES}, {what}",
