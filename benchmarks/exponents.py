@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 
 from numeric.exponents import Regime
 from numeric.phase_diagram import PhaseDiagram, phase_diagram
-from numeric.scaling import ScalingProblem, scaling_curve
+from numeric.scaling import ScalingProblem, scaling_curve, slope_between
 from verify.exponents import CLOSE
 
 STEP = 0.1
@@ -58,10 +58,7 @@ def slope(gamma: Fraction, dim: float, x: float, y: float) -> tuple[float, float
     asked = ScalingProblem(float(gamma), int(dim), dim**y, NOISE, per_octave=PER_OCTAVE)
     first, second = scaling_curve(asked, [dim**x, dim**x * math.exp(STEP)])
     status = "/".join(sorted({point.solution.status.name.lower() for point in (first, second)}))
-    if not (first.risk > 0 and second.risk > 0):
-        return math.nan, math.nan, math.nan, status
-    error = (first.risk_error / first.risk + second.risk_error / second.risk) / STEP
-    return math.log(second.risk / first.risk) / STEP, error, math.sqrt(first.risk * second.risk), status
+    return *slope_between(first, second), math.sqrt(first.risk * second.risk), status
 
 
 def lines(gamma: Fraction, dims: list[float]) -> Iterator[str]:

@@ -5,7 +5,7 @@ Run: python -m benchmarks.training        (prints two tables; about five minutes
 The bare products of an evaluation at n sequences of T tokens are X S and X^T (G X), X of shape (n T, d): 4 n T d^2
 floating-point operations, on all of X at once or in blocks, whichever is faster. Adam's step falls along half a cosine; first
 step and number of steps are those that suit it best among those tried, which only who knows the least loss can choose; beside it
-stands Adam as `python -m verify --minimiser adam` has it. All descents start from the same weights.
+stands Adam as `python -m verify --minimiser adam` has it. All descents start from the same weights, on one thread, as in training.
 """
 
 import dataclasses
@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import Case, report, seconds
 from verify.data import Sequences, row_softmax
@@ -96,5 +97,7 @@ def race(run: Run) -> None:
 if __name__ == "__main__":
     report(evaluation_cases())
     print()
+    torch.set_num_threads(1)
+    threadpool_limits(1)
     for alpha in (0.5, 2.0):
         race(dataclasses.replace(FIGURE_ONE, alpha=alpha))

@@ -113,15 +113,19 @@ def module(model: Model) -> str:
         "def conditions(gamma):",
         '    """Of each cell, rows of exponents of (n, lambda, d): it lies where no product of these powers is below one."""',
         "    return (",
-        *(f"        ({', '.join(map(_tuple, cell.margins))})," for cell in cells),
+        *(f"        {_tuples(cell.margins)}," for cell in cells),
         "    )\n\n",
         "def corrections(gamma):",
         '    """Of each cell, rows of exponents of (n, lambda, d): one over such a product is left out, up to a constant."""',
         "    return (",
-        *(f"        ({''.join(_tuple(form) + ', ' for form in corrections(cell.solution))})," for cell in cells),
+        *(f"        {_tuples(corrections(cell.solution))}," for cell in cells),
         "    )",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _tuples(forms: tuple[Form, ...]) -> str:
+    return f"({''.join(_tuple(form) + ', ' for form in forms)})"
 
 
 def _tuple(form: Form) -> str:

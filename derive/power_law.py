@@ -5,6 +5,7 @@ Moreau envelope (labels and their curvature are of order one, whatever V), featu
 (Theory note, section 8; arXiv 2509.24914, section 5.)
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -103,7 +104,7 @@ def power_sum(summand: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
     return total
 
 
-def end_correction(power: int, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+def lesser_end(power: int, low: sp.Expr, high: sp.Expr) -> sp.Expr:
     """Relative size of the lesser end of the sum of s^power over low < s < high, and of its steps for power <= 0."""
     exponent = power - 1 / gamma
     return (low / high) ** (exponent if power >= 2 else -exponent)
@@ -153,6 +154,18 @@ def _require_noise_only(model: Model) -> None:
     require_zero(order[q].subs(own).doit() - energy, "the norm of what is fitted to noise is J")
 
 
+@dataclass(frozen=True)
+class Part:
+    """What part of the spectrum adds to the risk and to J_v; `ends`: relative sizes of what is left out of its sums."""
+
+    risk: sp.Expr
+    J_v: sp.Expr
+    ends: tuple[sp.Expr, ...] = ()
+
+    def __add__(self, other: "Part") -> "Part":
+        return Part(self.risk + other.risk, self.J_v + other.J_v, self.ends + other.ends)
+
+
 @lru_cache(maxsize=4)
 def system(model: Model) -> System:
     """The saddle point of a power-law target as balances between scales, regime by regime of its noisy spectrum."""
@@ -164,73 +177,45 @@ def system(model: Model) -> System:
     def size(expression: sp.Expr) -> sp.Expr:
         return sp.expand(expression.subs({v: delta**2, b: threshold}))
 
-    def regime(
-        name: str,
-        learned: sp.Expr,
-        response: sp.Expr,
-        *conditions: tuple[sp.Expr, sp.Expr],
-        tie: bool = False,
-        lowest: sp.Expr = TOP,
-    ) -> Regime:
+    def regime(name: str, part: Part, *conditions: tuple[sp.Expr, sp.Expr], tie: bool = False) -> Regime:
+        response = part.J_v
         level = scales.b.subs(constants)
         response_balance = stiffness.subs(J_v, response) / scales.stiffness.subs(constants)
         balances = [
             Balance("noise", delta**2, sp.expand(scales.v.subs(constants))),
             Balance("threshold", threshold, sp.expand(level if response != 0 else level.subs(V, 0))),
-            Balance("risk", risk, size(learned)),
+            Balance("risk", risk, size(part.risk)),
         ]
         if response != 0:
             numerator, denominator = sp.fraction(sp.together(response_balance))
             balances.append(Balance("response", sp.expand(denominator), sp.expand(size(numerator))))
         if tie:
             balances.append(Balance("edge", threshold, delta))
-        ends = [end_correction(0, lowest, TOP)] if lowest != TOP else []
-        ends += [end_correction(2, BOTTOM, lowest)] if lowest not in (TOP, BOTTOM) else []
-        return Regime(name, tuple(balances), conditions, tuple(ends))
+        return Regime(name, tuple(balances), conditions, part.ends)
 
-    def features(lowest: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
-        hidden = power_sum(s**2, BOTTOM, lowest) if lowest != BOTTOM else sp.Integer(0)
-        return hidden + power_sum(size(feature.risk), lowest, TOP), power_sum(size(feature.J_v), lowest, TOP)
+    def features(lowest: sp.Expr) -> Part:
+        error, response = (power_sum(size(summand), lowest, TOP) for summand in feature)
+        above = Part(error, response, (lesser_end(0, lowest, TOP),))
+        if lowest == BOTTOM:
+            return above
+        return Part(power_sum(s**2, BOTTOM, lowest), sp.Integer(0), (lesser_end(2, BOTTOM, lowest),)) + above
 
-    def sum_of(*parts: tuple[sp.Expr, sp.Expr]) -> tuple[sp.Expr, sp.Expr]:
-        return sum(part[0] for part in parts), sum(part[1] for part in parts)
-
-    nothing = (sp.Integer(1), sp.Integer(0))
-    slit, open_ = (delta**2 * edge.J, edge.J_v), (delta**2 * full.J, full.J_v)
-    one = sp.Integer(1)
+    nothing, one = Part(sp.Integer(1), sp.Integer(0)), sp.Integer(1)
+    slit, open_ = Part(delta**2 * edge.J, edge.J_v), Part(delta**2 * full.J, full.J_v)
+    learned, hidden = (delta, TOP), (BOTTOM, delta)
     return System(
         (n, lambda_, d),
         (delta, threshold, V, risk, eta),
         (
-            regime("nothing above the threshold", *nothing, (delta, threshold), (TOP, threshold)),
+            regime("nothing above the threshold", nothing, (delta, threshold), (TOP, threshold)),
             regime(
-                "spikes above the bulk",
-                *features(threshold),
-                (delta, threshold),
-                (threshold, TOP),
-                (BOTTOM, threshold),
-                lowest=threshold,
+                "spikes above the bulk", features(threshold), (delta, threshold), (threshold, TOP), (BOTTOM, threshold)
             ),
-            regime("bulk just open, no spike", *sum_of(nothing, slit), (eta, one), (TOP, delta), tie=True),
-            regime(
-                "bulk just open",
-                *sum_of(features(delta), slit),
-                (eta, one),
-                (delta, TOP),
-                (BOTTOM, delta),
-                tie=True,
-                lowest=delta,
-            ),
-            regime("bulk fully open, no spike", *sum_of(nothing, open_), (threshold, delta), (TOP, delta)),
-            regime(
-                "bulk fully open",
-                *sum_of(features(delta), open_),
-                (threshold, delta),
-                (delta, TOP),
-                (BOTTOM, delta),
-                lowest=delta,
-            ),
-            regime("every feature resolved", *features(BOTTOM), (delta, BOTTOM), (threshold, BOTTOM), lowest=BOTTOM),
+            regime("bulk just open, no spike", nothing + slit, (eta, one), (TOP, delta), tie=True),
+            regime("bulk just open", features(delta) + slit, (eta, one), learned, hidden, tie=True),
+            regime("bulk fully open, no spike", nothing + open_, (threshold, delta), (TOP, delta)),
+            regime("bulk fully open", features(delta) + open_, (threshold, delta), learned, hidden),
+            regime("every feature resolved", features(BOTTOM), (delta, BOTTOM), (threshold, BOTTOM)),
         ),
         gamma,
         LEAST_GAMMA,

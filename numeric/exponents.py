@@ -29,13 +29,16 @@ class Regime:
     def correction(self, log_n: float, log_lambda: float, log_d: float) -> float:
         """Size of what is left out of the exponent of n, up to a constant: each correction times its own exponent of n."""
         logs = (log_n, log_lambda, log_d)
-        sizes = (math.exp(-sum(float(a) * x for a, x in zip(row, logs, strict=True))) for row in self.corrections)
-        return sum(abs(float(row[0])) * size for row, size in zip(self.corrections, sizes, strict=True))
+        return sum(abs(float(row[0])) * math.exp(-_form(row, logs)) for row in self.corrections)
 
     def margin(self, log_n: float, log_lambda: float, log_d: float) -> float:
         """Smallest logarithm of a condition: positive inside the cell, how far from its boundary; negative outside."""
-        logs = (log_n, log_lambda, log_d)
-        return min(float(sum(float(a) * x for a, x in zip(row, logs, strict=True))) for row in self.conditions)
+        return min(_form(row, (log_n, log_lambda, log_d)) for row in self.conditions)
+
+
+def _form(row: tuple[Fraction, Fraction, Fraction], logs: tuple[float, float, float]) -> float:
+    """Logarithm of the product of the parameters to these powers."""
+    return sum(float(power) * log for power, log in zip(row, logs, strict=True))
 
 
 def regimes(gamma: Fraction) -> tuple[Regime, ...]:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 
 from generated.tied_attention import float64 as generated
@@ -19,14 +20,13 @@ from numeric.generalisation import prediction_error
 from numeric.problem import Problem
 from numeric.second_difference import second_difference
 from numeric.solution import Solution, Status, failed
-from numeric.target_law import Energy, Target
+from numeric.target_law import TRUSTED, Energy, Risk, Target
 from numeric.thresholds import interpolation, recovery
 
 DIGITS = 12  # of the thresholds that separate the phases: closer to them double precision cannot tell
 BRACKET = (1e-10, 1e6)  # of v over the second moment of the target and its noise
 POINTS = 80  # of the search for sign changes: steps of a factor 1.6
 TOLERANCE = 1e-13  # relative, of v and b
-ROUNDING = 1e-11  # relative, of J: its closed forms keep twelve digits
 DOUBT = 1e-2  # relative, around the threshold found on the grid: there the proven one decides
 SMALL = Fraction(1, 10**20)  # of the variance of a noise
 
@@ -49,15 +49,20 @@ def _greatest_interpolated(problem: Problem) -> tuple[float, float]:
 
     def objective(log_v: float, sign: int) -> float:
         v = float(np.exp(log_v))
-        J = problem.target.energy(v, 0.0, problem.width).J * (1 + sign * ROUNDING)
+        J = problem.target.energy(v, 0.0, problem.width).J * (1 + sign * TRUSTED)
         return float(generated.interpolation_objective(J, v, noise, q0, numbers))
 
-    grid = np.log(np.geomspace(*BRACKET, POINTS) * (q0 + noise))
+    grid = np.log(_grid(q0 + noise))
     values = [objective(log_v, +1) for log_v in grid]
     peak = int(np.argmax(values))
     around = grid[max(0, peak - 1)], grid[min(POINTS - 1, peak + 1)]
     top = minimize_scalar(lambda log_v: -objective(log_v, +1), bounds=around, method="bounded").x
     return objective(top, -1) * (1 - DOUBT), max(objective(top, +1), values[peak]) * (1 + DOUBT)
+
+
+def _grid(level: float) -> NDArray[np.float64]:
+    """Values of v, shape (POINTS,), for a second moment of target and noise."""
+    return level * np.geomspace(*BRACKET, POINTS)
 
 
 def recovers(problem: Problem) -> bool:
@@ -107,7 +112,7 @@ def _roots(problem: Problem) -> Iterator[tuple[float, float, Energy]]:
 
 def _admissible(problem: Problem) -> list[float]:
     """A grid of v, with the ends of the ranges on which some threshold b >= 0 leaves as many numbers free as the labels fix."""
-    grid = (np.geomspace(*BRACKET, POINTS) * sum(_levels(problem))).tolist()
+    grid = _grid(sum(_levels(problem))).tolist()
     ends = []
     for low, high in pairwise(grid):
         if (_freedom(problem, low) < 0) != (_freedom(problem, high) < 0):
@@ -154,18 +159,20 @@ def _threshold(problem: Problem, v: float) -> float:
 def _solution(
     problem: Problem, v: float, b: float, m: float, q: float, quantile: float | None, residual: float
 ) -> Solution:
-    gain = problem.beta0 / problem.beta  # on the target as it is
+    gain, target = problem.beta0 / problem.beta, problem.target  # on the target as it is
+    risk = target.risk(v, b, target.energy(v, b, problem.width)) if v > 0 else Risk(0.0, 0.0)
     test_error, averaging = prediction_error(m, q, problem.rho, problem.beta, problem.beta0, problem.tokens)
     values: dict[str, Any] = {
         "m": m, "q": q, "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "delta": float(np.sqrt(v)), "b": b,
         "c": gain,
         "train_error": 0.0, "test_error": test_error,
         "estimation_error": float(generated.estimation_error(problem.q0, m, q)),
-        "unit_gain_error": float(generated.estimation_error(problem.q0, m / gain, q / gain**2)), "free_entropy": 0.0,
+        "unit_gain_error": risk.value, "free_entropy": 0.0,
     }  # fmt: skip
     # Two nested roots: the inner one's tolerance, amplified by the slope of the outer, and the test error's own.
     errors = {name: 1e-8 * abs(value) for name, value in values.items() if np.isfinite(value)}
     errors["test_error"] += averaging
+    errors["unit_gain_error"] += risk.rounding
     return Solution(
         problem, Status.CONVERGED, **values, quantile=quantile, odd=None, replicon=float("nan"),
         residual=residual, iterations=1, errors=errors,

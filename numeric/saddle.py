@@ -262,9 +262,16 @@ def _solution(
 
 
 def _judged(solution: Solution, outcome: Outcome) -> Solution:
-    """The solution with its stability, which takes as long as many steps, and what both say of it."""
-    stable = replace(solution, replicon=replicon(solution.problem, solution.conjugates))
-    return replace(stable, status=_status(stable, outcome))
+    """The solution with its stability, which takes as long as many steps, and what both say of it.
+
+    The rounding of a small risk joins its error bar here only: no finer rule would mend it.
+    """
+    problem, x = solution.problem, solution.conjugates
+    stable = replace(solution, replicon=replicon(problem, x))
+    prior = prior_of(problem)
+    rounding = prior.risk(prior.denoised(x)).rounding
+    errors = solution.errors | {"unit_gain_error": solution.errors["unit_gain_error"] + rounding}
+    return replace(stable, status=_status(stable, outcome), errors=errors)
 
 
 def _odd(overlaps: Overlaps, x: Vector) -> tuple[float, float, float, float] | None:

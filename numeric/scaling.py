@@ -10,8 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from numeric.curve import Watch
 from numeric.decompose import best_multiple
 from numeric.generalisation import prediction_error
@@ -90,11 +88,18 @@ def local_slope(asked: ScalingProblem, samples: float) -> ScalingPoint:
         ArithmeticError: the best multiple of the target cannot be found.
     """
     around = [samples * math.exp(k * STEP) for k in (-2, -1, 0, 1, 2)]
-    five = scaling_curve(asked, around)
-    logs = [math.log(point.risk) if point.risk > 0 else math.nan for point in five]
-    near, far = (logs[3] - logs[1]) / (2 * STEP), (logs[4] - logs[0]) / (4 * STEP)
-    error = abs(far - near) / 3 + sum(point.risk_error / point.risk for point in five[1:4:2] if point.risk) / (2 * STEP)
-    return replace(five[2], slope=(4 * near - far) / 3, slope_error=error)
+    first, left, here, right, last = scaling_curve(asked, around)
+    (near, error), (far, _) = slope_between(left, right), slope_between(first, last)
+    return replace(here, slope=(4 * near - far) / 3, slope_error=abs(far - near) / 3 + error)
+
+
+def slope_between(first: ScalingPoint, second: ScalingPoint) -> tuple[float, float]:
+    """Slope d log(risk)/d log(n) from one point to the other with the error of both risks; not numbers where there is none."""
+    if not (first.risk > 0 and second.risk > 0):
+        return math.nan, math.nan
+    span = math.log(second.samples / first.samples)
+    error = (first.risk_error / first.risk + second.risk_error / second.risk) / span
+    return math.log(second.risk / first.risk) / span, error
 
 
 def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, at_best: float) -> ScalingPoint:
@@ -103,25 +108,18 @@ def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, a
     problem = solution.problem
     scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
     excess = prediction_error(solution.m, solution.q, *scales)[0] - at_best
-    prior = prior_of(problem)
-    at = prior.denoised(solution.conjugates)
-    risk, error = solution.unit_gain_error, solution.errors["unit_gain_error"] + prior.risk(at).rounding
-    energy = at.denoising.energy if solution.q else None
+    risk, error = solution.unit_gain_error, solution.errors["unit_gain_error"]
+    energy = prior_of(problem).denoised(solution.conjugates).denoising.energy if solution.q else None
     gain, learned = (solution.c / c_star, energy.mass * asked.dim) if energy else (math.nan, 0.0)
     return ScalingPoint(n, solution, risk, error, excess, gain, learned)
 
 
 def _with_slopes(points: list[ScalingPoint]) -> list[ScalingPoint]:
-    """Central differences of log(risk); their error is half the change of slope from one side to the other, and that of the risks."""
-    logs = np.array([[math.log(p.samples), math.log(p.risk) if p.risk > 0 else math.nan] for p in points]).reshape(
-        -1, 2
-    )
-    errors = np.array([p.risk_error / p.risk if p.risk > 0 else math.nan for p in points])
+    """From each point's neighbours; the error has half the change of slope from one side to the other besides that of the risks."""
     found = list(points)
     for k in range(1, len(points) - 1):
-        left, right = ((logs[j + 1, 1] - logs[j, 1]) / (logs[j + 1, 0] - logs[j, 0]) for j in (k - 1, k))
-        span = logs[k + 1, 0] - logs[k - 1, 0]
-        slope = (logs[k + 1, 1] - logs[k - 1, 1]) / span
-        error = abs(right - left) / 4 + (errors[k - 1] + errors[k + 1]) / span
-        found[k] = replace(points[k], slope=float(slope), slope_error=float(error))
+        left, here, right = points[k - 1 : k + 2]
+        slope, error = slope_between(left, right)
+        turn = abs(slope_between(here, right)[0] - slope_between(left, here)[0]) / 4
+        found[k] = replace(here, slope=slope, slope_error=error + turn)
     return found
