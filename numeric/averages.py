@@ -4,7 +4,7 @@ Two tokens are integrated by a deterministic rule in four dimensions (numeric.ch
 for it by randomised quasi-Monte Carlo (numeric.token_channel).
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -45,7 +45,7 @@ class Averages(NamedTuple):
         return (Averages(*(value[k : k + 1] for value in self)) for k in range(len(self.M)))
 
 
-class ChannelRule(Protocol):
+class ChannelRule(Hashable, Protocol):
     """A way to average over the channel."""
 
     @property

@@ -6,6 +6,7 @@ into errors of every quantity.
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,22 +25,26 @@ TOLERANCE = 1e-8  # relative change of the conjugates under one step: far below 
 NEAR = 1e-2  # residual up to which a coarse point may start a finer rule: with sharp labels coarse averages are rough
 INACCURATE = 1e-2  # relative error of what follows above which a solution is not called converged
 DECISIVE = ("m", "q", "delta", "test_error")  # the training error and V are small differences near interpolation
-#: of the coarsest deterministic (False) and sampled (True) rule; each costs 2.5 or 4 times the one before
-REFINEMENTS = {False: 3, True: 3}
-ANDERSON_STEPS, NEWTON_STEPS, CHORD_STEPS = 50, 8, 12
+REFINEMENTS = 3  # of the coarsest rule; each costs 2.5 (deterministic) or 4 times (sampled) the one before
+# By which a refinement divides errors at best: what would remain too large is not refined in vain. Four times the samples halve the
+# scatter of averages with jumps.
+GAIN, GAIN_OF_SAMPLES = 4.0, 2.5
+ANDERSON_STEPS, NEWTON_STEPS, CHORD_STEPS = 50, 8, 8
 BRIEF_STEPS = (
     15  # of Anderson's acceleration on the way from strong decay: a step too long is better halved than forced
 )
-STALLED = (
-    25  # steps without half the residual: S = 0 may be far away, in steps of the logarithms of one, but not farther
-)
+STALLED = 25  # steps without half the residual: S = 0 may be far, in steps of the logarithms of one, but not farther
 FREEDOM_STEPS, FREEDOM_STALLED = 40, 15  # in the unknowns of numeric.freedom: it takes about ten where it works
 PATIENCE = (
     3  # steps in which a chord or Newton's method must halve the residual: otherwise the rule is too rough for it
 )
-GAIN = 4.0  # by which a refinement divides errors at best: what would remain too large is not refined in vain
 LEAST_DECAY = 1e-8  # from which the limit 0 is reached in one step
 MOST_CONTINUATIONS = 8
+
+
+@lru_cache(maxsize=4)  # where an iteration ends its quantities are asked for next
+def _average(rule: ChannelRule, overlaps: Overlaps, problem: Problem) -> Averages:
+    return rule.average(overlaps, problem)
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ class SaddleMap:
         """Channel averages at the overlaps of the student there; those of S = 0 where nothing is learned."""
         if at.overlaps.q == 0:
             return self.rule.unlearned(self.problem)
-        return self.rule.average(at.overlaps, self.problem)
+        return _average(self.rule, at.overlaps, self.problem)
 
     def conjugates(self, averages: Averages) -> Vector:
         """Logarithms of the conjugates, shape (replicates, unknowns); not finite where a sign is wrong."""
@@ -220,7 +225,8 @@ def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
     outcome = outcome._replace(point=unknowns.coordinates(outcome.point))
     response = respond(saddle, unknowns, outcome.point)
     steps, coarser, solution, best = outcome.steps, saddle, _failed(saddle.problem, outcome), outcome
-    for left in reversed(range(REFINEMENTS[saddle.rule.independent])):
+    gain = GAIN_OF_SAMPLES if saddle.rule.independent else GAIN
+    for left in reversed(range(REFINEMENTS)):
         finer = replace(saddle, rule=coarser.rule.refined())
         outcome = chord(
             in_unknowns(finer.image, unknowns), outcome.point, response.jacobian,
@@ -231,7 +237,7 @@ def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
             return _judged(solution, best) if solution.trusted else _failed(saddle.problem, outcome)
         best = outcome._replace(steps=steps)
         solution = _solution(finer, coarser, unknowns, best, response)
-        if solution.error_estimate < accuracy or solution.relative_error(DECISIVE) > GAIN**left * INACCURATE:
+        if solution.error_estimate < accuracy or solution.relative_error(DECISIVE) > gain**left * INACCURATE:
             break
         coarser = finer
     return _judged(solution, best)
