@@ -8,6 +8,7 @@ from derive import (
     direct,
     features,
     finite_spectrum,
+    leading,
     limits,
     recovery,
     replicas,
@@ -37,6 +38,7 @@ def derive(model: Model) -> tuple[Step, ...]:
         *direct.steps(model),
         *finite_spectrum.steps(),  # the same for any list of eigenvalues
         *features.steps(),  # outliers, and how the error of S splits
+        *leading.steps(model),  # features whose indices are not Gaussian
         *limits.steps(model),  # needs the reduced equations
         *recovery.steps(model),  # needs the closed form of J
         *bayes.steps(model),

@@ -24,7 +24,8 @@ Array = NDArray[np.float64]
 class Averages(NamedTuple):
     """Averages per sample, each of shape (replicates,): M and its derivatives (theory note, section 3), and the errors.
 
-    `odd` derivatives are those by the order parameters of the antisymmetric part of a general matrix.
+    `odd` derivatives are those by the order parameters of the antisymmetric part of a general matrix; `strengths`, of shape
+    (replicates, features), are the eigenvalues that the prior sees in place of leading features. With these m and q are of the rest.
     """
 
     M: Array
@@ -35,10 +36,11 @@ class Averages(NamedTuple):
     test_error: Array
     dM_dq_odd: Array
     dM_dV_odd: Array
+    strengths: Array
 
     def mean(self) -> "Averages":
         """The same with one replicate, the mean of all."""
-        return Averages(*(np.mean(value, keepdims=True) for value in self))
+        return Averages(*(np.mean(value, axis=0, keepdims=True) for value in self))
 
     def each(self) -> Iterator["Averages"]:
         """The replicates one by one, each of shape (1,)."""
@@ -115,29 +117,30 @@ class Sampled:
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One value per scrambling."""
-        m, q, V, q_odd, V_odd = overlaps
-        rho = problem.rho
+        V, q_odd, V_odd = overlaps.V, overlaps.q_odd, overlaps.V_odd
+        m, q, rho, *_ = split(overlaps, problem)
         if not (V > 0 and q - m**2 / rho > 0):
             raise ValueError(f"need V > 0 and q > m^2/rho, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {rho!r}")
-        fields = Fields.of(m, q, rho, q_odd)
+        fields = fields_of(overlaps, problem)
         means = sample_means(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, self.sampling)
         M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(m, q, V, rho, means.train, means.R, means.F1, means.F2)
         nothing = np.zeros_like(means.train)
         odd = (nothing, nothing, nothing, nothing)
         if V_odd > 0:
             odd = generated.channel_derivatives(0.0, q_odd, V_odd, rho, nothing, means.R_odd, nothing, means.F_odd)
-        return Averages(M + odd[0], dM_dm, dM_dq, dM_dV, means.train, means.test, odd[2], odd[3])
+        strengths = _strengths(overlaps, problem, dM_dm, dM_dq, means.features)
+        return Averages(M + odd[0], dM_dm, dM_dq, dM_dV, means.train, means.test, odd[2], odd[3], strengths)
 
     def unlearned(self, problem: Problem) -> Averages:
         """One value per scrambling."""
         general = problem.parametrisation is Parametrisation.GENERAL
-        fields = Fields.of(0.0, 0.0, problem.rho)
-        means = unlearned_means(fields.target, problem.beta, problem.beta0, problem.tokens, general, self.sampling)
-        M, dM_dm, dM_dq, dM_dV = generated.unlearned_derivatives(
-            problem.rho, means.loss, means.R, means.F1, means.curvature
-        )
-        odd = generated.unlearned_derivatives(problem.rho, means.loss, means.R_odd, 0.0, means.curvature_odd)
-        return Averages(M, dM_dm, dM_dq, dM_dV, means.loss, means.loss, odd[2], odd[3])
+        nothing = Overlaps(0.0, 0.0, 0.0, learned=(0.0,) * problem.leading)
+        fields, rho = fields_of(nothing, problem), split(nothing, problem).rho
+        means = unlearned_means(fields, problem.beta, problem.beta0, problem.tokens, general, self.sampling)
+        M, dM_dm, dM_dq, dM_dV = generated.unlearned_derivatives(rho, means.loss, means.R, means.F1, means.curvature)
+        odd = generated.unlearned_derivatives(rho, means.loss, means.R_odd, 0.0, means.curvature_odd)
+        strengths = _strengths(nothing, problem, dM_dm, dM_dq, means.features)
+        return Averages(M, dM_dm, dM_dq, dM_dV, means.loss, means.loss, odd[2], odd[3], strengths)
 
     def refined(self) -> "Sampled":
         """Four times the points."""
@@ -146,16 +149,52 @@ class Sampled:
 
 def _one_replicate(found: ChannelAverages) -> Averages:
     M, dM_dm, dM_dq, dM_dV, train, test = (np.array([value]) for value in found)
-    return Averages(M, dM_dm, dM_dq, dM_dV, train, test, np.zeros(1), np.zeros(1))
+    return Averages(M, dM_dm, dM_dq, dM_dV, train, test, np.zeros(1), np.zeros(1), np.zeros((1, 0)))
+
+
+class Split(NamedTuple):
+    """Overlaps (m, q, rho) of all but the leading features, and the shares that these have in the indices, shape (features,)."""
+
+    m: float
+    q: float
+    rho: float
+    student: Array
+    target: Array
+
+
+def split(overlaps: Overlaps, problem: Problem) -> Split:
+    """What is Gaussian and what is not; rho with the label noise."""
+    s, weight = problem.features
+    student, target = np.sqrt(weight) * np.array(overlaps.learned), np.sqrt(weight) * s
+    m, q, rho = overlaps.m - student @ target, overlaps.q - student @ student, problem.rho - target @ target
+    return Split(float(m), float(q), float(rho), student, target)
+
+
+def fields_of(overlaps: Overlaps, problem: Problem) -> Fields:
+    """The fields of a sample at these overlaps."""
+    m, q, rho, student, target = split(overlaps, problem)
+    return Fields.of(m, q, rho, overlaps.q_odd)._replace(student_features=student, target_features=target)
+
+
+def _strengths(overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array, products: Array) -> Array:
+    """Eigenvalues that the prior sees, shape (replicates, features), from the means of dual field times feature."""
+    _, weight = problem.features
+    by_learned = -np.sqrt(weight) * products
+    return np.asarray(
+        generated.leading_strength(dM_dm[:, None], dM_dq[:, None], by_learned, np.array(overlaps.learned), weight)
+    )
 
 
 COARSE_SAMPLING = Sampled(Sampling(64))
+PRODUCT_SAMPLING = Sampled(Sampling(1024))  # where leading features are products of Gaussians, with longer tails
 SHARP = 6.0  # beta0 sqrt(rho) beyond which labels are steps for the outer Gauss-Hermite rule of the quadrature
 
 
 def coarse_rules(problem: Problem) -> tuple[ChannelRule, ...]:
     """The coarsest rules for a problem, the one to try first in front."""
     symmetric = problem.parametrisation is not Parametrisation.GENERAL
+    if problem.leading:
+        return (PRODUCT_SAMPLING,)
     if problem.tokens == 2 and symmetric and problem.beta0 * problem.rho**0.5 < SHARP:
         return Quadrature(), COARSE_SAMPLING
     return (COARSE_SAMPLING,)

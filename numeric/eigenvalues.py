@@ -94,6 +94,11 @@ class Eigenvalues:
         """Law of `factor` times the target."""
         return type(self)(tuple(factor * value for value in self.eigenvalues), self.weights)
 
+    def with_largest(self, values: Array) -> Self:
+        """The same law with its largest eigenvalues, as many as `values`, ascending, replaced by these."""
+        kept = len(self.eigenvalues) - len(values)
+        return type(self)((*self.eigenvalues[:kept], *map(float, values)), self.weights)
+
     def bulks(self, v: float) -> list[Bulk]:
         """Intervals of the support, ascending, each with the eigenvalues of the target that it holds.
 

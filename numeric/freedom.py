@@ -104,8 +104,8 @@ class Freedom:
         if abs(excess_of(energy.J_v)) > SOLVED:
             raise ArithmeticError(f"the threshold that leaves {free:g} of all directions free is not resolved")
         x = np.log(generated.unreduced_variables(v, b, c, self.problem.lambda_, self.problem.width))
-        overlaps = generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, float(np.exp(x[2])))
-        return Denoised(x, Denoising(v, c, b, energy), Overlaps(*map(float, overlaps)))
+        m, q, V = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, float(np.exp(x[2]))))
+        return Denoised(x, Denoising(v, c, b, energy, self.problem.target), Overlaps(m, q, V))
 
     def image(self, y: Vector, at: Denoised, x: Vector) -> Vector:
         """(v, c) of exp(x), and F moved as the conjugate of m is."""
@@ -116,7 +116,7 @@ class Freedom:
     def governs(self, x: Vector) -> bool:
         """Whether labels could be fitted by the directions free at noise exp(x) without weight decay."""
         problem = self.problem
-        if problem.parametrisation is not Parametrisation.FACTORISED or problem.lambda_ == 0:
+        if problem.parametrisation is not Parametrisation.FACTORISED or problem.lambda_ == 0 or problem.leading:
             return False
         return self._labels_over_numbers(self._reduced(x)[0]) < 1
 

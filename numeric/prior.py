@@ -1,39 +1,45 @@
 """The prior side of the saddle point: conjugates to order parameters, for factors with weight decay and for direct training.
 
-Unknowns x are logarithms of the conjugates (mh, qh, Vh), for a general matrix also of (qh, Vh) of its antisymmetric part: every value
-is in the domain. Theory note, sections 3, 4 and 6; every formula is generated.
+Unknowns x are logarithms of the conjugates (mh, qh, Vh), for a general matrix also of (qh, Vh) of its antisymmetric part, or of
+the strengths of its leading features: every value is in the domain. Theory note, sections 3, 4, 6 and 9; every formula is generated.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as generated
+from numeric.eigenvalues import Eigenvalues
 from numeric.problem import Parametrisation, Problem
-from numeric.target_law import ROUNDING, Energy, Risk
+from numeric.target_law import ROUNDING, Energy, Risk, Target
 
 Vector = NDArray[np.float64]
 
 
 class Overlaps(NamedTuple):
-    """Order parameters of the student; `odd` ones are those of the antisymmetric part of a general matrix."""
+    """Order parameters of the student; `odd` ones are those of the antisymmetric part of a general matrix.
+
+    `learned` are the parts u^T S u along the leading features that are kept exactly, ascending in the target's eigenvalues.
+    """
 
     m: float
     q: float
     V: float
     q_odd: float = 0.0
     V_odd: float = 0.0
+    learned: tuple[float, ...] = ()
 
 
 class Denoising(NamedTuple):
-    """Equivalent denoising problem: noise variance v, gain c, and, with a trace penalty, eigenvalue threshold b and energy."""
+    """Equivalent denoising problem: noise variance v, gain c, with a trace penalty eigenvalue threshold b and energy, and target."""
 
     v: float
     c: float
     b: float | None
     energy: Energy | None
+    target: Target
 
 
 class Denoised(NamedTuple):
@@ -75,8 +81,8 @@ class Factorised:
         mh, qh, Vh = np.exp(x)
         v, b, c = map(float, generated.reduced_variables(mh, qh, Vh, self.problem.lambda_, self.problem.width))
         energy = self.problem.target.energy(v, b, self.problem.width)
-        overlaps = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, Vh))
-        return Denoised(x, Denoising(v, c, b, energy), Overlaps(*overlaps))
+        m, q, V = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, Vh))
+        return Denoised(x, Denoising(v, c, b, energy, self.problem.target), Overlaps(m, q, V))
 
     def free_entropy(self, at: Denoised, M: float) -> float:
         """E, with J at the threshold."""
@@ -107,17 +113,18 @@ class Direct:
         """The antisymmetric part meets no target."""
         lambda_, (mh, qh, Vh) = self.problem.lambda_, np.exp(x[:3])
         v, c = map(float, generated.direct_denoising(mh, qh, Vh, lambda_))
-        overlaps = Overlaps(*map(float, generated.direct_overlaps(mh, qh, Vh, lambda_, self.problem.q0)))
+        m, q, V = map(float, generated.direct_overlaps(mh, qh, Vh, lambda_, self.problem.q0))
+        overlaps = Overlaps(m, q, V)
         if len(x) > 3:
             qh_odd, Vh_odd = np.exp(x[3:])
             _, q_odd, V_odd = map(float, generated.direct_overlaps(0.0, qh_odd, Vh_odd, lambda_, 0.0))
             overlaps = overlaps._replace(q_odd=q_odd, V_odd=V_odd)
-        return Denoised(x, Denoising(v, c, None, None), overlaps)
+        return Denoised(x, Denoising(v, c, None, None, self.problem.target), overlaps)
 
     def free_entropy(self, at: Denoised, M: float) -> float:
         """E; the antisymmetric part adds its own."""
         alpha, lambda_ = self.problem.alpha, self.problem.lambda_
-        (m, q, V, q_odd, V_odd), (mh, qh, Vh) = at.overlaps, np.exp(at.x[:3])
+        (m, q, V, q_odd, V_odd, _), (mh, qh, Vh) = at.overlaps, np.exp(at.x[:3])
         even = generated.direct_free_entropy(alpha, M, m, q, V, mh, qh, Vh, lambda_, self.problem.q0)
         if len(at.x) == 3:
             return float(even)
@@ -127,15 +134,67 @@ class Direct:
 
     def risk(self, at: Denoised) -> Risk:
         """From the overlaps."""
-        q0, c, (m, q, _, q_odd, _) = self.problem.q0, at.denoising.c, at.overlaps
-        value = generated.estimation_error(q0, m / c, (q + q_odd) / c**2)
-        return Risk(float(value), ROUNDING * q0)
+        return _risk_of_overlaps(self.problem.q0, at)
 
     def learns_nothing(self, x: Vector) -> bool:
         """Never: without a threshold every signal is learned a little."""
         return False
 
 
+DIFFERENCE = 1e-4  # relative, of an eigenvalue: J is analytic in it, and errs by 1e-8 where samples scatter by 1e-4
+
+
+@dataclass(frozen=True)
+class Leading:
+    """Factors whose target has leading features kept exactly: the prior sees these at the strengths exp(x[3:])."""
+
+    problem: Problem
+
+    def denoised(self, x: Vector) -> Denoised:
+        """The spectral energy of the target as it is seen, and what the student has of each leading feature."""
+        problem, strengths = self.problem, np.exp(x[3:])
+        target = self._seen(strengths)
+        (_, denoising, (m, q, V, *_)) = Factorised(replace(problem, target=target, leading=0)).denoised(x[:3])
+        v, c, b = denoising.v, denoising.c, float(denoising.b or 0.0)
+        s, weight = problem.features
+        slopes = [self._slope(v, b, strengths, k) for k in range(len(strengths))]
+        learned = np.array([generated.leading_overlap(c, slope, weight) for slope in slopes])
+        m += float(weight * learned @ (s - strengths))
+        return Denoised(x, denoising, Overlaps(m, q, V, learned=tuple(learned.tolist())))
+
+    def _slope(self, v: float, b: float, strengths: Vector, k: int) -> float:
+        """dJ/ds of the k-th strength."""
+        step = DIFFERENCE * strengths[k] * np.eye(len(strengths))[k]
+        up, down = (self._seen(strengths + side * step).energy(v, b, self.problem.width).J for side in (1, -1))
+        return float((up - down) / (2 * step[k]))
+
+    def _seen(self, strengths: Vector) -> Eigenvalues:
+        target = self.problem.target
+        assert isinstance(target, Eigenvalues)
+        return target.with_largest(strengths)
+
+    def free_entropy(self, at: Denoised, M: float) -> float:
+        """E, with the target's overlap as the prior sees it."""
+        s, weight = self.problem.features
+        seen = at.overlaps.m + float(weight * np.array(at.overlaps.learned) @ (np.exp(at.x[3:]) - s))
+        return Factorised(self.problem).free_entropy(at._replace(x=at.x[:3], overlaps=at.overlaps._replace(m=seen)), M)
+
+    def risk(self, at: Denoised) -> Risk:
+        """From the overlaps: the target that the prior sees is not the one that counts."""
+        return _risk_of_overlaps(self.problem.q0, at)
+
+    def learns_nothing(self, x: Vector) -> bool:
+        """No eigenvalue of Y exceeds the threshold."""
+        return Factorised(replace(self.problem, target=self._seen(np.exp(x[3:])), leading=0)).learns_nothing(x[:3])
+
+
+def _risk_of_overlaps(q0: float, at: Denoised) -> Risk:
+    c, (m, q, _, q_odd, *_) = at.denoising.c, at.overlaps
+    return Risk(float(generated.estimation_error(q0, m / c, (q + q_odd) / c**2)), ROUNDING * q0)
+
+
 def prior_of(problem: Problem) -> Prior:
     """The prior side of a problem."""
+    if problem.leading:
+        return Leading(problem)
     return Factorised(problem) if problem.parametrisation is Parametrisation.FACTORISED else Direct(problem)

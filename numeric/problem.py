@@ -3,8 +3,11 @@
 import enum
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from generated.tied_attention import float64 as generated
-from numeric.target_law import Target
+from numeric.eigenvalues import Eigenvalues
+from numeric.target_law import Array, Target
 
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
 
@@ -23,7 +26,8 @@ class Problem:
 
     alpha = n/d^2; target: law of the eigenvalues of S0; width: rank of the student over d; lambda_: weight decay on W; noise:
     variance Delta of the label noise; tokens T; beta, beta0: inverse temperatures of student and target. Direct training
-    (`parametrisation` symmetric or general) has no width; lambda_ = 0 is the limit lambda -> 0.
+    (`parametrisation` symmetric or general) has no width; lambda_ = 0 is the limit lambda -> 0. leading: so many of the largest
+    eigenvalues of a list keep the law that their indices have on token sequences, which is not Gaussian (theory note, section 9).
     """
 
     alpha: float
@@ -35,6 +39,7 @@ class Problem:
     beta: float = 1.0
     beta0: float = 1.0
     parametrisation: Parametrisation = Parametrisation.FACTORISED
+    leading: int = 0
 
     def __post_init__(self) -> None:
         for name in ("alpha", "width", "beta", "beta0"):
@@ -51,9 +56,30 @@ class Problem:
                 "lambda_ = 0: direct training needs a positive one, below which many matrices fit; use 1e-6"
             )
 
+        if self.leading:
+            self._require_features()
+
+    def _require_features(self) -> None:
+        weights = self.target.weights if isinstance(self.target, Eigenvalues) else ()
+        single = len(set(weights[-self.leading :])) == 1
+        if not (0 < self.leading <= len(weights) and single):
+            raise ValueError(
+                f"leading = {self.leading!r}: must be 0 or a number of largest eigenvalues, each of weight 1/d, of a list of them"
+            )
+        if self.lambda_ == 0 or self.parametrisation is not Parametrisation.FACTORISED:
+            raise ValueError(f"leading = {self.leading}: is for factors with a positive lambda_; use 0")
+
     def at(self, alpha: float) -> "Problem":
         """The same problem at another sample ratio."""
         return replace(self, alpha=alpha)
+
+    @property
+    def features(self) -> tuple[Array, float]:
+        """Eigenvalues of the leading features, ascending, and the weight of each."""
+        if not isinstance(self.target, Eigenvalues):
+            return np.zeros(0), 1.0
+        s, weights = self.target.arrays
+        return s[len(s) - self.leading :], float(weights[-1])
 
     @property
     def q0(self) -> float:

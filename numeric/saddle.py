@@ -7,6 +7,7 @@ into errors of every quantity.
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,7 @@ NEAR = 1e-2  # residual up to which a coarse point may start a finer rule: with 
 INACCURATE = 1e-2  # relative error of what follows above which a solution is not called converged
 DECISIVE = ("m", "q", "delta", "test_error")  # the training error and V are small differences near interpolation
 REFINEMENTS = 3  # of the coarsest rule; each costs 2.5 (deterministic) or 4 times (sampled) the one before
-# By which a refinement divides errors at best: what would remain too large is not refined in vain. Four times the samples halve the
-# scatter of averages with jumps.
-GAIN, GAIN_OF_SAMPLES = 4.0, 2.5
+GAIN = 4.0  # by which a refinement divides errors at best: what would remain too large is not refined in vain
 ANDERSON_STEPS, NEWTON_STEPS, CHORD_STEPS = 50, 8, 8
 BRIEF_STEPS = (
     15  # of Anderson's acceleration on the way from strong decay: a step too long is better halved than forced
@@ -65,7 +64,7 @@ class SaddleMap:
         alpha, general = self.problem.alpha, np.any(averages.dM_dq_odd != 0)
         even = generated.conjugates(alpha, averages.dM_dm, averages.dM_dq, averages.dM_dV)
         odd = generated.conjugates(alpha, 0.0, averages.dM_dq_odd, averages.dM_dV_odd)
-        values = np.stack([*even, *(odd[1:] if general else ())], axis=-1)
+        values = np.stack([*even, *(odd[1:] if general else ()), *averages.strengths.T], axis=-1)
         return np.log(np.where(values > 0, values, np.nan))
 
     def unlearned(self) -> Vector:
@@ -225,7 +224,6 @@ def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
     outcome = outcome._replace(point=unknowns.coordinates(outcome.point))
     response = respond(saddle, unknowns, outcome.point)
     steps, coarser, solution, best = outcome.steps, saddle, _failed(saddle.problem, outcome), outcome
-    gain = GAIN_OF_SAMPLES if saddle.rule.independent else GAIN
     for left in reversed(range(REFINEMENTS)):
         finer = replace(saddle, rule=coarser.rule.refined())
         outcome = chord(
@@ -237,7 +235,7 @@ def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
             return _judged(solution, best) if solution.trusted else _failed(saddle.problem, outcome)
         best = outcome._replace(steps=steps)
         solution = _solution(finer, coarser, unknowns, best, response)
-        if solution.error_estimate < accuracy or solution.relative_error(DECISIVE) > gain**left * INACCURATE:
+        if solution.error_estimate < accuracy or solution.relative_error(DECISIVE) > GAIN**left * INACCURATE:
             break
         coarser = finer
     return _judged(solution, best)
@@ -251,7 +249,7 @@ def _solution(
     averages = saddle.averages(at)
     values = saddle.quantities(at, averages.mean())[0]
     errors = spread(saddle, unknowns, outcome.point, at, averages, coarser.averages(at), response)
-    named = dict(zip(QUANTITIES, map(float, values), strict=True))
+    named: dict[str, Any] = dict(zip(QUANTITIES, map(float, values), strict=True))
     bounds = {name: float(error) for name, error in zip(QUANTITIES, errors, strict=True)}
     x, denoising, overlaps = at
     return Solution(
@@ -264,6 +262,7 @@ def _solution(
         residual=outcome.residual,
         iterations=outcome.steps,
         errors=bounds,
+        strengths=_strengths(overlaps, x),
     )
 
 
@@ -281,10 +280,14 @@ def _judged(solution: Solution, outcome: Outcome) -> Solution:
 
 
 def _odd(overlaps: Overlaps, x: Vector) -> tuple[float, float, float, float] | None:
-    if len(x) == 3:
+    if not overlaps.V_odd:
         return None
     qh, Vh = np.exp(x[3:])
     return overlaps.q_odd, overlaps.V_odd, float(qh), float(Vh)
+
+
+def _strengths(overlaps: Overlaps, x: Vector) -> tuple[float, ...]:
+    return tuple(np.exp(x[3:]).tolist()) if overlaps.learned else ()
 
 
 def _status(solution: Solution, outcome: Outcome) -> Status:
@@ -308,7 +311,7 @@ def _unlearned(saddle: SaddleMap, x: Vector) -> Solution:
     if finer.rule.independent:
         runs = [finer.quantities(denoised(finer.conjugates(one)[0]), one)[0] for one in averages.each()]
         bounds += half_width(np.array(runs))
-    named = dict(zip(QUANTITIES, map(float, values), strict=True))
+    named: dict[str, Any] = dict(zip(QUANTITIES, map(float, values), strict=True))
     return Solution(
         problem=saddle.problem,
         status=Status.UNLEARNED,

@@ -46,6 +46,7 @@ class Solution:
     free_entropy = (min L)/d^2; b is not a number for direct training, which has no threshold; odd: (q, V, qh, Vh) of the
     antisymmetric part of a general matrix; replicon: eigenvalue of stability, negative where replica symmetry is broken;
     quantile: the eigenvalue of Y above which the rank limit cuts, None if it does not act.
+    strengths: eigenvalues that the prior sees in place of leading features kept exactly, ascending in these.
     `errors` bounds each quantity (absolute), `residual` is the relative change of the conjugates under one more step.
     """
 
@@ -71,6 +72,7 @@ class Solution:
     residual: float
     iterations: int
     errors: dict[str, float] = field(default_factory=dict)
+    strengths: tuple[float, ...] = ()
 
     def value(self, name: str) -> float | None:
         """A quantity, None where it is not a finite number."""
@@ -80,7 +82,7 @@ class Solution:
     @property
     def conjugates(self) -> NDArray[np.float64]:
         """Logarithms of the conjugates, the unknowns of the solver."""
-        return np.log([self.mh, self.qh, self.Vh, *(self.odd[2:] if self.odd else ())])
+        return np.log([self.mh, self.qh, self.Vh, *(self.odd[2:] if self.odd else ()), *self.strengths])
 
     @property
     def error_estimate(self) -> float:

@@ -7,11 +7,12 @@ jumps, and the spectral factor is where the rank limit cuts a bulk: then the eig
 import numpy as np
 
 from generated.tied_attention import float64 as generated
+from numeric.averages import fields_of
 from numeric.prior import Denoising, Overlaps, Vector, prior_of
 from numeric.problem import Problem
 from numeric.second_difference import second_difference
 from numeric.token_channel import SampleMeans, sample_means
-from numeric.token_points import Fields, Sampling
+from numeric.token_points import Sampling
 
 SAMPLING = Sampling(256)
 
@@ -24,12 +25,12 @@ def replicon(problem: Problem, x: Vector) -> float:
     _, denoising, overlaps = prior_of(problem).denoised(x)
     if overlaps.q == 0:
         return 1.0  # nothing answers to a perturbation
-    spectral = spectral_factor(problem, denoising)
+    spectral = spectral_factor(denoising)
     means = _responses(problem, overlaps)
     if np.isinf(spectral) or (means.rest.any() and means.moved.any()):
         return -np.inf
     alpha, mh = problem.alpha, float(np.exp(x[0]))
-    if len(x) == 3:
+    if not overlaps.V_odd:
         return float(generated.replicon(alpha, means.response_ss.mean(), spectral, denoising.c, mh))
     # A general matrix: perturbations of both parts feed each other; a row per part that responds.
     odd = 2 * overlaps.V_odd  # 1/(stiffness + 2 lambda), which is c/mh for the symmetric part
@@ -43,14 +44,15 @@ def replicon(problem: Problem, x: Vector) -> float:
     return 1 - float(np.max(np.linalg.eigvals(np.array(rows)).real))
 
 
-def spectral_factor(problem: Problem, denoising: Denoising) -> float:
+def spectral_factor(denoising: Denoising) -> float:
     """Mean square divided difference of the shrinkage over its gain: 1 for direct training, infinite for a rank limit."""
     if denoising.energy is None or denoising.b is None:
         return 1.0
-    return second_difference(problem.target, denoising.v, denoising.b, denoising.energy.quantile).value
+    return second_difference(denoising.target, denoising.v, denoising.b, denoising.energy.quantile).value
 
 
 def _responses(problem: Problem, overlaps: Overlaps) -> SampleMeans:
-    m, q, V, q_odd, V_odd = overlaps
-    fields = Fields.of(m, q, problem.rho, q_odd)
-    return sample_means(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, SAMPLING, response=True)
+    fields = fields_of(overlaps, problem)
+    return sample_means(
+        fields, overlaps.V, overlaps.V_odd, problem.beta, problem.beta0, problem.tokens, SAMPLING, response=True
+    )

@@ -1,8 +1,9 @@
 """Averages over the output channel at any number of tokens, by randomised quasi-Monte Carlo with replicates.
 
 A sample has Gaussian fields along the visible directions of its index (numeric.token_index): gamma1, which the label sees, and
-gamma2, which only the student sees. Each point (numeric.token_points) is taken with both signs of gamma2: what is odd in gamma2, and
-what is left of it when student and target nearly agree, drops out exactly. The scatter of the replicates is the error.
+gamma2, which only the student sees; leading features kept exactly add products of Gaussians of their own. Each point
+(numeric.token_points) is taken with both signs of gamma2: what is odd in gamma2, and what is left of it when student and target
+nearly agree, drops out exactly. The scatter of the replicates is the error.
 Large averages take few of their points at the global minimiser, the first of each replicate, which are a Sobol set too; a control
 variate at all points (numeric.token_control) takes away most of the variance. A few points of their own say how well it follows, and
 so how large that share must be.
@@ -53,6 +54,7 @@ class SampleMeans(NamedTuple):
     F1, F2, F_odd: dual field times gamma1, gamma2, and times the antisymmetric field
     response: E||df/dw||^2 between symmetric and antisymmetric components (ss, so, os, oo), not computed unless asked for
     rest, moved: shares of samples with several minima whose lowest is that at rest, or another
+    features: dual field times the index of each leading feature, (replicates, features)
     """
 
     train: Array
@@ -68,6 +70,10 @@ class SampleMeans(NamedTuple):
     response_oo: Array
     rest: Array
     moved: Array
+    features: Array
+
+
+SCALARS = len(SampleMeans._fields) - 1
 
 
 class Channel(NamedTuple):
@@ -99,20 +105,30 @@ def sample_means(
     if V_odd > 0:
         stiffness[index.symmetric :] = 1.0 / V_odd
     channel = Channel(index, fields, stiffness, beta, beta0)
-    points = gaussians(_dimensions(index), sampling).reshape(sampling.replicates, sampling.points, -1)
+    points = gaussians(_dimensions(channel), sampling).reshape(sampling.replicates, sampling.points, -1)
     if response or sampling.points < CONTROLLED:
-        return SampleMeans(*_settled(points, channel, response).T)
+        return _named(_settled(points, channel, response))
     count = max(int(_share_settled(channel) * sampling.points), LEAST_SETTLED)
     means = _settled(points[:, :count], channel, False)
     if count < sampling.points:
-        controls = _controls(points.reshape(-1, points.shape[-1]), channel, BLOCK).reshape(len(points), -1, TERMS)
-        means[:, :TERMS] += controls.mean(axis=1) - controls[:, : count // BLOCK].mean(axis=1)
-    return SampleMeans(*means.T)
+        controls = _controls(points.reshape(-1, points.shape[-1]), channel, BLOCK)
+        controls = controls.reshape(len(points), -1, controls.shape[-1])
+        means[:, _controlled(channel)] += controls.mean(axis=1) - controls[:, : count // BLOCK].mean(axis=1)
+    return _named(means)
 
 
-def _dimensions(index: TokenIndex) -> int:
-    """Gaussians of a sample: two for each visible direction of the symmetric part, one for each antisymmetric component."""
-    return 2 * index.visible_symmetric + len(index.visible) - index.symmetric
+def _named(means: Array) -> SampleMeans:
+    rows: list[Array] = [*means[:, :SCALARS].T, means[:, SCALARS:]]
+    return SampleMeans(*rows)
+
+
+def _dimensions(channel: Channel) -> int:
+    """Gaussians of a sample: two for each visible direction of the symmetric part, one for each antisymmetric component.
+
+    And one of each token for every leading feature.
+    """
+    index, features = channel.layout, len(channel.fields.target_features)
+    return 2 * index.visible_symmetric + len(index.visible) - index.symmetric + features * len(index.scale)
 
 
 def _settled(points: Array, channel: Channel, response: bool) -> Array:
@@ -121,24 +137,34 @@ def _settled(points: Array, channel: Channel, response: bool) -> Array:
     block = min(BLOCK, count)
     sums = block_sums(
         lambda some, out: _cached_settle(some, channel, response, block, out),
-        points.reshape(replicates * count, -1), len(SampleMeans._fields), block, block,
+        points.reshape(replicates * count, -1), _terms(channel), block, block,
     )  # fmt: skip
     return sums.reshape(replicates, -1, sums.shape[-1]).sum(axis=1) / (2 * count)
 
 
 def _controls(points: Array, channel: Channel, group: int) -> Array:
-    """Means of the control variate over groups of points, shape (groups, TERMS)."""
-    found = block_sums(lambda some, out: _cached_control(some, channel, group, out), points, TERMS, BLOCK, group)
+    """Means of the control variate over groups of points, shape (groups, controlled terms)."""
+    terms = len(_controlled(channel))
+    found = block_sums(lambda some, out: _cached_control(some, channel, group, out), points, terms, BLOCK, group)
     return found / (2 * group)
+
+
+def _controlled(channel: Channel) -> list[int]:
+    """Places of the terms that have a control variate."""
+    return [*range(TERMS), *range(SCALARS, _terms(channel))]
+
+
+def _terms(channel: Channel) -> int:
+    return SCALARS + len(channel.fields.target_features)
 
 
 def _share_settled(channel: Channel) -> float:
     """The share of points to be taken at their minimiser, a power of 1/2, by how well the control variate follows the terms."""
-    points = gaussians(_dimensions(channel.layout), PILOT, 1)
+    points = gaussians(_dimensions(channel), PILOT, 1)
     exact = block_sums(
-        lambda some, out: _cached_settle(some, channel, False, 1, out), points, len(SampleMeans._fields), BLOCK, 1
+        lambda some, out: _cached_settle(some, channel, False, 1, out), points, _terms(channel), BLOCK, 1
     )
-    exact = exact[:, :TERMS] / 2
+    exact = exact[:, _controlled(channel)] / 2
     missed = np.var(exact - _controls(points, channel, 1), axis=0)
     left = missed / np.maximum(np.var(exact, axis=0), np.finfo(float).tiny)
     wanted = max(left[0] / ADDED_TO_TRAIN, left[2:].max() / ADDED, 1.0 / MOST_PER_SETTLED)
@@ -149,7 +175,8 @@ class UnlearnedMeans(NamedTuple):
     """Means per sample at S = 0, each of shape (replicates,).
 
     loss; R, R_odd: squared slope of the loss along the symmetric and the antisymmetric components; F1: slope times -gamma1;
-    curvature, curvature_odd: traces of the curvature over the two kinds of components.
+    curvature, curvature_odd: traces of the curvature over the two kinds of components; features: slope times minus the index of
+    each leading feature, (replicates, features).
     """
 
     loss: Array
@@ -158,32 +185,57 @@ class UnlearnedMeans(NamedTuple):
     F1: Array
     curvature: Array
     curvature_odd: Array
+    features: Array
 
 
 def unlearned_means(
-    target: float, beta: float, beta0: float, tokens: int, general: bool, sampling: Sampling
+    fields: Fields, beta: float, beta0: float, tokens: int, general: bool, sampling: Sampling
 ) -> UnlearnedMeans:
-    """Means over the labels at w = x = 0; `target` is the standard deviation per unit of the target field."""
-    index = token_index(tokens, general)
-    points, block = gaussians(index.visible_symmetric, sampling), min(BLOCK, sampling.points)
+    """Means over the labels at w = x = 0; of the fields only the target's count."""
+    index, features, scalars = (
+        token_index(tokens, general),
+        len(fields.target_features),
+        len(UnlearnedMeans._fields) - 1,
+    )
+    points = gaussians(index.visible_symmetric + features * tokens, sampling)
+    block = min(BLOCK, sampling.points)
     sums = block_sums(
-        lambda some, out: _cached_unlearned(some, index, target, beta, beta0, out[0]),
-        points, len(UnlearnedMeans._fields), block, block,
+        lambda some, out: _cached_unlearned(some, index, fields, beta, beta0, out[0]),
+        points, scalars + features, block, block,
     )  # fmt: skip
-    return UnlearnedMeans(*(sums.reshape(sampling.replicates, -1, sums.shape[-1]).sum(axis=1) / sampling.points).T)
+    means = sums.reshape(sampling.replicates, -1, sums.shape[-1]).sum(axis=1) / sampling.points
+    rows: list[Array] = [*means[:, :scalars].T, means[:, scalars:]]
+    return UnlearnedMeans(*rows)
 
 
 @compiled
-def _add_unlearned(points, index, target, beta, beta0, sums):  # type: ignore[no-untyped-def]
+def _fill_features(point, first, index, products):  # type: ignore[no-untyped-def]
+    """Whitened components of z_a z_b - delta_ab of each leading feature, its Gaussians z from place `first` of the point on."""
+    tokens = len(index.scale)
+    products[:, :] = 0.0
+    for k in range(len(products)):
+        start = first + k * tokens
+        for a in range(tokens):
+            for b in range(a, tokens):
+                product = point[start + a] * point[start + b] - (1.0 if a == b else 0.0)
+                products[k, index.component[a, b]] = product / index.scale[a, b]
+
+
+@compiled
+def _add_unlearned(points, index, fields, beta, beta0, sums):  # type: ignore[no-untyped-def]
     components = len(index.visible)
+    products = np.zeros((len(fields.target_features), components))
     work = workspace(len(index.scale), components)
     rest, gamma, z = np.zeros(components), np.zeros(components), np.zeros(components)
     for point in points:
+        _fill_features(point, index.symmetric - 1, index, products)
         for i in range(index.symmetric):
             gamma[i] = 0.0
-            for k in range(len(point)):
+            for k in range(index.symmetric - 1):
                 gamma[i] += index.visible[i, k] * point[k]
-            z[i] = target * gamma[i]
+            z[i] = fields.target * gamma[i]
+            for k in range(len(products)):
+                z[i] += fields.target_features[k] * products[k, i]
         fill_index(z, index, work.fit)
         fill_softmax(work.fit, beta0, work.y)
         sums[0] += loss_of(rest, index, beta, work)
@@ -194,6 +246,8 @@ def _add_unlearned(points, index, target, beta, beta0, sums):  # type: ignore[no
             sums[2 if odd else 1] += work.gradient[i] ** 2
             sums[3] -= work.gradient[i] * gamma[i]
             sums[5 if odd else 4] += work.hessian[i, i]
+            for k in range(len(products)):
+                sums[6 + k] -= work.gradient[i] * products[k, i]
 
 
 @compiled
@@ -203,6 +257,7 @@ def _settle_block(points, channel, response, group, sums):  # type: ignore[no-un
     components, directions = index.visible.shape
     symmetric = index.symmetric
     even = directions - (components - symmetric)
+    products = np.zeros((len(fields.target_features), components))
     work = workspace(len(index.scale), components)
     gamma1, gamma2, w, z = np.zeros(components), np.zeros(components), np.zeros(components), np.zeros(components)
     for k in range(len(points)):
@@ -212,9 +267,12 @@ def _settle_block(points, channel, response, group, sums):  # type: ignore[no-un
             for direction in range(even):
                 gamma1[i] += index.visible[i, direction] * point[direction]
                 gamma2[i] += index.visible[i, direction] * point[even + direction]
-        gamma2[symmetric:] = point[2 * even :]
+        gamma2[symmetric:] = point[2 * even : directions + even]
+        _fill_features(point, directions + even, index, products)
         for i in range(symmetric):
             z[i] = fields.target * gamma1[i]
+            for feature in range(len(products)):
+                z[i] += fields.target_features[feature] * products[feature, i]
         fill_index(z, index, work.fit)
         fill_softmax(work.fit, beta0, work.y)
         work.fit[:, :] = work.fit * (beta0 / beta)
@@ -222,9 +280,11 @@ def _settle_block(points, channel, response, group, sums):  # type: ignore[no-un
             for i in range(components):
                 independent = fields.independent if i < symmetric else fields.odd
                 w[i] = fields.teacher * gamma1[i] + sign * independent * gamma2[i]
+                for feature in range(len(products)):
+                    w[i] += fields.student_features[feature] * products[feature, i]
             terms[1] += loss_of(w, index, beta, work)
             _, seen = global_minimiser(w, stiffness, index, beta, work)
-            _add_terms(w, gamma1, gamma2, sign, index, stiffness, beta, work, terms)
+            _add_terms(w, gamma1, gamma2, products, sign, index, stiffness, beta, work, terms)
             if seen == 1:
                 terms[11] += 1.0
             if seen == 2:
@@ -234,7 +294,7 @@ def _settle_block(points, channel, response, group, sums):  # type: ignore[no-un
 
 
 @inlined
-def _add_terms(w, gamma1, gamma2, sign, index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
+def _add_terms(w, gamma1, gamma2, products, sign, index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
     """Add the terms of the sample at its minimiser work.x."""
     symmetric, x, gradient = index.symmetric, work.x, work.gradient
     sums[0] += loss_of(x, index, beta, work)
@@ -250,6 +310,8 @@ def _add_terms(w, gamma1, gamma2, sign, index, stiffness, beta, work, sums):  # 
         else:
             sums[3] += square
             sums[6] += sign * dual * gamma2[i]
+        for k in range(len(products)):
+            sums[13 + k] += dual * products[k, i]
 
 
 @compiled
@@ -275,9 +337,9 @@ def _add_response(index, stiffness, beta, work, sums):  # type: ignore[no-untype
 @compiled
 def _control_block(points, channel, group, sums):  # type: ignore[no-untyped-def]
     """Add the terms of the control variate of a block of points to its sums, in groups of points."""
-    work = lanes(len(channel.layout.scale), len(channel.layout.visible))
+    work = lanes(len(channel.layout.scale), len(channel.layout.visible), len(channel.fields.target_features))
     fill_control_terms(points, channel, work)
-    for term in range(TERMS):
+    for term in range(len(work.terms)):
         for k in range(BLOCK):
             sums[k // group, term] += work.terms[term, k]
 

@@ -19,7 +19,7 @@ from numeric.token_sample import convexity
 
 Array = NDArray[np.float64]
 
-TERMS = 7  #: the first ones of SampleMeans
+TERMS = 7  #: the first ones of SampleMeans; those of leading features follow
 # Weight of the residual in the curvature, step by step: without it steps go down, with it the last one is Newton's. The last two
 # are enough where the energy is convex.
 RESIDUAL = (0.0, 0.0, 0.0, 1.0)
@@ -30,10 +30,11 @@ _curvature_local = njit(physics.row_curvature_local)
 
 
 class Lanes(NamedTuple):
-    """Arrays of one thread: P components, T tokens, L samples."""
+    """Arrays of one thread: P components, T tokens, L samples, F leading features."""
 
     gamma1: Array  #: (P, L)
     gamma2: Array  #: (P, L)
+    features: Array  #: (F, P, L) their products of Gaussians
     w: Array  #: (P, L) student field
     fit: Array  #: (P, L) an index that reproduces the label
     y: Array  #: (T, T, L) label
@@ -47,17 +48,17 @@ class Lanes(NamedTuple):
     one: Array  #: (L,)
     two: Array  #: (L,)
     three: Array  #: (L,)
-    terms: Array  #: (TERMS, L)
+    terms: Array  #: (TERMS + F, L)
 
 
 @njit
-def lanes(tokens, components):  # type: ignore[no-untyped-def]
+def lanes(tokens, components, features):  # type: ignore[no-untyped-def]
     """Fresh arrays."""
-    T, P, L = tokens, components, BLOCK
+    T, P, F, L = tokens, components, features, BLOCK
     return Lanes(
-        np.empty((P, L)), np.empty((P, L)), np.empty((P, L)), np.empty((P, L)), np.empty((T, T, L)), np.empty((T, T, L)),
-        np.empty((P, L)), np.empty((P, L)), np.empty(L), np.empty((P, L)), np.empty((P, P, L)), np.empty((T, L)), np.empty(L),
-        np.empty(L), np.empty(L), np.empty((TERMS, L)),
+        np.empty((P, L)), np.empty((P, L)), np.empty((F, P, L)), np.empty((P, L)), np.empty((P, L)), np.empty((T, T, L)),
+        np.empty((T, T, L)), np.empty((P, L)), np.empty((P, L)), np.empty(L), np.empty((P, L)), np.empty((P, P, L)),
+        np.empty((T, L)), np.empty(L), np.empty(L), np.empty(L), np.empty((TERMS + F, L)),
     )  # fmt: skip
 
 
@@ -234,8 +235,8 @@ def _keep_lower(stiffness, index, beta, work):  # type: ignore[no-untyped-def]
 @side_by_side
 def _add_products(sign, symmetric, stiffness, work):  # type: ignore[no-untyped-def]
     """Add square displacements and products of dual field and Gaussians of the stand-in to the terms."""
-    x, w, force, gamma1, gamma2, dual, terms = (
-        work.stand_in, work.w, work.step, work.gamma1, work.gamma2, work.one, work.terms,
+    x, w, force, gamma1, gamma2, features, dual, terms = (
+        work.stand_in, work.w, work.step, work.gamma1, work.gamma2, work.features, work.one, work.terms,
     )  # fmt: skip
     for i in range(len(x)):
         odd, soft = i >= symmetric, stiffness[i] < 1.0
@@ -249,6 +250,32 @@ def _add_products(sign, symmetric, stiffness, work):  # type: ignore[no-untyped-
         if not odd:
             for k in range(BLOCK):
                 terms[4, k] += dual[k] * gamma1[i, k]
+            for f in range(len(features)):
+                for k in range(BLOCK):
+                    terms[TERMS + f, k] += dual[k] * features[f, i, k]
+
+
+@side_by_side
+def _fill_features(points, first, index, features):  # type: ignore[no-untyped-def]
+    """Whitened components of z_a z_b - delta_ab of each leading feature, its Gaussians from place `first` of the points on."""
+    tokens = len(index.scale)
+    features[:, :, :] = 0.0
+    for f in range(len(features)):
+        for a in range(tokens):
+            for b in range(a, tokens):
+                component, scale, mean = index.component[a, b], index.scale[a, b], 1.0 if a == b else 0.0
+                left, right = first + f * tokens + a, first + f * tokens + b
+                for k in range(BLOCK):
+                    features[f, component, k] = (points[k, left] * points[k, right] - mean) / scale
+
+
+@side_by_side
+def _add_features(shares, scale, features, out):  # type: ignore[no-untyped-def]
+    """Add the leading features, by their shares, to components (P, L)."""
+    for f in range(len(features)):
+        for i in range(len(out)):
+            for k in range(BLOCK):
+                out[i, k] += scale * shares[f] * features[f, i, k]
 
 
 @side_by_side
@@ -258,7 +285,7 @@ def fill_control_terms(points, channel, work):  # type: ignore[no-untyped-def]
     components, directions = index.visible.shape
     symmetric = index.symmetric
     even = directions - (components - symmetric)
-    gamma1, gamma2, w, fit = work.gamma1, work.gamma2, work.w, work.fit
+    gamma1, gamma2, features, w, fit = work.gamma1, work.gamma2, work.features, work.w, work.fit
     gamma1[:, :], gamma2[:, :], work.terms[:, :] = 0.0, 0.0, 0.0
     for i in range(symmetric):
         for direction in range(even):
@@ -268,15 +295,18 @@ def fill_control_terms(points, channel, work):  # type: ignore[no-untyped-def]
     for i in range(symmetric, components):
         for k in range(BLOCK):
             gamma2[i, k] = points[k, 2 * even + i - symmetric]
-    _fill_softmax(gamma1, beta0 * fields.target, index, work, work.y)
+    _fill_features(points, directions + even, index, features)
     for i in range(components):
         for k in range(BLOCK):
             fit[i, k] = fields.target * beta0 / beta * gamma1[i, k]
+    _add_features(fields.target_features, beta0 / beta, features, fit)
+    _fill_softmax(fit, beta, index, work, work.y)
     for sign in (1.0, -1.0):
         for i in range(components):
             independent = fields.independent if i < symmetric else fields.odd
             for k in range(BLOCK):
                 w[i, k] = fields.teacher * gamma1[i, k] + sign * independent * gamma2[i, k]
+        _add_features(fields.student_features, 1.0, features, w)
         _fill_softmax(w, beta, index, work, work.s)
         _add_loss(work, work.terms[1])
         work.energy[:] = np.inf

@@ -18,6 +18,7 @@ from generated.tied_attention import float64 as physics
 from numeric.compiled import over_blocks
 
 Array = NDArray[np.float64]
+NOTHING = np.zeros(0)
 BLOCK = 64  # points that one thread takes at a time and adds up in order
 
 
@@ -42,12 +43,18 @@ class Sampling:
 
 
 class Fields(NamedTuple):
-    """Student field teacher gamma1 + independent gamma2, target field target gamma1, antisymmetric field odd gamma_odd."""
+    """Student field teacher gamma1 + independent gamma2, target field target gamma1, antisymmetric field odd gamma_odd.
+
+    To these a leading feature kept exactly adds its products z_a z_b - delta_ab of one Gaussian per token, times its share in the
+    student and in the target, each of shape (features,).
+    """
 
     teacher: float
     independent: float
     target: float
     odd: float
+    student_features: Array = NOTHING
+    target_features: Array = NOTHING
 
     @classmethod
     def of(cls, m: float, q: float, rho: float, q_odd: float = 0.0) -> Self:

@@ -44,8 +44,8 @@ def test_two_tokens_agree_with_the_deterministic_rule(name):
     """Two routes that share the generated formulas only: other coordinates, another search, another rule."""
     overlaps, changed = POINTS[name]
     asked = problem(2, **changed)
-    exact = np.array(Quadrature(COARSE.refined().refined()).average(Overlaps(*overlaps), asked))[:6, 0]
-    runs = np.array(Sampled(Sampling(512, 16)).average(Overlaps(*overlaps), asked))[:6]
+    exact = np.array(Quadrature(COARSE.refined().refined()).average(Overlaps(*overlaps), asked)[:6])[:, 0]
+    runs = np.array(Sampled(Sampling(512, 16)).average(Overlaps(*overlaps), asked)[:6])
     z = (runs.mean(axis=1) - exact) / (runs.std(axis=1, ddof=1) / 4)
     assert np.abs(z).max() < 5.5, f"z = {z}: Student's t with 15 degrees of freedom exceeds 5.5 with probability 6e-5"
 
