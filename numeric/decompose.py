@@ -78,9 +78,11 @@ def decompose(solution: Solution) -> Decomposition:
     Raises:
         NotConverged: the solution is none.
         ArithmeticError: an average cannot be resolved in double precision.
-        ValueError: direct training, where no eigenvalue is left out.
+        ValueError: direct training, where no eigenvalue is left out, or leading features kept exactly.
     """
     problem = solution.unwrap().problem
+    if problem.leading:
+        raise ValueError(f"leading = {problem.leading}: errors are split for Gaussian indices only; use 0")
     if problem.parametrisation is not Parametrisation.FACTORISED:
         raise ValueError(
             f"parametrisation = {problem.parametrisation}: only factors leave eigenvalues out; use factorised"

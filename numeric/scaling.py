@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from numeric import feature_average
 from numeric.curve import Watch
 from numeric.decompose import best_multiple
 from numeric.generalisation import prediction_error
@@ -25,6 +26,7 @@ class ScalingProblem:
     """A power-law target s_k ~ k^-gamma of dimension `dim` and second moment q0, learned at weight decay `lambda_`.
 
     per_octave: blocks for each doubling of k, of which the tail is made (numeric.power_law)
+    leading: so many of the first features keep the law that they have on token sequences (numeric.problem)
     """
 
     gamma: float
@@ -35,11 +37,12 @@ class ScalingProblem:
     beta: float = 1.0
     beta0: float = 1.0
     per_octave: int = PER_OCTAVE
+    leading: int = 0
 
     def problem(self) -> Problem:
         """The learning problem, at any number of samples."""
         target = power_law(self.gamma, self.dim, self.q0, self.per_octave)
-        return Problem(1.0, target, self.lambda_, self.noise, beta=self.beta, beta0=self.beta0)
+        return Problem(1.0, target, self.lambda_, self.noise, beta=self.beta, beta0=self.beta0, leading=self.leading)
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def scaling_curve(asked: ScalingProblem, samples: Sequence[float], watch: Watch 
         ArithmeticError: the best multiple of the target cannot be found.
     """
     problem = asked.problem()
-    c_star, at_best = best_multiple(problem)
+    c_star, at_best = feature_average.best_multiple(problem) if asked.leading else best_multiple(problem)
     points: list[ScalingPoint] = []
     start: Solution | None = None
     for n in watch(samples):
@@ -106,10 +109,15 @@ def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, a
     if not solution.trusted:
         return ScalingPoint(n, solution, *[math.nan] * 5)
     problem = solution.problem
+    at = prior_of(problem).denoised(solution.conjugates)
     scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
-    excess = prediction_error(solution.m, solution.q, *scales)[0] - at_best
+    if asked.leading:
+        test_error = feature_average.prediction_error(at.overlaps, problem)
+    else:
+        test_error, _ = prediction_error(solution.m, solution.q, *scales)
+    excess = test_error - at_best
     risk, error = solution.unit_gain_error, solution.errors["unit_gain_error"]
-    energy = prior_of(problem).denoised(solution.conjugates).denoising.energy if solution.q else None
+    energy = at.denoising.energy if solution.q else None
     gain, learned = (solution.c / c_star, energy.mass * asked.dim) if energy else (math.nan, 0.0)
     return ScalingPoint(n, solution, risk, error, excess, gain, learned)
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numeric.eigenvalues import Eigenvalues
 from numeric.problem import Problem
+from numeric.target_law import Target
 
 QUANTITIES = (
     *("m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"),
@@ -83,6 +85,15 @@ class Solution:
     def conjugates(self) -> NDArray[np.float64]:
         """Logarithms of the conjugates, the unknowns of the solver."""
         return np.log([self.mh, self.qh, self.Vh, *(self.odd[2:] if self.odd else ()), *self.strengths])
+
+    @property
+    def seen_target(self) -> Target:
+        """The law of the target as the prior sees it: with the strengths of leading features."""
+        target = self.problem.target
+        if not self.strengths:
+            return target
+        assert isinstance(target, Eigenvalues)
+        return target.with_largest(np.array(self.strengths))
 
     @property
     def error_estimate(self) -> float:

@@ -60,7 +60,7 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
         raise ValueError("the spectrum of a general matrix is not known; train it symmetric, or factors")
     if solution.q == 0:
         return LearnedSpectrum(1.0, np.zeros(0), np.zeros(0), (), (), 0.0, 0.0)
-    v, target, c = solution.delta**2, solution.problem.target, solution.c
+    v, target, c = solution.delta**2, solution.seen_target, solution.c
     cut, learned, zero_mass, q = _shrinkage(solution)
     # One that the threshold cuts is drawn as what is left of its interval.
     isolated = {outlier.low: outlier for outlier in target.outliers(v) if outlier.low >= cut}
@@ -95,7 +95,7 @@ def _shrinkage(solution: Solution) -> tuple[float, Callable[[Array], Array], flo
     problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
     if problem.parametrisation is Parametrisation.SYMMETRIC:
         return -np.inf, lambda x: c * x, 0.0, solution.q
-    energy = problem.target.energy(v, b, problem.width)
+    energy = solution.seen_target.energy(v, b, problem.width)
     _, q, _ = generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, solution.Vh)
     cut = b if solution.quantile is None else max(b, solution.quantile)
     return cut, lambda x: generated.shrinkage(x, b, c), 1 - energy.mass, float(q)
