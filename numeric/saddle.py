@@ -304,7 +304,8 @@ def _unlearned(saddle: SaddleMap, x: Vector) -> Solution:
     """The phase S = 0: exact up to the average over labels."""
     finer = replace(saddle, rule=saddle.rule.refined())
     denoised = prior_of(saddle.problem).denoised
-    coarse = saddle.quantities(denoised(x), saddle.rule.unlearned(saddle.problem).mean())[0]
+    at = denoised(x)
+    coarse = saddle.quantities(at, saddle.rule.unlearned(saddle.problem).mean())[0]
     averages = finer.rule.unlearned(finer.problem)
     values = finer.quantities(denoised(finer.conjugates(averages.mean())[0]), averages.mean())[0]
     bounds = np.abs(values - coarse)
@@ -322,6 +323,7 @@ def _unlearned(saddle: SaddleMap, x: Vector) -> Solution:
         residual=0.0,
         iterations=0,
         errors={name: float(error) for name, error in zip(QUANTITIES, bounds, strict=True)},
+        strengths=_strengths(at.overlaps, x),
     )
 
 

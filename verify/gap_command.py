@@ -84,9 +84,13 @@ def lines(found: Sequence[Trend]) -> Iterator[str]:
         ratios = ", ".join(f"{gap.ratio:.4f}({gap.error:.4f}) at d = {gap.dim}" for gap in trend.gaps)
         word = ("vanishes" if trend.agrees else "DOES NOT VANISH") if trend.must_vanish else "remains"
         yield (
-            f"gamma {trend.gamma:g}: trained over theory {ratios}; limit {trend.limit:.4f} +- {trend.error:.4f}, "
+            f"gamma {trend.gamma:g}{_kept(trend)}: trained over theory {ratios}; limit {trend.limit:.4f} +- {trend.error:.4f}, "
             f"{trend.z:+.1f} standard errors from one: the gap {word}\n"
         )
+
+
+def _kept(trend: Trend) -> str:
+    return f", {trend.leading} features kept exactly" if trend.leading else ""
 
 
 def draw(found: Sequence[Trend]) -> Figure:
@@ -94,10 +98,11 @@ def draw(found: Sequence[Trend]) -> Figure:
     figure = Figure(figsize=(5.2, 3.6), layout="constrained")
     axes = figure.add_subplot()
     for colour, trend in zip(COLOURS, found, strict=False):
+        name, limit = rf"$\gamma = {trend.gamma:g}${_kept(trend)}", rf"${trend.limit:.3f} \pm {trend.error:.3f}$"
         dims = [gap.dim for gap in trend.gaps]
         axes.errorbar(
             dims, [gap.ratio for gap in trend.gaps], [gap.error for gap in trend.gaps], fmt="o", ms=4.5, mfc="white",
-            capsize=2, color=colour, label=rf"$\gamma = {trend.gamma:g}$: limit ${trend.limit:.3f} \pm {trend.error:.3f}$",
+            capsize=2, color=colour, label=f"{name}: limit {limit}",
         )  # fmt: skip
     axes.axhline(1, color="0.4", lw=0.8)
     sizes = [gap.dim for gap in found[0].gaps]

@@ -21,7 +21,7 @@ from verify.data import DataKind
 from verify.drawing import styled
 from verify.report import excluded_lines, scaling_document, verdict_lines
 from verify.run import MINIMUM_DIM, Run, RunResult
-from verify.scaling import Outcome, Plan, carry_out
+from verify.scaling import LEADING, Outcome, Plan, carry_out
 from verify.scaling_figures import decomposition_figure, excess_figure, regime_figure
 from verify.store import Store
 
@@ -120,12 +120,12 @@ def lines(outcome: Outcome) -> Iterator[str]:
     """The data, every place with its ratio to the theory, every slope beside theory and exponent, spectra, and the verdict."""
     base = outcome.plan.base
     yield f"excess errors of a power law k^-{base.power_law:g} on {base.data}, noise {base.noise:g}:\n"
-    yield f"{'d':>4} {'lambda':>8} {'n':>8} {'trained':>10} {'theory':>10} {'ratio':>7} {'+-':>6} {'z':>5}  regime\n"
+    yield f"{'d':>4} {'lambda':>8} {'n':>8} {'trained':>10} {'theory':>10} {'ratio':>7} {'+-':>6} {'expected':>10} {'z':>5}  regime\n"
     for place in outcome.places:
         ratio, error = place.ratio
         yield (
             f"{place.dim:>4} {place.decay:>8} {place.samples:>8} {place.mean:>10.5f} {place.theory:>10.5f} {ratio:>7.3f} "
-            f"{error:>6.3f} {place.z:>+5.1f}  {place.regime.name}\n"
+            f"{error:>6.3f} {place.expected:>10.5f} {place.z:>+5.1f}  {place.regime.name}\n"
         )
     for slope in outcome.slopes:
         yield (
@@ -149,6 +149,6 @@ def verdict_line(outcome: Outcome) -> str:
     if outcome.gaussian:
         return f"Gaussian-equivalent data: overlaps, errors and spectra {word} with the theory\n"
     return (
-        f"token sequences: slopes {word} with the theory's over the same window; constants need not, as the indices of a power-law "
-        "target are not Gaussian (ratio: the universality gap)\n"
+        f"token sequences: slopes {word} with those expected of their own indices, of which the {LEADING} leading features are not "
+        "Gaussian (ratio: the universality gap of the theory that takes them for Gaussian)\n"
     )

@@ -1,7 +1,8 @@
 """The universality gap: excess error of heads trained on token sequences over that of the theory, along d and the target's decay.
 
 Indices of sequences are Gaussian only as far as no eigenvalue of S carries a finite share of tr S^2 (theory note, end of section
-8). For s_k ~ k^-gamma the first has a share that falls like d^-(1 - 2 gamma) below gamma = 1/2, and a constant one above.
+8). For s_k ~ k^-gamma the first has a share that falls like d^-(1 - 2 gamma) below gamma = 1/2, and a constant one above: there the
+gap remains, and vanishes over the theory that keeps the leading features exactly (section 9).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from verify.compare import BAND
 from verify.execution import execute_all
 from verify.minimise import Status
 from verify.run import Run, RunResult
+from verify.scaling import LEADING
 from verify.store import Store
 
 
@@ -33,9 +35,13 @@ class Gap:
 
 @dataclass(frozen=True)
 class Trend:
-    """Gaps of one target along d, and their limit a of the fit a + c d^-p, with its standard error."""
+    """Gaps of one target along d, and their limit a of the fit a + c d^-p, with its standard error.
+
+    `leading`: number of features that the theory keeps exactly.
+    """
 
     gamma: float
+    leading: int
     gaps: tuple[Gap, ...]
     power: float
     limit: float
@@ -43,8 +49,8 @@ class Trend:
 
     @property
     def must_vanish(self) -> bool:
-        """Whether no eigenvalue keeps a finite share, so that the theory is that of sequences in the limit."""
-        return self.gamma < 0.5
+        """Whether the theory is that of sequences in the limit: no eigenvalue that it takes for Gaussian keeps a finite share."""
+        return self.gamma < 0.5 or self.leading > 0
 
     @property
     def z(self) -> float:
@@ -60,7 +66,7 @@ class Trend:
 def trends(
     base: Run, gammas: Sequence[float], sizes: Sequence[tuple[int, int]], store: Store[RunResult], workers: int | None
 ) -> tuple[Trend, ...]:
-    """Train at the sample ratio and weight decay of `base` what `store` lacks; a trend for each gamma.
+    """Train at the sample ratio and weight decay of `base` what `store` lacks; a trend for each gamma, two above 1/2.
 
     Raises WorkerError if a run fails, ArithmeticError where too few converged or the theory has no answer.
     """
@@ -71,26 +77,32 @@ def trends(
     }
     results = iter(execute_all([run for runs in planned.values() for run in runs], store, workers=workers))
     found = {place: [next(results) for _ in runs] for place, runs in planned.items()}
-    return tuple(_trend(gamma, tuple(_gap(found[gamma, dim]) for dim, _ in sizes)) for gamma in gammas)
+    theories = [(gamma, leading) for gamma in gammas for leading in ((0, LEADING) if gamma > 0.5 else (0,))]
+    return tuple(
+        _trend(gamma, leading, tuple(_gap(found[gamma, dim], min(leading, dim)) for dim, _ in sizes))
+        for gamma, leading in theories
+    )
 
 
-def _gap(results: Sequence[RunResult]) -> Gap:
+def _gap(results: Sequence[RunResult], leading: int) -> Gap:
     run = results[0].run
     excess = [result.excess_error for result in results if result.status is Status.CONVERGED]
     if len(excess) < 2 or run.power_law is None:
         raise ArithmeticError(f"d = {run.dim}: fewer than two runs converged")
-    asked = ScalingProblem(run.power_law, run.dim, run.lambda_, run.noise, beta=run.beta, beta0=run.beta0)
+    asked = ScalingProblem(
+        run.power_law, run.dim, run.lambda_, run.noise, beta=run.beta, beta0=run.beta0, leading=leading
+    )
     (point,) = scaling_curve(asked, [float(run.samples)])
     point.solution.unwrap()
     spread = float(np.std(excess, ddof=1)) / math.sqrt(len(excess))
     return Gap(run.dim, len(excess), float(np.mean(excess)) / point.excess_error, spread / point.excess_error)
 
 
-def _trend(gamma: float, gaps: tuple[Gap, ...]) -> Trend:
+def _trend(gamma: float, leading: int, gaps: tuple[Gap, ...]) -> Trend:
     """Weighted least squares; above gamma = 1/2 the usual 1/d."""
     power = 1 - 2 * gamma if gamma < 0.5 else 1.0
     weights = np.array([1 / gap.error for gap in gaps])
     design = np.array([[1.0, gap.dim**-power] for gap in gaps]) * weights[:, None]
     covariance = np.linalg.inv(design.T @ design)
     limit = float((covariance @ design.T @ (weights * [gap.ratio for gap in gaps]))[0])
-    return Trend(gamma, gaps, power, limit, math.sqrt(covariance[0, 0]))
+    return Trend(gamma, leading, gaps, power, limit, math.sqrt(covariance[0, 0]))
