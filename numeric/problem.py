@@ -62,9 +62,9 @@ class Problem:
     def _require_features(self) -> None:
         weights = self.target.weights if isinstance(self.target, Eigenvalues) else ()
         single = len(set(weights[-self.leading :])) == 1
-        if not (0 < self.leading <= len(weights) and single):
+        if not (0 < self.leading < len(weights) and single):
             raise ValueError(
-                f"leading = {self.leading!r}: must be 0 or a number of largest eigenvalues, each of weight 1/d, of a list of them"
+                f"leading = {self.leading!r}: must be 0, or fewer than the eigenvalues of a list of which the largest have weight 1/d each"
             )
         if self.lambda_ == 0 or self.parametrisation is not Parametrisation.FACTORISED:
             raise ValueError(f"leading = {self.leading}: is for factors with a positive lambda_; use 0")

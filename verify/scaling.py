@@ -276,7 +276,7 @@ def _expected(plan: Plan, asked: ScalingProblem, points: Sequence[ScalingPoint])
     """Excess errors for the law of the runs' own indices."""
     if plan.base.data is not DataKind.SEQUENCES:
         return [point.excess_error for point in points]
-    exact = dataclasses.replace(asked, leading=min(LEADING, asked.dim))
+    exact = dataclasses.replace(asked, leading=min(LEADING, asked.dim // 2))
     with progress("leading features", len(points)) as watch:
         found = scaling_curve(exact, [point.samples for point in points], watch)
     for point in found:
