@@ -1,4 +1,4 @@
-"""Leading features kept exactly: their indices are products of Gaussians, not Gaussian (theory note, section 9).
+"""Leading features kept exactly: their indices are products of Gaussians, not Gaussian (theory note, section 10).
 
 A feature of weight w whose index on a sequence keeps its own law enters the channel by the part l = u^T S u that the student has of
 it, beside the overlaps of all that is left. Its conjugate acts on the student as an eigenvalue of the target does: the prior is that

@@ -1,4 +1,4 @@
-"""Test errors where leading features are kept exactly: averages over sequences' own law of their indices (theory note, section 9).
+"""Test errors where leading features are kept exactly: averages over sequences' own law of their indices (theory note, section 10).
 
 Every map is judged on the same points, so that differences of test errors scatter far less than the errors themselves.
 """

@@ -1,7 +1,7 @@
 """The prior side of the saddle point: conjugates to order parameters, for factors with weight decay and for direct training.
 
 Unknowns x are logarithms of the conjugates (mh, qh, Vh), for a general matrix also of (qh, Vh) of its antisymmetric part, or of
-the strengths of its leading features: every value is in the domain. Theory note, sections 3, 4, 6 and 9; every formula is generated.
+the strengths of its leading features: every value is in the domain. Theory note, sections 3, 4, 6 and 10; every formula is generated.
 """
 
 from dataclasses import dataclass, replace

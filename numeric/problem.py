@@ -27,7 +27,7 @@ class Problem:
     alpha = n/d^2; target: law of the eigenvalues of S0; width: rank of the student over d; lambda_: weight decay on W; noise:
     variance Delta of the label noise; tokens T; beta, beta0: inverse temperatures of student and target. Direct training
     (`parametrisation` symmetric or general) has no width; lambda_ = 0 is the limit lambda -> 0. leading: so many of the largest
-    eigenvalues of a list keep the law that their indices have on token sequences, which is not Gaussian (theory note, section 9).
+    eigenvalues of a list keep the law that their indices have on token sequences, which is not Gaussian (theory note, section 10).
     """
 
     alpha: float
@@ -64,7 +64,7 @@ class Problem:
         single = len(set(weights[-self.leading :])) == 1
         if not (0 < self.leading < len(weights) and single):
             raise ValueError(
-                f"leading = {self.leading!r}: must be 0, or fewer than the eigenvalues of a list of which the largest have weight 1/d each"
+                f"leading = {self.leading!r}: must be 0, or fewer than the eigenvalues of a list whose largest have weight 1/d each"
             )
         if self.lambda_ == 0 or self.parametrisation is not Parametrisation.FACTORISED:
             raise ValueError(f"leading = {self.leading}: is for factors with a positive lambda_; use 0")

@@ -5,7 +5,7 @@ compared at equal n/d^2. The excess error of a run is measured above the best mu
 of the theory above the best multiple on Gaussian fields: each above its own limit of infinitely many samples.
 
 Power-law targets are dominated by few features, whose indices are not Gaussian on token sequences (theory note, section 8): there the
-theory is off by a factor, the universality gap, and the theory with the leading features kept exactly (section 9) takes its place. On
+theory is off by a factor, the universality gap, and the theory with the leading features kept exactly (section 10) takes its place. On
 Gaussian-equivalent data the theory is tested in standard errors.
 """
 

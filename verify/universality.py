@@ -2,7 +2,7 @@
 
 Indices of sequences are Gaussian only as far as no eigenvalue of S carries a finite share of tr S^2 (theory note, end of section
 8). For s_k ~ k^-gamma the first has a share that falls like d^-(1 - 2 gamma) below gamma = 1/2, and a constant one above: there the
-gap remains, and vanishes over the theory that keeps the leading features exactly (section 9).
+gap remains, and vanishes over the theory that keeps the leading features exactly (section 10).
 """
 
 from __future__ import annotations

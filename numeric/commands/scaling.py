@@ -20,6 +20,7 @@ from numeric.commands.exponents import decay_exponent
 from numeric.commands.output import add_outputs, deliver, outputs, print_unsolved
 
 MOST_DIM = 10**12
+MOST_LEADING = 32  # features kept exactly: each is an unknown and a Gaussian per token
 WAY_OUT = "give a number, 1/d, sqrt(d) or d^p"
 
 
@@ -54,6 +55,13 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         default="1",
         metavar="X",
         help="second moment of the target (default 1)",
+    )
+    parser.add_argument(
+        "--leading",
+        type=integer("--leading", 0, MOST_LEADING, "8 are enough from gamma = 3/4 on"),
+        default="0",
+        metavar="K",
+        help="first features that keep the law of their indices on token sequences, which is not Gaussian (default 0)",
     )
     add_problem_arguments(parser, "noise", "beta", "beta0")
     add_outputs(parser)
@@ -103,15 +111,20 @@ def run(arguments: argparse.Namespace) -> int:
 
     from numeric.scaling import ScalingProblem, scaling_curve
 
+    if arguments.leading >= arguments.dim:
+        raise BadInput(
+            "--leading", str(arguments.leading), f"must be below the dimension {arguments.dim}", "give fewer"
+        )
     decay = weight_decay(arguments.lambda_, arguments.dim)
     asked = ScalingProblem(
         float(arguments.power_law), arguments.dim, decay, float(arguments.noise), float(arguments.q0),
-        float(arguments.beta), float(arguments.beta0),
+        float(arguments.beta), float(arguments.beta0), leading=arguments.leading,
     )  # fmt: skip
     samples = sorted(float(n) for n in arguments.samples)
     found = scaling_curve(asked, samples, lambda values: tqdm(values, desc="samples", disable=None))
     points = [record(asked, point) for point in found]
     given = {"power_law": exact_text(arguments.power_law), "dim": arguments.dim, "lambda": arguments.lambda_}
+    given["leading"] = arguments.leading
     given |= exact_texts(arguments, "q0", "noise", "beta", "beta0")
     deliver(
         arguments,
