@@ -273,14 +273,12 @@ def _places(plan: Plan, results: Sequence[RunResult]) -> Iterator[Place]:
 
 
 def _expected(plan: Plan, asked: ScalingProblem, points: Sequence[ScalingPoint]) -> list[float]:
-    """Excess errors for the law of the runs' own indices."""
+    """Excess errors for the law of the runs' own indices; not a number where samples do not resolve it, as next to S = 0."""
     if plan.base.data is not DataKind.SEQUENCES:
         return [point.excess_error for point in points]
     exact = dataclasses.replace(asked, leading=min(LEADING, asked.dim // 2))
     with progress("leading features", len(points)) as watch:
         found = scaling_curve(exact, [point.samples for point in points], watch)
-    for point in found:
-        point.solution.unwrap()
     return [point.excess_error for point in found]
 
 
@@ -322,7 +320,11 @@ def _slopes(plan: Plan, places: Sequence[Place], dim: int, decay: str) -> Iterat
     """One slope for each regime that holds LEAST_POINTS places or more in which a whole eigenvalue has been learned."""
     mine = [place for place in places if (place.dim, place.decay) == (dim, decay)]
     for name in dict.fromkeys(place.regime.name for place in mine):
-        window = [place for place in mine if place.regime.name == name and place.learned >= 1]
+        window = [
+            place
+            for place in mine
+            if place.regime.name == name and place.learned >= 1 and math.isfinite(place.expected)
+        ]
         if len(window) >= LEAST_POINTS:
             yield slope_over(window, np.random.default_rng(plan.base.entropy))
 
