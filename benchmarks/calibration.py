@@ -19,7 +19,7 @@ from numeric.iterate import Newton, iterate
 from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.prior import prior_of
 from numeric.problem import Problem
-from numeric.saddle import REFINEMENTS, TOLERANCE, SaddleMap, solve
+from numeric.saddle import TOLERANCE, SaddleMap, solve
 from numeric.solution import QUANTITIES, Solution, Status
 
 DOMAIN = {"alpha": (0.05, 5.0), "lambda_": (1e-3, 1.0), "kappa0": (0.05, 2.0), "width": (0.1, 2.0)}
@@ -52,7 +52,7 @@ def problems(count: int, tokens: int, seed: int) -> Iterator[Problem]:
 def finest_rule(problem: Problem) -> ChannelRule:
     """The rule of the reference."""
     rule = coarse_rules(problem)[0]
-    for _ in range(REFINEMENTS[rule.independent] + FURTHER[rule.independent]):
+    for _ in range(rule.refinements + FURTHER[rule.independent]):
         rule = rule.refined()
     return rule
 

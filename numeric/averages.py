@@ -5,7 +5,7 @@ for it by randomised quasi-Monte Carlo (numeric.token_channel).
 """
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -65,6 +65,11 @@ class ChannelRule(Hashable, Protocol):
         """Relative error that this kind of rule reaches at a reasonable price."""
         ...
 
+    @property
+    def refinements(self) -> int:
+        """How often it is sensible to refine the coarsest rule of this kind."""
+        ...
+
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """Averages at these order parameters.
 
@@ -91,6 +96,7 @@ class Quadrature:
     independent: bool = field(default=False, init=False)
     roughness: float = field(default=1e-5, init=False)
     accuracy: float = field(default=1e-4, init=False)
+    refinements: int = field(default=3, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
@@ -114,6 +120,7 @@ class Sampled:
     independent: bool = field(default=True, init=False)
     roughness: float = field(default=1e-3, init=False)
     accuracy: float = field(default=5e-3, init=False)
+    refinements: int = 3
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One value per scrambling."""
@@ -144,7 +151,7 @@ class Sampled:
 
     def refined(self) -> "Sampled":
         """Four times the points."""
-        return Sampled(self.sampling.refined())
+        return replace(self, sampling=self.sampling.refined())
 
 
 def _one_replicate(found: ChannelAverages) -> Averages:
@@ -186,7 +193,7 @@ def _strengths(overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array,
 
 
 COARSE_SAMPLING = Sampled(Sampling(64))
-PRODUCT_SAMPLING = Sampled(Sampling(1024))  # where leading features are products of Gaussians, with longer tails
+PRODUCT_SAMPLING = Sampled(Sampling(1024), 4)  # where leading features are products of Gaussians, with longer tails
 SHARP = 6.0  # beta0 sqrt(rho) beyond which labels are steps for the outer Gauss-Hermite rule of the quadrature
 
 

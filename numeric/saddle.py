@@ -26,7 +26,6 @@ TOLERANCE = 1e-8  # relative change of the conjugates under one step: far below 
 NEAR = 1e-2  # residual up to which a coarse point may start a finer rule: with sharp labels coarse averages are rough
 INACCURATE = 1e-2  # relative error of what follows above which a solution is not called converged
 DECISIVE = ("m", "q", "delta", "test_error")  # the training error and V are small differences near interpolation
-REFINEMENTS = 3  # of the coarsest rule; each costs 2.5 (deterministic) or 4 times (sampled) the one before
 GAIN = 4.0  # by which a refinement divides errors at best: what would remain too large is not refined in vain
 ANDERSON_STEPS, NEWTON_STEPS, CHORD_STEPS = 50, 8, 8
 BRIEF_STEPS = (
@@ -224,7 +223,7 @@ def _refine(saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
     outcome = outcome._replace(point=unknowns.coordinates(outcome.point))
     response = respond(saddle, unknowns, outcome.point)
     steps, coarser, solution, best = outcome.steps, saddle, _failed(saddle.problem, outcome), outcome
-    for left in reversed(range(REFINEMENTS)):
+    for left in reversed(range(saddle.rule.refinements)):
         finer = replace(saddle, rule=coarser.rule.refined())
         outcome = chord(
             in_unknowns(finer.image, unknowns), outcome.point, response.jacobian,
