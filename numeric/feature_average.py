@@ -22,31 +22,32 @@ FACTORS = (0.05, 2.0)  # of beta0/beta, between which the best multiple is sough
 TOLERANCE = 1e-6  # of the best multiple: its error is then known to the square of that
 
 
-def prediction_error(overlaps: Overlaps, problem: Problem) -> float:
-    """E ||sigma_beta0(z) - sigma_beta(w)||^2 per sample of a student with these overlaps."""
+def prediction_errors(overlaps: Overlaps, problem: Problem) -> Array:
+    """E ||sigma_beta0(z) - sigma_beta(w)||^2 per sample of a student with these overlaps, shape (replicates,)."""
     fields, index = fields_of(overlaps, problem), token_index(problem.tokens)
     student, target = _indices(fields, index)
     gap = softmax(problem.beta * student, axis=-1) - softmax(problem.beta0 * target, axis=-1)
-    return float(np.mean(np.sum(gap**2, axis=(1, 2))))
+    return np.asarray(np.sum(gap**2, axis=(1, 2)).reshape(SAMPLING.replicates, -1).mean(axis=1))
 
 
-def best_multiple(problem: Problem) -> tuple[float, float]:
-    """The multiple c* of the target of least test error, and that error; weight decay and samples do not enter."""
+def best_multiple(problem: Problem) -> tuple[float, Array]:
+    """The multiple c* of the target of least test error, and that error by replicates; weight decay and samples do not enter."""
     return _best_multiple(replace(problem, alpha=1.0, lambda_=1.0))
 
 
 @lru_cache(maxsize=16)
-def _best_multiple(problem: Problem) -> tuple[float, float]:
+def _best_multiple(problem: Problem) -> tuple[float, Array]:
     s, _ = problem.features
 
-    def error(c: float) -> float:
-        return prediction_error(Overlaps(c * problem.q0, c**2 * problem.q0, 0.0, learned=tuple(c * s)), problem)
+    def errors(c: float) -> Array:
+        return prediction_errors(Overlaps(c * problem.q0, c**2 * problem.q0, 0.0, learned=tuple(c * s)), problem)
 
     unit = problem.beta0 / problem.beta
     found = minimize_scalar(
-        error, bounds=[factor * unit for factor in FACTORS], method="bounded", options={"xatol": TOLERANCE}
-    )
-    return float(found.x), float(found.fun)
+        lambda c: float(errors(c).mean()), bounds=[factor * unit for factor in FACTORS], method="bounded",
+        options={"xatol": TOLERANCE},
+    )  # fmt: skip
+    return float(found.x), errors(float(found.x))
 
 
 def _indices(fields: Fields, index: TokenIndex) -> tuple[Array, Array]:

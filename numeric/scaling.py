@@ -13,12 +13,14 @@ from dataclasses import dataclass, replace
 from numeric import feature_average
 from numeric.curve import Watch
 from numeric.decompose import best_multiple
+from numeric.errors import half_width
 from numeric.generalisation import prediction_error
 from numeric.power_law import PER_OCTAVE, power_law
-from numeric.prior import prior_of
+from numeric.prior import Overlaps, prior_of
 from numeric.problem import Problem
 from numeric.saddle import solve
 from numeric.solution import Solution
+from numeric.target_law import Array
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class ScalingProblem:
 
 @dataclass(frozen=True)
 class ScalingPoint:
-    """One sample size n: the solution, risk (eigenvalue^2) with an absolute error, excess test error (unit loss).
+    """One sample size n: the solution, risk (eigenvalue^2) and excess test error (unit loss), each with an absolute error.
 
     `gain`: c/c*, not a number where nothing is learned; `learned`: number of eigenvalues of S that are not zero; the local slope
     d log(risk)/d log(n) with its error, not a number where a neighbour is missing.
@@ -58,6 +60,7 @@ class ScalingPoint:
     risk: float
     risk_error: float
     excess_error: float
+    excess_uncertainty: float
     gain: float
     learned: float
     slope: float = math.nan
@@ -71,6 +74,7 @@ def scaling_curve(asked: ScalingProblem, samples: Sequence[float], watch: Watch 
         ArithmeticError: the best multiple of the target cannot be found.
     """
     problem = asked.problem()
+    at_best: float | Array
     c_star, at_best = feature_average.best_multiple(problem) if asked.leading else best_multiple(problem)
     points: list[ScalingPoint] = []
     start: Solution | None = None
@@ -105,21 +109,27 @@ def slope_between(first: ScalingPoint, second: ScalingPoint) -> tuple[float, flo
     return math.log(second.risk / first.risk) / span, error
 
 
-def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, at_best: float) -> ScalingPoint:
+def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, at_best: float | Array) -> ScalingPoint:
     if not solution.trusted:
-        return ScalingPoint(n, solution, *[math.nan] * 5)
+        return ScalingPoint(n, solution, *[math.nan] * 6)
     problem = solution.problem
     at = prior_of(problem).denoised(solution.conjugates)
-    scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
-    if asked.leading:
-        test_error = feature_average.prediction_error(at.overlaps, problem)
-    else:
-        test_error, _ = prediction_error(solution.m, solution.q, *scales)
-    excess = test_error - at_best
+    excess, uncertainty = _excess(solution, at.overlaps, at_best)
     risk, error = solution.unit_gain_error, solution.errors["unit_gain_error"]
     energy = at.denoising.energy if solution.q else None
     gain, learned = (solution.c / c_star, energy.mass * asked.dim) if energy else (math.nan, 0.0)
-    return ScalingPoint(n, solution, risk, error, excess, gain, learned)
+    return ScalingPoint(n, solution, risk, error, excess, uncertainty, gain, learned)
+
+
+def _excess(solution: Solution, overlaps: Overlaps, at_best: float | Array) -> tuple[float, float]:
+    """Test error over that of the best multiple, on the same points where it is sampled, and its error."""
+    problem, own = solution.problem, solution.errors["test_error"]
+    if problem.leading:
+        differences = feature_average.prediction_errors(overlaps, problem) - at_best
+        return float(differences.mean()), own + float(half_width(differences))
+    scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
+    test_error, averaging = prediction_error(solution.m, solution.q, *scales)
+    return test_error - float(at_best), own + averaging
 
 
 def _with_slopes(points: list[ScalingPoint]) -> list[ScalingPoint]:

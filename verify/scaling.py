@@ -39,6 +39,7 @@ LINE = 40  #: points of a theory curve
 LEADING = (
     8  #: features kept exactly beside token sequences: with twice as many the excess error changes by less than 2e-3
 )
+INTERVAL = 1.96  #: standard errors in the half-width of the theory's intervals of 95 %
 LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
 Target = tuple[int, str]  #: size d, law of weight decay
 PARTS = ("overfitting", "underfitting", "approximation")
@@ -100,9 +101,10 @@ class Place:
     """The runs at one size, law of weight decay and n/d^2, with the theory there.
 
     `excess`, `theory` and `expected` are excess test errors, of the runs, of Gaussian indices and of the law of the runs' own
-    indices; `ratio` is the first over the second and its standard error: on token sequences the universality gap. `learned` is the
-    number of eigenvalues of S that stand for features in the theory, no integer where the threshold cuts the interval over which
-    one of them scatters. `parts` are those of the distance from the best multiple, means over runs.
+    indices, the last with a standard error; `ratio` is the first over the second and its standard error: on token sequences the
+    universality gap. `learned` is the number of eigenvalues of S that stand for features in the theory, no integer where the
+    threshold cuts the interval over which one of them scatters. `parts` are those of the distance from the best multiple, means
+    over runs.
     """
 
     dim: int
@@ -112,6 +114,7 @@ class Place:
     excess: tuple[float, ...]
     theory: float
     expected: float
+    expected_error: float
     regime: Regime
     learned: float
     parts: Parts
@@ -135,7 +138,7 @@ class Place:
     @property
     def z(self) -> float:
         """Excess error against the expected one in standard errors, without correction for finite size."""
-        error = self.deviation / math.sqrt(len(self.excess))
+        error = math.hypot(self.deviation / math.sqrt(len(self.excess)), self.expected_error)
         return normal_score((self.mean - self.expected) / error, len(self.excess) - 1)
 
 
@@ -264,7 +267,8 @@ def _places(plan: Plan, results: Sequence[RunResult]) -> Iterator[Place]:
                     n,
                     tuple(r.excess_error for r in here),
                     point.excess_error,
-                    expected,
+                    expected.excess_error,
+                    expected.excess_uncertainty / INTERVAL,
                     _regime(asked, n),
                     learned,
                     trained_parts(here, learned, c_star),
@@ -272,14 +276,13 @@ def _places(plan: Plan, results: Sequence[RunResult]) -> Iterator[Place]:
                 )
 
 
-def _expected(plan: Plan, asked: ScalingProblem, points: Sequence[ScalingPoint]) -> list[float]:
-    """Excess errors for the law of the runs' own indices; not a number where samples do not resolve it, as next to S = 0."""
+def _expected(plan: Plan, asked: ScalingProblem, points: Sequence[ScalingPoint]) -> Sequence[ScalingPoint]:
+    """The theory for the law of the runs' own indices; no numbers where samples do not resolve it, as next to S = 0."""
     if plan.base.data is not DataKind.SEQUENCES:
-        return [point.excess_error for point in points]
+        return points
     exact = dataclasses.replace(asked, leading=min(LEADING, asked.dim // 2))
     with progress("leading features", len(points)) as watch:
-        found = scaling_curve(exact, [point.samples for point in points], watch)
-    return [point.excess_error for point in found]
+        return scaling_curve(exact, [point.samples for point in points], watch)
 
 
 def _regime(asked: ScalingProblem, samples: float) -> Regime:

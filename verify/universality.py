@@ -19,7 +19,7 @@ from verify.compare import BAND
 from verify.execution import execute_all
 from verify.minimise import Status
 from verify.run import Run, RunResult
-from verify.scaling import LEADING
+from verify.scaling import INTERVAL, LEADING
 from verify.store import Store
 
 
@@ -94,8 +94,11 @@ def _gap(results: Sequence[RunResult], leading: int) -> Gap:
     )
     (point,) = scaling_curve(asked, [float(run.samples)])
     point.solution.unwrap()
-    spread = float(np.std(excess, ddof=1)) / math.sqrt(len(excess))
-    return Gap(run.dim, len(excess), float(np.mean(excess)) / point.excess_error, spread / point.excess_error)
+    ratio, spread = (
+        value / point.excess_error for value in (np.mean(excess), np.std(excess, ddof=1) / math.sqrt(len(excess)))
+    )
+    of_theory = point.excess_uncertainty / INTERVAL / point.excess_error
+    return Gap(run.dim, len(excess), float(ratio), math.hypot(spread, ratio * of_theory))
 
 
 def _trend(gamma: float, leading: int, gaps: tuple[Gap, ...]) -> Trend:

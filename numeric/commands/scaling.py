@@ -153,6 +153,7 @@ def record(asked, point) -> dict[str, object]:  # type: ignore[no-untyped-def]  
         "risk": point.risk,
         "risk_error": point.risk_error,
         "excess_error": point.excess_error,
+        "excess_uncertainty": point.excess_uncertainty,
         "gain": point.gain,
         "learned": point.learned,
         "local_slope": point.slope,

@@ -39,7 +39,7 @@ def test_a_plan_has_every_run_once_and_knows_its_law():
 def place(samples, excess, theory):
     regime = regime_at(Fraction(3, 4), 10.0, 0.0, 5.3)
     parts = (0.0, 0.5, 0.5)
-    return Place(200, "1", samples / 200**2, samples, tuple(excess), 2 * theory, theory, regime, 5.0, parts, parts)
+    return Place(200, "1", samples / 200**2, samples, tuple(excess), 2 * theory, theory, 0.0, regime, 5.0, parts, parts)
 
 
 def test_slopes_are_those_of_power_laws_with_intervals_that_cover():
