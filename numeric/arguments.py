@@ -201,9 +201,14 @@ def print_json(document: object) -> None:
 
 
 def run(main: Callable[[], int]) -> NoReturn:
-    """Exit with the code of `main`; bad input gives its one line on stderr and 2."""
+    """Exit with the code of `main`; bad input gives its one line on stderr and 2, what has no answer its one line and 1."""
     try:
         raise SystemExit(main())
     except BadInput as error:
         sys.stderr.write(f"{error}\n")
         raise SystemExit(2) from None
+    except (ZeroDivisionError, OverflowError, FloatingPointError):  # mistakes of ours
+        raise
+    except ArithmeticError as error:
+        sys.stderr.write(f"failed: {error}\n")
+        raise SystemExit(1) from None

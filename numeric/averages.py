@@ -125,10 +125,11 @@ class Sampled:
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One value per scrambling."""
         V, q_odd, V_odd = overlaps.V, overlaps.q_odd, overlaps.V_odd
-        m, q, rho, *_ = split(overlaps, problem)
+        parts = split(overlaps, problem)
+        m, q, rho, *_ = parts
         if not (V > 0 and q - m**2 / rho > 0):
             raise ValueError(f"need V > 0 and q > m^2/rho, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {rho!r}")
-        fields = fields_of(overlaps, problem)
+        fields = parts.fields(q_odd)
         means = sample_means(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, self.sampling)
         M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(m, q, V, rho, means.train, means.R, means.F1, means.F2)
         nothing = np.zeros_like(means.train)
@@ -142,7 +143,8 @@ class Sampled:
         """One value per scrambling."""
         general = problem.parametrisation is Parametrisation.GENERAL
         nothing = Overlaps(0.0, 0.0, 0.0, learned=(0.0,) * problem.leading)
-        fields, rho = fields_of(nothing, problem), split(nothing, problem).rho
+        parts = split(nothing, problem)
+        fields, rho = parts.fields(), parts.rho
         means = unlearned_means(fields, problem.beta, problem.beta0, problem.tokens, general, self.sampling)
         M, dM_dm, dM_dq, dM_dV = generated.unlearned_derivatives(rho, means.loss, means.R, means.F1, means.curvature)
         odd = generated.unlearned_derivatives(rho, means.loss, means.R_odd, 0.0, means.curvature_odd)
@@ -168,6 +170,11 @@ class Split(NamedTuple):
     student: Array
     target: Array
 
+    def fields(self, q_odd: float = 0.0) -> Fields:
+        """The fields of a sample."""
+        gaussian = Fields.of(self.m, self.q, self.rho, q_odd)
+        return gaussian._replace(student_features=self.student, target_features=self.target)
+
 
 def split(overlaps: Overlaps, problem: Problem) -> Split:
     """What is Gaussian and what is not; rho with the label noise."""
@@ -175,12 +182,6 @@ def split(overlaps: Overlaps, problem: Problem) -> Split:
     student, target = np.sqrt(weight) * np.array(overlaps.learned), np.sqrt(weight) * s
     m, q, rho = overlaps.m - student @ target, overlaps.q - student @ student, problem.rho - target @ target
     return Split(float(m), float(q), float(rho), student, target)
-
-
-def fields_of(overlaps: Overlaps, problem: Problem) -> Fields:
-    """The fields of a sample at these overlaps."""
-    m, q, rho, student, target = split(overlaps, problem)
-    return Fields.of(m, q, rho, overlaps.q_odd)._replace(student_features=student, target_features=target)
 
 
 def _strengths(overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array, products: Array) -> Array:

@@ -141,7 +141,8 @@ class Direct:
         return False
 
 
-DIFFERENCE = 1e-4  # relative, of an eigenvalue: J is analytic in it, and errs by 1e-8 where samples scatter by 1e-4
+# Relative, of an eigenvalue. J is analytic in it: central differences err by the square over that of the distance from the threshold.
+DIFFERENCE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -153,8 +154,7 @@ class Leading:
     def denoised(self, x: Vector) -> Denoised:
         """The spectral energy of the target as it is seen, and what the student has of each leading feature."""
         problem, strengths = self.problem, np.exp(x[3:])
-        target = self._seen(strengths)
-        (_, denoising, (m, q, V, *_)) = Factorised(replace(problem, target=target, leading=0)).denoised(x[:3])
+        _, denoising, (m, q, V, *_) = self._gaussian(strengths).denoised(x[:3])
         v, c, b = denoising.v, denoising.c, float(denoising.b or 0.0)
         s, weight = problem.features
         slopes = [self._slope(v, b, strengths, k) for k in range(len(strengths))]
@@ -173,6 +173,9 @@ class Leading:
         assert isinstance(target, Eigenvalues)
         return target.with_largest(strengths)
 
+    def _gaussian(self, strengths: Vector) -> Factorised:
+        return Factorised(replace(self.problem, target=self._seen(strengths), leading=0))
+
     def free_entropy(self, at: Denoised, M: float) -> float:
         """E, with the target's overlap as the prior sees it."""
         s, weight = self.problem.features
@@ -185,7 +188,7 @@ class Leading:
 
     def learns_nothing(self, x: Vector) -> bool:
         """No eigenvalue of Y exceeds the threshold."""
-        return Factorised(replace(self.problem, target=self._seen(np.exp(x[3:])), leading=0)).learns_nothing(x[:3])
+        return self._gaussian(np.exp(x[3:])).learns_nothing(x[:3])
 
 
 def _risk_of_overlaps(q0: float, at: Denoised) -> Risk:

@@ -55,16 +55,22 @@ class Problem:
             raise ValueError(
                 "lambda_ = 0: direct training needs a positive one, below which many matrices fit; use 1e-6"
             )
-
         if self.leading:
             self._require_features()
 
     def _require_features(self) -> None:
-        weights = self.target.weights if isinstance(self.target, Eigenvalues) else ()
-        single = len(set(weights[-self.leading :])) == 1
-        if not (0 < self.leading < len(weights) and single):
+        if not (isinstance(self.leading, int) and isinstance(self.target, Eigenvalues)):
             raise ValueError(
-                f"leading = {self.leading!r}: must be 0, or fewer than the eigenvalues of a list whose largest have weight 1/d each"
+                f"leading = {self.leading!r}: must be a number of eigenvalues of a list; use 0 for other targets"
+            )
+        weights = self.target.weights
+        if not 0 < self.leading < len(weights):
+            raise ValueError(
+                f"leading = {self.leading}: must be below {len(weights)}, the number of distinct eigenvalues"
+            )
+        if set(weights[-self.leading :]) != {min(weights)}:  # an equal one would have been merged into a larger weight
+            raise ValueError(
+                f"leading = {self.leading}: the largest eigenvalues must be single, of weight 1/d each; move equal ones"
             )
         if self.lambda_ == 0 or self.parametrisation is not Parametrisation.FACTORISED:
             raise ValueError(f"leading = {self.leading}: is for factors with a positive lambda_; use 0")

@@ -109,6 +109,8 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
                 return solve_interpolating(problem)
         except ArithmeticError:  # labels too sharp for the test error, or a law beyond double precision
             return failed(problem, Status.DIVERGED, float("inf"), 0)
+    if problem.leading and start is None:
+        start = _with_gaussian_features(problem)
     best: Solution | None = None
     for rule in coarse_rules(problem):
         saddle = SaddleMap(problem, rule)
@@ -120,6 +122,12 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
             return best
     assert best is not None
     return best
+
+
+def _with_gaussian_features(problem: Problem) -> Solution | None:
+    """The solution that takes leading features for Gaussian, found faster and from farther; none where it says nothing."""
+    found = solve(replace(problem, leading=0))
+    return replace(found, strengths=tuple(problem.features[0].tolist())) if found.trusted and found.q > 0 else None
 
 
 def solve_near(problem: Problem, x: Vector) -> Solution:
@@ -192,7 +200,7 @@ def _from_strong_decay(saddle: SaddleMap) -> Outcome:
         else:
             step *= 1 / 2 if found else 2
         trial = max(goal, found[-1][0] - step) if found else trial + step
-    return Outcome(np.full(3, np.nan), float("inf"), 0, False)
+    return Outcome(np.full_like(saddle.unlearned(), np.nan), float("inf"), 0, False)
 
 
 def _begun(saddle: SaddleMap) -> Outcome:

@@ -123,13 +123,17 @@ def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, a
 
 def _excess(solution: Solution, overlaps: Overlaps, at_best: float | Array) -> tuple[float, float]:
     """Test error over that of the best multiple, on the same points where it is sampled, and its error."""
-    problem, own = solution.problem, solution.errors["test_error"]
+    problem = solution.problem
     if problem.leading:
         differences = feature_average.prediction_errors(overlaps, problem) - at_best
-        return float(differences.mean()), own + float(half_width(differences))
+        excess = float(differences.mean())
+        of_overlaps = (
+            solution.errors["estimation_error"] / solution.estimation_error
+        )  # the excess is in proportion to it
+        return excess, abs(excess) * of_overlaps + float(half_width(differences))
     scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
     test_error, averaging = prediction_error(solution.m, solution.q, *scales)
-    return test_error - float(at_best), own + averaging
+    return test_error - float(at_best), solution.errors["test_error"] + averaging
 
 
 def _with_slopes(points: list[ScalingPoint]) -> list[ScalingPoint]:

@@ -48,7 +48,7 @@ class Solution:
     free_entropy = (min L)/d^2; b is not a number for direct training, which has no threshold; odd: (q, V, qh, Vh) of the
     antisymmetric part of a general matrix; replicon: eigenvalue of stability, negative where replica symmetry is broken;
     quantile: the eigenvalue of Y above which the rank limit cuts, None if it does not act.
-    strengths: eigenvalues that the prior sees in place of leading features kept exactly, ascending in these.
+    strengths: eigenvalues that the prior sees in place of leading features kept exactly, in the order of these.
     `errors` bounds each quantity (absolute), `residual` is the relative change of the conjugates under one more step.
     """
 

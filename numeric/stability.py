@@ -7,7 +7,7 @@ jumps, and the spectral factor is where the rank limit cuts a bulk: then the eig
 import numpy as np
 
 from generated.tied_attention import float64 as generated
-from numeric.averages import fields_of
+from numeric.averages import split
 from numeric.prior import Denoising, Overlaps, Vector, prior_of
 from numeric.problem import Problem
 from numeric.second_difference import second_difference
@@ -52,7 +52,7 @@ def spectral_factor(denoising: Denoising) -> float:
 
 
 def _responses(problem: Problem, overlaps: Overlaps) -> SampleMeans:
-    fields = fields_of(overlaps, problem)
+    fields = split(overlaps, problem).fields(overlaps.q_odd)
     return sample_means(
         fields, overlaps.V, overlaps.V_odd, problem.beta, problem.beta0, problem.tokens, SAMPLING, response=True
     )

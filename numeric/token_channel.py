@@ -73,7 +73,7 @@ class SampleMeans(NamedTuple):
     features: Array
 
 
-SCALARS = len(SampleMeans._fields) - 1
+SCALARS = len(SampleMeans._fields) - 1  #: those that are no rows of features
 
 
 class Channel(NamedTuple):
@@ -188,23 +188,22 @@ class UnlearnedMeans(NamedTuple):
     features: Array
 
 
+UNLEARNED_SCALARS = len(UnlearnedMeans._fields) - 1  #: those that are no rows of features
+
+
 def unlearned_means(
     fields: Fields, beta: float, beta0: float, tokens: int, general: bool, sampling: Sampling
 ) -> UnlearnedMeans:
     """Means over the labels at w = x = 0; of the fields only the target's count."""
-    index, features, scalars = (
-        token_index(tokens, general),
-        len(fields.target_features),
-        len(UnlearnedMeans._fields) - 1,
-    )
+    index, features = token_index(tokens, general), len(fields.target_features)
     points = gaussians(index.visible_symmetric + features * tokens, sampling)
     block = min(BLOCK, sampling.points)
     sums = block_sums(
         lambda some, out: _cached_unlearned(some, index, fields, beta, beta0, out[0]),
-        points, scalars + features, block, block,
+        points, UNLEARNED_SCALARS + features, block, block,
     )  # fmt: skip
     means = sums.reshape(sampling.replicates, -1, sums.shape[-1]).sum(axis=1) / sampling.points
-    rows: list[Array] = [*means[:, :scalars].T, means[:, scalars:]]
+    rows: list[Array] = [*means[:, :UNLEARNED_SCALARS].T, means[:, UNLEARNED_SCALARS:]]
     return UnlearnedMeans(*rows)
 
 
@@ -247,7 +246,7 @@ def _add_unlearned(points, index, fields, beta, beta0, sums):  # type: ignore[no
             sums[3] -= work.gradient[i] * gamma[i]
             sums[5 if odd else 4] += work.hessian[i, i]
             for k in range(len(products)):
-                sums[6 + k] -= work.gradient[i] * products[k, i]
+                sums[UNLEARNED_SCALARS + k] -= work.gradient[i] * products[k, i]
 
 
 @compiled
@@ -311,7 +310,7 @@ def _add_terms(w, gamma1, gamma2, products, sign, index, stiffness, beta, work, 
             sums[3] += square
             sums[6] += sign * dual * gamma2[i]
         for k in range(len(products)):
-            sums[13 + k] += dual * products[k, i]
+            sums[SCALARS + k] += dual * products[k, i]
 
 
 @compiled

@@ -270,12 +270,12 @@ def _fill_features(points, first, index, features):  # type: ignore[no-untyped-d
 
 
 @side_by_side
-def _add_features(shares, scale, features, out):  # type: ignore[no-untyped-def]
-    """Add the leading features, by their shares, to components (P, L)."""
+def _add_features(shares, factor, features, out):  # type: ignore[no-untyped-def]
+    """Add the leading features, by their shares times a factor, to components (P, L)."""
     for f in range(len(features)):
         for i in range(len(out)):
             for k in range(BLOCK):
-                out[i, k] += scale * shares[f] * features[f, i, k]
+                out[i, k] += factor * shares[f] * features[f, i, k]
 
 
 @side_by_side

@@ -58,10 +58,11 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     )
     parser.add_argument(
         "--leading",
-        type=integer("--leading", 0, MOST_LEADING, "8 are enough from gamma = 3/4 on"),
+        type=integer("--leading", 0, MOST_LEADING, f"give at most {MOST_LEADING}; 8 are enough from gamma = 3/4 on"),
         default="0",
         metavar="K",
-        help="first features that keep the law of their indices on token sequences, which is not Gaussian (default 0)",
+        help="first features whose indices keep their law on token sequences, which is not Gaussian; excess_error and gain are then "
+        "those of sequences (default 0)",
     )
     add_problem_arguments(parser, "noise", "beta", "beta0")
     add_outputs(parser)

@@ -9,7 +9,7 @@ from scipy.special import softmax
 
 from generated.tied_attention import float64 as generated
 from numeric.averages import Sampled
-from numeric.eigenvalues import Eigenvalues
+from numeric.eigenvalues import Eigenvalues, finite_rank
 from numeric.feature_average import best_multiple, prediction_errors
 from numeric.marchenko_pastur import MarchenkoPastur
 from numeric.power_law import power_law
@@ -103,6 +103,19 @@ def test_errors_are_those_of_token_sequences():
 TRAINED = {"m": (0.4169, 6e-4), "q": (0.2123, 1.1e-3), "train_error": (0.1326, 3e-4), "test_error": (0.1678, 8e-4)}
 
 
+@pytest.mark.parametrize("changed", [{"noise": 1e3}, {"beta0": 30.0}])
+def test_the_best_multiple_is_a_minimum_inside_the_range_searched(changed):
+    """With much noise it was taken from the end of the range, .05."""
+    asked = problem(4, **changed)
+    c, errors = best_multiple(asked)
+    s, _ = asked.features
+    around = [
+        prediction_errors(Overlaps(x * asked.q0, x**2 * asked.q0, 0.0, learned=tuple(x * s)), asked).mean()
+        for x in (0.9 * c, 1.1 * c)
+    ]
+    assert min(around) > errors.mean()
+
+
 def test_heads_trained_on_sequences_are_met():
     found, gaussian = solve(problem(8)), solve(problem(0))
     assert found.status is Status.CONVERGED
@@ -140,6 +153,8 @@ def test_where_nothing_is_learned_strengths_are_still_those_of_the_labels():
         {"leading": -1},
         {"target": MarchenkoPastur(0.5)},
         {"target": Eigenvalues((1.0, 2.0, 3.0), (0.5, 0.3, 0.2))},
+        {"target": finite_rank((9.0, 9.0, 2.0), 48)},  # one product of weight 2/48 before
+        {"leading": 2.0},
         {"lambda_": 0.0},
         {"parametrisation": Parametrisation.SYMMETRIC},
     ],
