@@ -196,7 +196,8 @@ def _from_strong_decay(saddle: SaddleMap) -> Outcome:
             step *= 2 if found else 1
             found.append((trial, outcome.point))
             if trial <= goal:
-                return _continued(saddle, outcome.point, saddle.rule.roughness)
+                close = outcome.residual < 10 * saddle.rule.roughness  # finer rules do the rest
+                return outcome if close else _continued(saddle, outcome.point, saddle.rule.roughness)
         else:
             step *= 1 / 2 if found else 2
         trial = max(goal, found[-1][0] - step) if found else trial + step

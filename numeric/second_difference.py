@@ -15,14 +15,12 @@ from numeric.target_law import Array, Target
 
 _NODES, _WEIGHTS = leggauss(12)  # on a panel [a, 4a] with the corner at 0 the error falls like 3^-24
 _LEVELS = 13  # the corner left out has the area (4^-13)^2 = 2e-16 of the whole
-MOST_LIGHT = (
-    1000  # intervals of single eigenvalues beyond which the integral of D is taken as a bound on that of its square
-)
-NARROW = (
-    1e-3  # width over distance from b up to which an interval is a point: its share then errs by the square of that
-)
+MOST_LIGHT = 1000  # intervals of single eigenvalues beyond which the integral of D is a bound on that of its square
+NARROW = 1e-3  # width over distance from b up to which an interval is a point: its share errs by the square of that
 _RESOLVED = 1e-12  # change of a panel's mass under halving
 _HALVINGS = 12
+# Panels at one time over those of the start: more are halved only where the density is rounding, as that of a narrow bulk far from 0.
+_GROWTH = 8
 
 
 class SecondDifference(NamedTuple):
@@ -81,6 +79,7 @@ def _nodes(target: Target, v: float, b: float, support: list[tuple[float, float]
     if not rest:
         return found[0]
     panels = _first_panels(rest, b)
+    most = _GROWTH * len(panels.start)
     offsets, masses = _evaluated(target, v, b, panels)
     for _ in range(_HALVINGS):
         middle = 0.5 * (panels.start + panels.end)
@@ -98,6 +97,9 @@ def _nodes(target: Target, v: float, b: float, support: list[tuple[float, float]
             low, high, origin, np.concatenate([start, middle[changed]]), np.concatenate([middle[changed], end])
         )
         offsets, masses = (np.concatenate([half[k][changed] for half in halves]) for k in (0, 1))
+        if len(panels.start) > most:
+            found.append((offsets, masses))
+            break
     else:
         found.append((offsets, masses))
     return np.concatenate([part[0].ravel() for part in found]), np.concatenate([part[1].ravel() for part in found])
