@@ -27,9 +27,8 @@ STEP = 0.1
 NOISE = 0.5
 PER_OCTAVE = 16  #: blocks of the target's tail: four times as many change the slopes by less than 1e-4
 AGREEMENT = ("within", "accounted for")  #: with the exponent, or with what its corrections make of it
-FEW_FEATURES = (
-    "bulk just open; limited by noise"  #: the regime whose risk is a sum over features, few where gamma is large
-)
+#: The regime whose risk is a sum over features, few where gamma is large.
+FEW_FEATURES = "bulk just open; limited by noise"
 
 
 def centre(regime: Regime, plane: PhaseDiagram) -> tuple[float, float]:

@@ -14,11 +14,11 @@ import time
 
 import numpy as np
 import torch
-from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import Case, report, seconds
 from verify.data import Sequences, row_softmax
 from verify.erm import Risk
+from verify.execution import use_one_thread
 from verify.minimise import Adam, Lbfgs, Minimiser
 from verify.parametrisation import WEIGHTS
 from verify.run import Run, draw
@@ -97,7 +97,6 @@ def race(run: Run) -> None:
 if __name__ == "__main__":
     report(evaluation_cases())
     print()
-    torch.set_num_threads(1)
-    threadpool_limits(1)
+    use_one_thread()
     for alpha in (0.5, 2.0):
         race(dataclasses.replace(FIGURE_ONE, alpha=alpha))

@@ -30,7 +30,7 @@ from numeric.problem import Parametrisation, Problem
 from numeric.solution import Solution
 from numeric.target_law import energy_above, quantile
 
-_FACTORS = (1e-3, 2.0)  # range of c* beta/beta0: 1 without noise, and less with noise, which flattens E[y | X]
+FACTORS = (1e-3, 2.0)  # range of c* beta/beta0: 1 without noise, and less with noise, which flattens E[y | X]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def best_multiple(problem: Problem) -> tuple[float, float]:
 @lru_cache(maxsize=64)
 def _best_multiple(q0: float, rho: float, beta: float, beta0: float, tokens: int) -> tuple[float, float]:
     scales = (rho, beta, beta0, tokens)
-    low, high = (factor * beta0 / beta for factor in _FACTORS)
+    low, high = (factor * beta0 / beta for factor in FACTORS)
     if multiple_slope(low, q0, *scales) >= 0 or multiple_slope(high, q0, *scales) <= 0:
         raise ArithmeticError(f"no best multiple of the target between {low:g} and {high:g}")
     c = float(brentq(lambda c: multiple_slope(c, q0, *scales), low, high, xtol=1e-15, rtol=1e-14))

@@ -11,6 +11,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
 from numeric.averages import split
+from numeric.decompose import FACTORS
 from numeric.prior import Overlaps
 from numeric.problem import Problem
 from numeric.target_law import Array
@@ -18,7 +19,6 @@ from numeric.token_index import TokenIndex, token_index
 from numeric.token_points import Fields, Sampling, gaussians
 
 SAMPLING = Sampling(1 << 15)  # excess errors of order .1 then scatter by 2e-3 of them
-FACTORS = (1e-3, 2.0)  # of beta0/beta, between which the best multiple is sought
 TOLERANCE = 1e-6  # of the logarithm of the best multiple: its error is then known to the square of that
 
 

@@ -4,14 +4,13 @@ Unknowns x are logarithms of the conjugates (mh, qh, Vh), for a general matrix a
 the strengths of its leading features: every value is in the domain. Theory note, sections 3, 4, 6 and 10; every formula is generated.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from generated.tied_attention import float64 as generated
-from numeric.eigenvalues import Eigenvalues
 from numeric.problem import Parametrisation, Problem
 from numeric.target_law import ROUNDING, Energy, Risk, Target
 
@@ -153,28 +152,23 @@ class Leading:
 
     def denoised(self, x: Vector) -> Denoised:
         """The spectral energy of the target as it is seen, and what the student has of each leading feature."""
-        problem, strengths = self.problem, np.exp(x[3:])
-        _, denoising, (m, q, V, *_) = self._gaussian(strengths).denoised(x[:3])
-        v, c, b = denoising.v, denoising.c, float(denoising.b or 0.0)
-        s, weight = problem.features
-        slopes = [self._slope(v, b, strengths, k) for k in range(len(strengths))]
-        learned = np.array([generated.leading_overlap(c, slope, weight) for slope in slopes])
+        strengths, (s, weight) = np.exp(x[3:]), self.problem.features
+        _, denoising, (m, q, V, *_) = self._seen(strengths).denoised(x[:3])
+        slopes = [self._slope(denoising, strengths, k) for k in range(len(strengths))]
+        learned = np.array([generated.leading_overlap(denoising.c, slope, weight) for slope in slopes])
         m += float(weight * learned @ (s - strengths))
         return Denoised(x, denoising, Overlaps(m, q, V, learned=tuple(learned.tolist())))
 
-    def _slope(self, v: float, b: float, strengths: Vector, k: int) -> float:
+    def _seen(self, strengths: Vector) -> Factorised:
+        return Factorised(self.problem.with_strengths(strengths))
+
+    def _slope(self, at: Denoising, strengths: Vector, k: int) -> float:
         """dJ/ds of the k-th strength."""
+        assert at.b is not None
         step = DIFFERENCE * strengths[k] * np.eye(len(strengths))[k]
-        up, down = (self._seen(strengths + side * step).energy(v, b, self.problem.width).J for side in (1, -1))
+        targets = (self.problem.with_strengths(strengths + side * step).target for side in (1, -1))
+        up, down = (target.energy(at.v, at.b, self.problem.width).J for target in targets)
         return float((up - down) / (2 * step[k]))
-
-    def _seen(self, strengths: Vector) -> Eigenvalues:
-        target = self.problem.target
-        assert isinstance(target, Eigenvalues)
-        return target.with_largest(strengths)
-
-    def _gaussian(self, strengths: Vector) -> Factorised:
-        return Factorised(replace(self.problem, target=self._seen(strengths), leading=0))
 
     def free_entropy(self, at: Denoised, M: float) -> float:
         """E, with the target's overlap as the prior sees it."""
@@ -188,7 +182,7 @@ class Leading:
 
     def learns_nothing(self, x: Vector) -> bool:
         """No eigenvalue of Y exceeds the threshold."""
-        return self._gaussian(np.exp(x[3:])).learns_nothing(x[:3])
+        return self._seen(np.exp(x[3:])).learns_nothing(x[:3])
 
 
 def _risk_of_overlaps(q0: float, at: Denoised) -> Risk:

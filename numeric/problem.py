@@ -87,6 +87,13 @@ class Problem:
         s, weights = self.target.arrays
         return s[len(s) - self.leading :], float(weights[-1])
 
+    def with_strengths(self, strengths: Array) -> "Problem":
+        """The problem of Gaussian indices that the prior sees: with these in place of the eigenvalues of the leading features."""
+        if not self.leading:
+            return self
+        assert isinstance(self.target, Eigenvalues)
+        return replace(self, target=self.target.with_largest(strengths), leading=0)
+
     @property
     def q0(self) -> float:
         """Second moment tr S0^2/d of the target."""

@@ -127,9 +127,8 @@ def _excess(solution: Solution, overlaps: Overlaps, at_best: float | Array) -> t
     if problem.leading:
         differences = feature_average.prediction_errors(overlaps, problem) - at_best
         excess = float(differences.mean())
-        of_overlaps = (
-            solution.errors["estimation_error"] / solution.estimation_error
-        )  # the excess is in proportion to it
+        # An excess is in proportion to the estimation error.
+        of_overlaps = solution.errors["estimation_error"] / solution.estimation_error
         return excess, abs(excess) * of_overlaps + float(half_width(differences))
     scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
     test_error, averaging = prediction_error(solution.m, solution.q, *scales)

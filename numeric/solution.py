@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.eigenvalues import Eigenvalues
 from numeric.problem import Problem
 from numeric.target_law import Target
 
@@ -89,11 +88,7 @@ class Solution:
     @property
     def seen_target(self) -> Target:
         """The law of the target as the prior sees it: with the strengths of leading features."""
-        target = self.problem.target
-        if not self.strengths:
-            return target
-        assert isinstance(target, Eigenvalues)
-        return target.with_largest(np.array(self.strengths))
+        return self.problem.with_strengths(np.array(self.strengths)).target
 
     @property
     def error_estimate(self) -> float:

@@ -220,6 +220,14 @@ def _fill_features(point, first, index, products):  # type: ignore[no-untyped-de
                 products[k, index.component[a, b]] = product / index.scale[a, b]
 
 
+@inlined
+def _add_features(shares, products, out):  # type: ignore[no-untyped-def]
+    """Add the leading features, by their shares, to components."""
+    for k in range(len(products)):
+        for i in range(len(out)):
+            out[i] += shares[k] * products[k, i]
+
+
 @compiled
 def _add_unlearned(points, index, fields, beta, beta0, sums):  # type: ignore[no-untyped-def]
     components = len(index.visible)
@@ -233,8 +241,7 @@ def _add_unlearned(points, index, fields, beta, beta0, sums):  # type: ignore[no
             for k in range(index.symmetric - 1):
                 gamma[i] += index.visible[i, k] * point[k]
             z[i] = fields.target * gamma[i]
-            for k in range(len(products)):
-                z[i] += fields.target_features[k] * products[k, i]
+        _add_features(fields.target_features, products, z)
         fill_index(z, index, work.fit)
         fill_softmax(work.fit, beta0, work.y)
         sums[0] += loss_of(rest, index, beta, work)
@@ -270,8 +277,7 @@ def _settle_block(points, channel, response, group, sums):  # type: ignore[no-un
         _fill_features(point, directions + even, index, products)
         for i in range(symmetric):
             z[i] = fields.target * gamma1[i]
-            for feature in range(len(products)):
-                z[i] += fields.target_features[feature] * products[feature, i]
+        _add_features(fields.target_features, products, z)
         fill_index(z, index, work.fit)
         fill_softmax(work.fit, beta0, work.y)
         work.fit[:, :] = work.fit * (beta0 / beta)
@@ -279,8 +285,7 @@ def _settle_block(points, channel, response, group, sums):  # type: ignore[no-un
             for i in range(components):
                 independent = fields.independent if i < symmetric else fields.odd
                 w[i] = fields.teacher * gamma1[i] + sign * independent * gamma2[i]
-                for feature in range(len(products)):
-                    w[i] += fields.student_features[feature] * products[feature, i]
+            _add_features(fields.student_features, products, w)
             terms[1] += loss_of(w, index, beta, work)
             _, seen = global_minimiser(w, stiffness, index, beta, work)
             _add_terms(w, gamma1, gamma2, products, sign, index, stiffness, beta, work, terms)

@@ -249,6 +249,14 @@ def test_scaling_accepts_powers_of_the_dimension(monkeypatch, capsys):
     assert slopes[0][0] is None and slopes[0][1] < 0
 
 
+def test_what_has_no_answer_is_one_line(monkeypatch, capsys):
+    """A traceback before."""
+    assert numeric(replaced(SCALING, "--noise", "1000"), monkeypatch) == 1
+    errors = capsys.readouterr().err.strip().splitlines()
+    assert errors[-1].startswith("failed: test error not resolved")
+    assert not any("Traceback" in line for line in errors)
+
+
 def test_exponents_print_every_regime(monkeypatch, capsys):
     for gamma in ("symbolic", "3/4"):
         assert numeric(["exponents", "--gamma", gamma, "--json"], monkeypatch) == 0

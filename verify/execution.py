@@ -108,10 +108,18 @@ def _unwrap(future: Future[Any], run: Job) -> Any:
         raise WorkerError(f"run dim {run.dim}, alpha {run.alpha:g}, index {run.index} failed: {error}") from error
 
 
+def use_one_thread() -> None:
+    """Limit this process to one thread, as every worker is: SciPy's L-BFGS-B brings a BLAS of its own beside torch's.
+
+    Two workers with two threads each run at a third of their speed.
+    """
+    torch.set_num_threads(1)
+    threadpool_limits(1)
+
+
 def _prepare_worker() -> None:
     """One thread per process, and no process that outlives the job."""
-    torch.set_num_threads(1)
-    threadpool_limits(1)  # SciPy's L-BFGS-B brings a BLAS of its own; two workers with two threads each run at a third
+    use_one_thread()
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()

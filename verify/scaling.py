@@ -36,9 +36,7 @@ from verify.theory import progress, watched_predictions
 DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
 LEVEL = 0.95
 LINE = 40  #: points of a theory curve
-LEADING = (
-    8  #: features kept exactly beside token sequences: with twice as many the excess error changes by less than 2e-3
-)
+LEADING = 8  #: features kept exactly beside sequences: with twice as many the excess error changes by less than 2e-3
 INTERVAL = 1.96  #: standard errors in the half-width of the theory's intervals of 95 %
 LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
 Target = tuple[int, str]  #: size d, law of weight decay
@@ -280,9 +278,14 @@ def _expected(plan: Plan, asked: ScalingProblem, points: Sequence[ScalingPoint])
     """The theory for the law of the runs' own indices; no numbers where samples do not resolve it, as next to S = 0."""
     if plan.base.data is not DataKind.SEQUENCES:
         return points
-    exact = dataclasses.replace(asked, leading=min(LEADING, asked.dim // 2))
+    exact = dataclasses.replace(asked, leading=kept_exactly(asked.dim))
     with progress("leading features", len(points)) as watch:
         return scaling_curve(exact, [point.samples for point in points], watch)
+
+
+def kept_exactly(dim: int) -> int:
+    """Number of features whose indices keep their law: some are left for the Gaussian rest."""
+    return min(LEADING, dim // 2)
 
 
 def _regime(asked: ScalingProblem, samples: float) -> Regime:

@@ -19,7 +19,7 @@ from verify.compare import BAND
 from verify.execution import execute_all
 from verify.minimise import Status
 from verify.run import Run, RunResult
-from verify.scaling import INTERVAL, LEADING
+from verify.scaling import INTERVAL, LEADING, kept_exactly
 from verify.store import Store
 
 
@@ -79,7 +79,7 @@ def trends(
     found = {place: [next(results) for _ in runs] for place, runs in planned.items()}
     theories = [(gamma, leading) for gamma in gammas for leading in ((0, LEADING) if gamma > 0.5 else (0,))]
     return tuple(
-        _trend(gamma, leading, tuple(_gap(found[gamma, dim], min(leading, dim // 2)) for dim, _ in sizes))
+        _trend(gamma, leading, tuple(_gap(found[gamma, dim], min(leading, kept_exactly(dim))) for dim, _ in sizes))
         for gamma, leading in theories
     )
 
