@@ -22,15 +22,27 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
 from scipy.optimize import brentq
 
 from generated.tied_attention import float64 as generated
 from numeric.generalisation import least_test_error, mismatch, multiple_slope, prediction_error
+from numeric.prior import prior_of
 from numeric.problem import Parametrisation, Problem
 from numeric.solution import Solution
 from numeric.target_law import energy_above, quantile
 
 FACTORS = (1e-3, 2.0)  # range of c* beta/beta0: 1 without noise, and less with noise, which flattens E[y | X]
+
+
+class DistanceParts(NamedTuple):
+    """Parts of ||S - c* S0||^2/d (eigenvalue^2), the gain of noisy eigenvectors, and that distance."""
+
+    overfitting: float
+    underfitting: float
+    approximation: float
+    gain: float
+    distance: float
 
 
 @dataclass(frozen=True)
@@ -82,32 +94,41 @@ def decompose(solution: Solution) -> Decomposition:
     """
     problem = solution.unwrap().problem
     if problem.leading:
-        raise ValueError(f"leading = {problem.leading}: errors are split for Gaussian indices only; use 0")
-    if problem.parametrisation is not Parametrisation.FACTORISED:
-        raise ValueError(
-            f"parametrisation = {problem.parametrisation}: only factors leave eigenvalues out; use factorised"
-        )
+        raise ValueError(f"leading = {problem.leading}: test errors are split for Gaussian indices only; use 0")
     c_star, at_best = best_multiple(problem)
-    share, q_top, hidden = _learned_features(solution)
-    q0_top = problem.target.top_energy(share)
-    gain = hidden / (problem.q0 - q0_top) if hidden else 0.0
-    overfitting, underfitting, approximation, distance = generated.decomposition(
-        solution.m, solution.q, problem.q0, q_top, q0_top, gain, c_star
-    )
+    parts = distance_parts(solution, c_star)
     scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
     test_error, _ = prediction_error(solution.m, solution.q, *scales)
     return Decomposition(
         solution=solution,
         c_star=c_star,
-        overfitting=float(overfitting),
-        underfitting=float(underfitting),
-        approximation=float(approximation),
-        gain=gain,
-        distance=float(distance),
+        **parts._asdict(),
         least=least_test_error(problem.q0, problem.noise, problem.beta0, problem.tokens),
         mismatch=mismatch(c_star, problem.q0, problem.noise, problem.beta, problem.beta0, problem.tokens),
-        rate=(test_error - at_best) / float(distance) if distance else 0.0,
+        rate=(test_error - at_best) / parts.distance if parts.distance else 0.0,
     )
+
+
+def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
+    """Split the distance of a solved S from a multiple of the target; leading features may be kept exactly.
+
+    Raises:
+        NotConverged: the solution is none.
+        ArithmeticError: an average cannot be resolved in double precision.
+        ValueError: direct training, where no eigenvalue is left out.
+    """
+    problem = solution.unwrap().problem
+    if problem.parametrisation is not Parametrisation.FACTORISED:
+        raise ValueError(
+            f"parametrisation = {problem.parametrisation}: only factors leave eigenvalues out; use factorised"
+        )
+    share, q_top, hidden = _learned_features(solution)
+    q0_top = problem.target.top_energy(share)
+    gain = hidden / (problem.q0 - q0_top) if hidden else 0.0
+    over, under, approximation, distance = map(
+        float, generated.decomposition(solution.m, solution.q, problem.q0, q_top, q0_top, gain, c_star)
+    )
+    return DistanceParts(over, under, approximation, gain, distance)
 
 
 class _Learned(NamedTuple):
@@ -122,13 +143,25 @@ def _learned_features(solution: Solution) -> _Learned:
     if solution.q == 0:
         return _Learned(0.0, 0.0, 0.0)
     problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
-    target = problem.target
+    target = solution.seen_target
     learned, features = target.energy(v, b, problem.width), target.features(v)
     if features >= learned.mass:
         return _Learned(learned.mass, solution.q, 0.0)
     hidden = c * target.hidden_overlap(v, b, b if solution.quantile is None else max(b, solution.quantile))
+    hidden += _hidden_beyond_strengths(solution, features)
     if features == 0:
         return _Learned(0.0, 0.0, hidden)
     top = energy_above(target, v, b, quantile(target, v, features, b, target.upper_edge(v)))
     _, q, _ = generated.overlaps(top.J, top.J_v, top.J_b, v, b, c, 1.0)  # only V depends on the stiffness
     return _Learned(features, float(q), hidden)
+
+
+def _hidden_beyond_strengths(solution: Solution, share: float) -> float:
+    """What S holds of leading features beyond the first `share` of all, less what it would at the strengths seen in their place."""
+    problem = solution.problem
+    if not problem.leading:
+        return 0.0
+    s, weight = problem.features
+    unlearned = max(0, problem.leading - round(share / weight))
+    held = np.array(prior_of(problem).denoised(solution.conjugates).overlaps.learned)[:unlearned]
+    return float(weight * held @ (s - solution.strengths)[:unlearned])

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numeric.phase_diagram import PhaseDiagram
     from numeric.recovery_table import RecoveryRow
     from numeric.scaling import ScalingPoint, ScalingProblem
+    from numeric.sequential_recovery import Recovered
 
 _STYLE = (
     ("test_error", "test error", "C0", "-"),
@@ -158,11 +159,13 @@ def recovery_figure(rows: Sequence["RecoveryRow"]) -> Figure:
 _LINES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))  # dots are the optimum's
 
 
-def scaling_figure(asked: "ScalingProblem", points: Sequence["ScalingPoint"]) -> Figure:
-    """Risk above, its local slope below, beside the derived exponent of the regime of each point."""
+def scaling_figure(
+    asked: "ScalingProblem", points: Sequence["ScalingPoint"], recovered: Sequence["Recovered"] = ()
+) -> Figure:
+    """Risk above, with a tick where each feature leaves the bulk; its local slope below, beside the derived exponent of the regime."""
     figure = Figure(figsize=(5, 5.2), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    title = rf"$\gamma={asked.gamma:g}$, $d={asked.dim:g}$, $\lambda={asked.lambda_:.3g}$"
+    title = rf"$\gamma$ = {asked.gamma:g}, $d$ = {asked.dim:g}, $\lambda$ = {asked.lambda_:.3g}"
     solved = [point for point in points if point.risk > 0]
     n = [point.samples for point in solved]
     above.loglog(n, [point.risk for point in solved], "o-", ms=3, color="C0")
@@ -170,6 +173,8 @@ def scaling_figure(asked: "ScalingProblem", points: Sequence["ScalingPoint"]) ->
         ylabel=r"risk $\|S/c-S_0\|^2/d$",
         title=title,
     )
+    ticks = [one.before for one in recovered if one.after is not None and one.before is not None]
+    above.plot(ticks, [0.02] * len(ticks), "|", ms=12, color="0.3", transform=above.get_xaxis_transform())
     inner = [point for point in solved if not math.isnan(point.slope)]
     below.errorbar(
         [p.samples for p in inner],

@@ -10,13 +10,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from generated.tied_attention import float64 as generated
 from numeric import feature_average
 from numeric.curve import Watch
 from numeric.decompose import best_multiple
 from numeric.errors import half_width
 from numeric.generalisation import prediction_error
 from numeric.power_law import PER_OCTAVE, power_law
-from numeric.prior import Overlaps, prior_of
+from numeric.prior import Denoising, Overlaps, prior_of
 from numeric.problem import Problem
 from numeric.saddle import solve
 from numeric.solution import Solution
@@ -46,13 +47,23 @@ class ScalingProblem:
         target = power_law(self.gamma, self.dim, self.q0, self.per_octave)
         return Problem(1.0, target, self.lambda_, self.noise, beta=self.beta, beta0=self.beta0, leading=self.leading)
 
+    def best_multiple(self) -> tuple[float, float | Array]:
+        """c* and its test error, by replicates where leading features keep their law; weight decay and samples do not enter.
+
+        Raises:
+            ArithmeticError: it cannot be found.
+        """
+        return feature_average.best_multiple(self.problem()) if self.leading else best_multiple(self.problem())
+
 
 @dataclass(frozen=True)
 class ScalingPoint:
     """One sample size n: the solution, risk (eigenvalue^2) and excess test error (unit loss), each with an absolute error.
 
-    `gain`: c/c*, not a number where nothing is learned; `learned`: number of eigenvalues of S that are not zero; the local slope
-    d log(risk)/d log(n) with its error, not a number where a neighbour is missing.
+    `gain`: c/c*, not a number where nothing is learned; `learned`: number of eigenvalues of S that are not zero; `features`: of
+    those that have left its bulk, no integer where the threshold cuts the interval over which one of them scatters; `bulk_edge`:
+    upper end of the bulk of S, 0 where it is below the threshold; the local slope d log(risk)/d log(n) with its error, not a number
+    where a neighbour is missing.
     """
 
     samples: float
@@ -63,21 +74,22 @@ class ScalingPoint:
     excess_uncertainty: float
     gain: float
     learned: float
+    features: float
+    bulk_edge: float
     slope: float = math.nan
     slope_error: float = math.nan
 
 
-def scaling_curve(asked: ScalingProblem, samples: Sequence[float], watch: Watch = iter) -> list[ScalingPoint]:
-    """Points at increasing numbers of samples, with local slopes from their neighbours.
+def scaling_curve(
+    asked: ScalingProblem, samples: Sequence[float], watch: Watch = iter, start: Solution | None = None
+) -> list[ScalingPoint]:
+    """Points at increasing numbers of samples, the first from `start` or cold, with local slopes from their neighbours.
 
     Raises:
         ArithmeticError: the best multiple of the target cannot be found.
     """
-    problem = asked.problem()
-    at_best: float | Array
-    c_star, at_best = feature_average.best_multiple(problem) if asked.leading else best_multiple(problem)
+    problem, (c_star, at_best) = asked.problem(), asked.best_multiple()
     points: list[ScalingPoint] = []
-    start: Solution | None = None
     for n in watch(samples):
         solution = solve(problem.at(n / asked.dim**2), start)
         start = solution if solution.trusted and solution.q > 0 else None
@@ -111,14 +123,25 @@ def slope_between(first: ScalingPoint, second: ScalingPoint) -> tuple[float, flo
 
 def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, at_best: float | Array) -> ScalingPoint:
     if not solution.trusted:
-        return ScalingPoint(n, solution, *[math.nan] * 6)
+        return ScalingPoint(n, solution, *[math.nan] * 8)
     problem = solution.problem
     at = prior_of(problem).denoised(solution.conjugates)
     excess, uncertainty = _excess(solution, at.overlaps, at_best)
     risk, error = solution.unit_gain_error, solution.errors["unit_gain_error"]
-    energy = at.denoising.energy if solution.q else None
-    gain, learned = (solution.c / c_star, energy.mass * asked.dim) if energy else (math.nan, 0.0)
-    return ScalingPoint(n, solution, risk, error, excess, uncertainty, gain, learned)
+    spectrum = _spectrum(asked, solution, at.denoising, c_star)
+    return ScalingPoint(n, solution, risk, error, excess, uncertainty, *spectrum)
+
+
+def _spectrum(
+    asked: ScalingProblem, solution: Solution, at: Denoising, c_star: float
+) -> tuple[float, float, float, float]:
+    """Gain, learned, features and bulk_edge of a ScalingPoint."""
+    if at.energy is None or at.b is None or solution.q == 0:
+        return math.nan, 0.0, 0.0, 0.0
+    target, learned = solution.seen_target, at.energy.mass * asked.dim
+    (_, edge), *_ = target.support(at.v)
+    features = min(learned, target.features(at.v) * asked.dim)
+    return at.c / c_star, learned, features, max(0.0, float(generated.shrinkage(edge, at.b, at.c)))
 
 
 def _excess(solution: Solution, overlaps: Overlaps, at_best: float | Array) -> tuple[float, float]:

@@ -16,14 +16,16 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
 from generated.tied_attention import float64 as generated
 from numeric.commands.scaling import weight_decay
-from numeric.decompose import best_multiple, decompose
+from numeric.decompose import distance_parts
 from numeric.exponents import Regime, regime_at
 from numeric.scaling import ScalingPoint, ScalingProblem, scaling_curve
+from numeric.solution import Solution
 from verify.compare import BAND, Comparison, Setting, compare, nominal_setting, normal_score
 from verify.data import DataKind, require_memory
 from verify.execution import execute_all
@@ -31,7 +33,7 @@ from verify.minimise import Status
 from verify.run import Run, RunResult
 from verify.spectra import Panel, panel
 from verify.store import Store
-from verify.theory import progress, watched_predictions
+from verify.theory import prediction, progress
 
 DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
 LEVEL = 0.95
@@ -93,6 +95,24 @@ class Plan:
             base.power_law, dim, weight_decay(decay, dim), base.noise, beta=base.beta, beta0=base.beta0
         )
 
+    def own_problem(self, dim: int, decay: str) -> ScalingProblem:
+        """The problem with the law of the runs' own indices: on token sequences with leading features kept exactly."""
+        sequences = self.base.data is DataKind.SEQUENCES
+        return dataclasses.replace(self.problem(dim, decay), leading=kept_exactly(dim) if sequences else 0)
+
+
+class Theory(NamedTuple):
+    """Points at one size, law of weight decay and number of samples: for Gaussian indices, and for the law of the runs' own.
+
+    The latter is not trusted where samples do not resolve it, as next to S = 0.
+    """
+
+    gaussian: ScalingPoint
+    own: ScalingPoint
+
+
+Key = tuple[int, float, int]  #: size d, weight decay, samples
+
 
 @dataclass(frozen=True)
 class Place:
@@ -102,7 +122,7 @@ class Place:
     indices, the last with a standard error; `ratio` is the first over the second and its standard error: on token sequences the
     universality gap. `learned` is the number of eigenvalues of S that stand for features in the theory, no integer where the
     threshold cuts the interval over which one of them scatters. `parts` are those of the distance from the best multiple, means
-    over runs.
+    over runs, `theory_parts` those of the theory of the runs' own indices.
     """
 
     dim: int
@@ -215,7 +235,8 @@ def judge(
 
     Raises ArithmeticError if the theory has no answer where heads were trained.
     """
-    places = tuple(_places(plan, results))
+    theories = dict(_theories(plan, results))
+    places = tuple(_places(plan, results, theories))
     targets = [(dim, decay) for decay in plan.decays for dim, _ in plan.sizes]
     alphas = np.geomspace(min(plan.alphas), max(plan.alphas), LINE)
     # Before one whole eigenvalue is learned, S is zero in most runs or all, and its overlaps have no scatter to judge by.
@@ -225,7 +246,7 @@ def judge(
             (dim, decay): tuple(scaling_curve(plan.problem(dim, decay), (alphas * dim**2).tolist(), watch))
             for dim, decay in targets
         }
-    drawn = {key: panel(group) for key, group in spectra.items()}
+    drawn = {key: panel(group, plan.own_problem(group[0].run.dim, key[0]).leading) for key, group in spectra.items()}
     return Outcome(
         plan,
         places,
@@ -234,10 +255,15 @@ def judge(
         {key: found for key, found in drawn.items() if found.theory.zero_mass < 1},
         compare(
             [r for r in results if (r.run.dim, plan.decay_of(r.run), r.run.samples) in learned],
-            watched_predictions,
+            lambda settings: [prediction(theories[_key_of(setting)].own.solution.unwrap()) for setting in settings],
             lambda run: _law(run, plan),
         ),
     )
+
+
+def _key_of(setting: Setting) -> Key:
+    dim = len(setting.eigenvalues)
+    return dim, setting.lambda_, round(setting.alpha * dim**2)
 
 
 def _law(run: Run, plan: Plan) -> Setting:
@@ -245,42 +271,46 @@ def _law(run: Run, plan: Plan) -> Setting:
     return dataclasses.replace(nominal_setting(run), lambda_=weight_decay(plan.decay_of(run), plan.sizes[-1][0]))
 
 
-def _places(plan: Plan, results: Sequence[RunResult]) -> Iterator[Place]:
-    converged = [r for r in results if r.status is Status.CONVERGED]
-    for dim, _ in plan.sizes:
-        for decay in plan.decays:
-            found = [r for r in converged if r.run.dim == dim and plan.decay_of(r.run) == decay]
-            asked = plan.problem(dim, decay)
-            samples = sorted({r.run.samples for r in found})
-            c_star, _ = best_multiple(asked.problem())
+def _theories(plan: Plan, results: Sequence[RunResult]) -> Iterator[tuple[Key, Theory]]:
+    """The theory wherever heads were trained."""
+    for decay in plan.decays:
+        for dim, _ in plan.sizes:
+            asked, own = plan.problem(dim, decay), plan.own_problem(dim, decay)
+            samples = sorted({r.run.samples for r in results if r.run.dim == dim and plan.decay_of(r.run) == decay})
             points = scaling_curve(asked, list(map(float, samples)))
-            for n, point, expected in zip(samples, points, _expected(plan, asked, points), strict=True):
-                point.solution.unwrap()
-                here = [r for r in found if r.run.samples == n]
-                learned, theory_parts = _theory_parts(point, dim)
-                yield Place(
-                    dim,
-                    decay,
-                    here[0].run.alpha,
-                    n,
-                    tuple(r.excess_error for r in here),
-                    point.excess_error,
-                    expected.excess_error,
-                    expected.excess_uncertainty / INTERVAL,
-                    _regime(asked, n),
-                    learned,
-                    trained_parts(here, learned, c_star),
-                    theory_parts,
-                )
+            exact = points
+            if own.leading:
+                with progress("leading features", len(points)) as watch:
+                    exact = scaling_curve(own, list(map(float, samples)), watch)
+            for n, gaussian, expected in zip(samples, points, exact, strict=True):
+                gaussian.solution.unwrap()
+                yield (dim, asked.lambda_, n), Theory(gaussian, expected)
 
 
-def _expected(plan: Plan, asked: ScalingProblem, points: Sequence[ScalingPoint]) -> Sequence[ScalingPoint]:
-    """The theory for the law of the runs' own indices; no numbers where samples do not resolve it, as next to S = 0."""
-    if plan.base.data is not DataKind.SEQUENCES:
-        return points
-    exact = dataclasses.replace(asked, leading=kept_exactly(asked.dim))
-    with progress("leading features", len(points)) as watch:
-        return scaling_curve(exact, [point.samples for point in points], watch)
+def _places(plan: Plan, results: Sequence[RunResult], theories: Mapping[Key, Theory]) -> Iterator[Place]:
+    groups: dict[Key, list[RunResult]] = {}
+    for result in results:
+        if result.status is Status.CONVERGED:
+            groups.setdefault((result.run.dim, result.run.lambda_, result.run.samples), []).append(result)
+    for key, group in groups.items():
+        (dim, _, n), (gaussian, own) = key, theories[key]
+        decay = plan.decay_of(group[0].run)
+        c_star, _ = plan.own_problem(dim, decay).best_multiple()
+        learned = (own if own.solution.trusted else gaussian).features
+        yield Place(
+            dim,
+            decay,
+            group[0].run.alpha,
+            n,
+            tuple(r.excess_error for r in group),
+            gaussian.excess_error,
+            own.excess_error,
+            own.excess_uncertainty / INTERVAL,
+            _regime(plan.problem(dim, decay), n),
+            learned,
+            trained_parts(group, learned, c_star),
+            _theory_parts(own.solution, c_star),
+        )
 
 
 def kept_exactly(dim: int) -> int:
@@ -293,14 +323,13 @@ def _regime(asked: ScalingProblem, samples: float) -> Regime:
     return regime_at(Fraction(str(asked.gamma)), *logs)
 
 
-def _theory_parts(point: ScalingPoint, dim: int) -> tuple[float, Parts]:
-    """Number of eigenvalues of S that stand for features, and the shares of the three parts of the distance."""
-    found, solution = decompose(point.solution), point.solution
-    over, under, approximation = (
-        part / found.distance for part in (found.overfitting, found.underfitting, found.approximation)
-    )
-    features = min(point.learned, solution.problem.target.features(solution.delta**2) * dim) if solution.q else 0.0
-    return features, (over, under, approximation)
+def _theory_parts(solution: Solution, c_star: float) -> Parts:
+    """Shares of the three parts of the distance; not numbers where there is no solution."""
+    if not solution.trusted:
+        return math.nan, math.nan, math.nan
+    found = distance_parts(solution, c_star)
+    over, under, approximation = (part / found.distance for part in found[: len(PARTS)])
+    return over, under, approximation
 
 
 def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -> Parts:

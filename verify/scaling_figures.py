@@ -45,7 +45,10 @@ def excess_figure(outcome: Outcome) -> Figure:
 def _title(outcome: Outcome) -> str:
     sizes = ", ".join(str(dim) for dim, _ in reversed(outcome.plan.sizes))
     kind = "Gaussian-equivalent data" if outcome.gaussian else "token sequences"
-    return f"{kind}, $d =$ {sizes} (pale: smaller); lines: theory, points: trained with standard deviation"
+    trained = "points: trained with standard deviation"
+    if outcome.gaussian:
+        return f"{kind}, $d =$ {sizes} (pale: smaller); lines: theory; {trained}"
+    return f"{kind}, $d =$ {sizes} (pale: smaller); {trained}\nlines: theory of Gaussian indices, dashed: with leading features exact"
 
 
 def _excess(above: Axes, below: Axes, outcome: Outcome, decay: str, dim: int, colour: str) -> None:
@@ -56,6 +59,9 @@ def _excess(above: Axes, below: Axes, outcome: Outcome, decay: str, dim: int, co
     places = [place for place in outcome.places if (place.dim, place.decay) == (dim, decay)]
     n = [place.samples for place in places]
     label = NAMES.get(decay, rf"$\lambda = {decay}$") if largest else None
+    if not outcome.gaussian:
+        exact = [place.expected / place.theory for place in places]
+        below.plot(n, exact, color=colour, lw=1.4, ls="--", alpha=opacity)
     ratios = np.array([place.ratio for place in places]).reshape(-1, 2)
     means, deviations = [place.mean for place in places], [place.deviation for place in places]
     for axes, y, error, name in ((above, means, deviations, label), (below, ratios[:, 0], ratios[:, 1], None)):

@@ -8,7 +8,7 @@ empirical distribution from the law; eigenvalues repel, so that this falls like 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,8 +59,8 @@ class Panel:
         return self.p_value > LEAST_P
 
 
-def panel(results: Sequence[RunResult]) -> Panel:
-    """Set the singular values of the converged `results`, all of one setting, beside the theory.
+def panel(results: Sequence[RunResult], leading: int = 0) -> Panel:
+    """Set the singular values of the converged `results`, all of one setting, beside the theory, so many features kept exactly.
 
     Raises ArithmeticError if none converged or the theory did not.
     """
@@ -70,7 +70,7 @@ def panel(results: Sequence[RunResult]) -> Panel:
     run, q0 = converged[0].run, converged[0].q0
     # A power law has no limit of infinite d: its law is that of its own eigenvalues.
     setting = nominal_setting(run) if run.kappa0 is not None else realised_setting(run, q0)
-    solution = solve(problem_at(setting)).unwrap()
+    solution = solve(replace(problem_at(setting), leading=leading)).unwrap()
     theory = learned_spectrum(solution)
     rng = np.random.default_rng(run.entropy)
     drawn = [distance(theory, model_spectra(solution, run, len(converged), rng)) for _ in range(DRAWS)]
@@ -84,16 +84,18 @@ def model_spectra(solution: Solution, run: Run, count: int, rng: np.random.Gener
 
 def _model_spectrum(solution: Solution, run: Run, rng: np.random.Generator) -> np.ndarray:
     noise = rng.standard_normal((run.dim, run.dim))
-    noisy = _target(run, rng) + solution.delta * (noise + noise.T) / np.sqrt(2 * run.dim)
+    noisy = _seen_target(run, solution, rng) + solution.delta * (noise + noise.T) / np.sqrt(2 * run.dim)
     values = np.maximum(generated.shrinkage(np.linalg.eigvalsh(noisy)[::-1], solution.b, solution.c), 0.0)
     values[run.columns :] = 0.0
     return values
 
 
-def _target(run: Run, rng: np.random.Generator) -> np.ndarray:
+def _seen_target(run: Run, solution: Solution, rng: np.random.Generator) -> np.ndarray:
     if run.target is TargetKind.GAUSSIAN and run.kappa0 is not None:
         return gaussian_target(run.dim, run.kappa0, rng)
-    return np.diag(run.target_eigenvalues())
+    eigenvalues = np.sort(run.target_eigenvalues())
+    eigenvalues[run.dim - len(solution.strengths) :] = solution.strengths
+    return np.diag(eigenvalues)
 
 
 def distance(theory: LearnedSpectrum, values: np.ndarray) -> float:

@@ -72,11 +72,15 @@ def replica_predictions(settings: Sequence[Setting], watch: Watch = iter) -> lis
     solved: dict[Setting, Prediction] = {}
     for family, alphas in families.items():
         for alpha, solution in solve_along(problem_at(family), alphas, watch).items():
-            values = {name: float(getattr(solution, name)) for name in QUANTITIES} | {"q": trained_norm(solution)}
-            # the S = 0 phase is exact and carries no error estimates
-            errors = {name: float(solution.errors.get(name, 0.0)) for name in QUANTITIES}
-            solved[dataclasses.replace(family, alpha=alpha)] = Prediction(values, errors)
+            solved[dataclasses.replace(family, alpha=alpha)] = prediction(solution)
     return [solved[setting] for setting in settings]
+
+
+def prediction(solution: Solution) -> Prediction:
+    """What a solution says of each compared quantity."""
+    values = {name: float(getattr(solution, name)) for name in QUANTITIES} | {"q": trained_norm(solution)}
+    # the S = 0 phase is exact and carries no error estimates
+    return Prediction(values, {name: float(solution.errors.get(name, 0.0)) for name in QUANTITIES})
 
 
 def trained_norm(solution: Solution) -> float:

@@ -17,9 +17,10 @@ from numeric.arguments import (
     positive,
 )
 from numeric.commands.exponents import decay_exponent
-from numeric.commands.output import add_outputs, deliver, outputs, print_unsolved
+from numeric.commands.output import add_outputs, deliver, outputs, print_rows, print_unsolved
 
 MOST_DIM = 10**12
+MOST_RECOVERED = 100  # features whose recovery is located: each takes some ten solves
 MOST_LEADING = 32  # features kept exactly: each is an unknown and a Gaussian per token
 WAY_OUT = "give a number, 1/d, sqrt(d) or d^p"
 
@@ -63,6 +64,13 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         metavar="K",
         help="first features whose indices keep their law on token sequences, which is not Gaussian; excess_error and gain are then "
         "those of sequences (default 0)",
+    )
+    parser.add_argument(
+        "--recovery",
+        type=integer("--recovery", 0, MOST_RECOVERED, f"give at most {MOST_RECOVERED}"),
+        default="0",
+        metavar="K",
+        help="also find the numbers of samples, within the range given, at which the first K features leave the bulk (default 0)",
     )
     add_problem_arguments(parser, "noise", "beta", "beta0")
     add_outputs(parser)
@@ -111,11 +119,13 @@ def run(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from numeric.scaling import ScalingProblem, scaling_curve
+    from numeric.sequential_recovery import sequential_recovery
 
-    if arguments.leading >= arguments.dim:
-        raise BadInput(
-            "--leading", str(arguments.leading), f"must be below the dimension {arguments.dim}", "give fewer"
-        )
+    for name in ("leading", "recovery"):
+        if getattr(arguments, name) >= arguments.dim:
+            raise BadInput(
+                f"--{name}", str(getattr(arguments, name)), f"must be below the dimension {arguments.dim}", "give fewer"
+            )
     decay = weight_decay(arguments.lambda_, arguments.dim)
     asked = ScalingProblem(
         float(arguments.power_law), arguments.dim, decay, float(arguments.noise), float(arguments.q0),
@@ -124,20 +134,35 @@ def run(arguments: argparse.Namespace) -> int:
     samples = sorted(float(n) for n in arguments.samples)
     found = scaling_curve(asked, samples, lambda values: tqdm(values, desc="samples", disable=None))
     points = [record(asked, point) for point in found]
+    recovered = sequential_recovery(asked, found, range(1, arguments.recovery + 1))
+    recovery = [recovery_record(one) for one in recovered]
     given = {"power_law": exact_text(arguments.power_law), "dim": arguments.dim, "lambda": arguments.lambda_}
     given["leading"] = arguments.leading
     given |= exact_texts(arguments, "q0", "noise", "beta", "beta0")
     deliver(
         arguments,
         points,
-        lambda plots: plots.scaling_figure(asked, found),
-        lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
+        lambda plots: plots.scaling_figure(asked, found, recovered),
+        lambda: {"parameters": given, "points": points, "recovery": recovery, "seconds": time.perf_counter() - started},
     )
     if not arguments.json:
         sys.stdout.write(
             "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*; local_slope = d log(risk)/d log(n); exponent: that of the regime\n"
         )
+        if recovery:
+            sys.stdout.write("features leave the bulk between `after` and `before` samples:\n")
+            print_rows(recovery)
     return print_unsolved(point.solution for point in found)
+
+
+def recovery_record(recovered) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
+    """One feature as a JSON object; an end beyond the range is null."""
+    return {
+        "feature": recovered.feature,
+        "eigenvalue": recovered.eigenvalue,
+        "after": recovered.after,
+        "before": recovered.before,
+    }
 
 
 def record(asked, point) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
@@ -157,6 +182,8 @@ def record(asked, point) -> dict[str, object]:  # type: ignore[no-untyped-def]  
         "excess_uncertainty": point.excess_uncertainty,
         "gain": point.gain,
         "learned": point.learned,
+        "features": point.features,
+        "bulk_edge": point.bulk_edge,
         "local_slope": point.slope,
         "slope_error": point.slope_error,
         "exponent": float(regime.risk[0]),

@@ -9,6 +9,7 @@ from scipy.special import softmax
 
 from generated.tied_attention import float64 as generated
 from numeric.averages import Sampled
+from numeric.decompose import distance_parts
 from numeric.eigenvalues import Eigenvalues, finite_rank
 from numeric.feature_average import best_multiple, prediction_errors
 from numeric.marchenko_pastur import MarchenkoPastur
@@ -45,6 +46,20 @@ def test_what_is_learned_of_all_features_is_the_overlap():
     at = Leading(asked).denoised(np.concatenate([x, np.log(s)]))
     parts = weight * np.array(at.overlaps.learned) * s
     assert 0 < at.overlaps.m - parts.sum() < parts[0]
+
+
+@pytest.mark.parametrize(("gamma", "apart"), [(0.3, 0), (0.75, 0), (0.75, 1)])
+def test_parts_of_the_distance_count_what_noisy_eigenvectors_know_of_true_features(gamma, apart):
+    """Where no feature stands apart noisy eigenvectors know all of the overlap, m/q0 for each part of the target."""
+    alpha, decay = (0.3, 0.05) if gamma < 0.5 else (0.05, 0.02) if not apart else (0.2, 0.5)
+    solution = solve(problem(2, dim=40, target=power_law(gamma, 40), alpha=alpha, lambda_=decay)).unwrap()
+    parts = distance_parts(solution, 0.9)
+    assert sum(parts[:3]) == pytest.approx(parts.distance, abs=1e-12)
+    assert solution.seen_target.features(solution.delta**2) * 40 == pytest.approx(apart)
+    if apart:
+        assert 0 < parts.gain < solution.m / solution.problem.q0
+    else:
+        assert parts.gain == pytest.approx(solution.m / solution.problem.q0, rel=1e-6)
 
 
 @pytest.mark.parametrize("tokens", [2, 3])
