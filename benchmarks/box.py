@@ -76,7 +76,8 @@ def main() -> int:
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     statuses, faults, times = Counter[str](), Counter[str](), list[float]()
-    solve(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.1, noise=0.5))  # compiles
+    for sharp in (False, True):  # compiles what averages over labels with one minimum, and with several
+        solve(Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5, beta=10.0 if sharp else 1.0, beta0=20.0 if sharp else 1.0))
     for number, problem in enumerate(points(arguments.count, arguments.seed)):
         if number < arguments.first:
             continue

@@ -28,6 +28,9 @@ INACCURATE = 1e-2  # relative error of what follows above which a solution is no
 DECISIVE = ("m", "q", "delta", "test_error")  # the training error and V are small differences near interpolation
 GAIN = 4.0  # by which a refinement divides errors at best: what would remain too large is not refined in vain
 ANDERSON_STEPS, NEWTON_STEPS, CHORD_STEPS = 50, 8, 8
+NEWTON_REACH = (
+    1.0  # residual, as much as its longest step, beyond which Newton's method never found a root in benchmarks.box
+)
 BRIEF_STEPS = (
     15  # of Anderson's acceleration on the way from strong decay: a step too long is better halved than forced
 )
@@ -176,7 +179,7 @@ def _directly(saddle: SaddleMap, begin: Vector) -> Outcome:
 def _by_iteration(saddle: SaddleMap, begin: Vector, tolerance: float, steps: int) -> Outcome:
     """Anderson's acceleration, then Newton's method from where it stopped."""
     first = iterate(saddle, begin, Anderson(), tolerance=tolerance, max_steps=steps, patience=STALLED)
-    if first.converged or not np.all(np.isfinite(first.point)):
+    if first.converged or not first.residual < NEWTON_REACH:
         return first
     newton = Newton(10 * saddle.rule.roughness)
     second = iterate(saddle, first.point, newton, tolerance=tolerance, max_steps=NEWTON_STEPS, patience=PATIENCE)

@@ -114,7 +114,7 @@ def local_slope(asked: ScalingProblem, samples: float) -> ScalingPoint:
 
 def slope_between(first: ScalingPoint, second: ScalingPoint) -> tuple[float, float]:
     """Slope d log(risk)/d log(n) from one point to the other with the error of both risks; not numbers where there is none."""
-    if not (first.risk > 0 and second.risk > 0):
+    if not (first.risk > 0 and second.risk > 0 and first.samples < second.samples):
         return math.nan, math.nan
     span = math.log(second.samples / first.samples)
     error = (first.risk_error / first.risk + second.risk_error / second.risk) / span

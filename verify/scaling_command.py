@@ -148,7 +148,10 @@ def verdict_line(outcome: Outcome) -> str:
     word = "agree" if outcome.agrees else "DISAGREE"
     if outcome.gaussian:
         return f"Gaussian-equivalent data: overlaps, errors and spectra {word} with the theory\n"
+    if not outcome.comparison.scores:
+        return "token sequences: no place has a whole learned feature, nothing is judged; raise --alpha or lower --lambda\n"
+    judged = "overlaps, errors and slopes" if outcome.slopes else "overlaps and errors"
     return (
-        f"token sequences: slopes {word} with those expected of their own indices, of which the {LEADING} leading features are not "
+        f"token sequences: {judged} {word} with the theory of their own indices, of which the {LEADING} leading features are not "
         "Gaussian (ratio: the universality gap of the theory that takes them for Gaussian)\n"
     )

@@ -76,6 +76,13 @@ def test_labels_fitted_with_their_noise_leave_a_floor_of_excess_error():
     assert many.excess_error > floor
 
 
+def test_one_number_of_samples_given_twice_has_no_slope():
+    """A division by zero before."""
+    points = scaling_curve(ScalingProblem(0.75, 20, 0.1, 0.5), [1e3] * 3)
+    assert points[0].risk == pytest.approx(points[1].risk)
+    assert math.isnan(points[1].slope)
+
+
 def test_an_unlearned_target_has_the_whole_risk():
     (point,) = scaling_curve(ScalingProblem(0.75, 200, 100.0, 0.5), [1e3])
     assert (point.risk, point.learned) == (pytest.approx(1.0), 0.0)

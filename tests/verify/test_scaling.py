@@ -13,7 +13,7 @@ from numeric.arguments import BadInput
 from numeric.exponents import regime_at
 from numeric.saddle import solve
 from numeric.spectrum import learned_spectrum
-from verify import scaling_figures
+from verify import scaling, scaling_figures
 from verify.__main__ import main
 from verify.compare import realised_setting
 from verify.data import rotated_target
@@ -126,6 +126,39 @@ def test_the_command_writes_figures_and_numbers(tmp_path, capsys, monkeypatch):
     for name in ("scaling", "decomposition", "regimes"):
         assert (tmp_path / f"{name}.png").stat().st_size > 10_000
         assert (tmp_path / f"{name}.pdf").stat().st_size > 5_000
+
+
+def test_where_nothing_is_learned_nothing_is_judged(tmp_path, capsys, monkeypatch):
+    """A traceback after all the training before."""
+    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    given = ["--dim", "12,16", "--runs", "2", "--alpha", "0.02,0.05", "--lambda", "sqrt(d)"]
+    assert main(["scaling", *given, "--out", str(tmp_path)]) == 1
+    assert "nothing is judged; raise --alpha" in capsys.readouterr().out
+
+
+def test_sequences_have_their_own_theory_everywhere(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    given = ["--dim", "12,16", "--runs", "3", "--alpha", "1", "--lambda", "1"]
+    code = main(["scaling", *given, "--out", str(tmp_path), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert code == (0 if found["agrees"] else 1)
+    assert all(point["expected"] > point["theory"] for point in found["points"])
+    assert all(sum(point["theory_parts"].values()) == pytest.approx(1) for point in found["points"])
+    assert len(found["spectra"]) == 1
+    run = dataclasses.replace(BASE, dim=16, alpha=1.0, lambda_=1.0)
+    own = solve(dataclasses.replace(problem_at(realised_setting(run, 1.0)), leading=8))
+    by_quantity = {score["quantity"]: score for score in found["comparison"]["points"]}
+    assert by_quantity["m"]["sizes"][-1]["theory"] == pytest.approx(own.m, rel=2e-3)  # another start
+
+
+@pytest.mark.slow
+def test_sequences_agree_with_the_theory_of_their_own_indices(tmp_path, monkeypatch):
+    """And not with that of Gaussian indices."""
+    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    given = ["--dim", "24,32", "--runs", "8", "--alpha", "0.4,1.6", "--lambda", "1"]
+    assert main(["scaling", *given, "--out", str(tmp_path)]) == 0
+    monkeypatch.setattr(scaling, "kept_exactly", lambda dim: 0)
+    assert main(["scaling", *given, "--out", str(tmp_path)]) == 1
 
 
 @pytest.mark.slow
