@@ -1,8 +1,10 @@
 """Power laws at finite dimension: targets in blocks, local slopes against derived exponents, and the diagram at numbers."""
 
+import json
 import math
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +17,11 @@ from numeric.exponents import regime_at, regimes, symbolic
 from numeric.generalisation import prediction_error
 from numeric.phase_diagram import phase_diagram
 from numeric.power_law import power_law, truncation
+from numeric.problem import Problem
+from numeric.saddle import solve
 from numeric.scaling import ScalingProblem, local_slope, scaling_curve, slope_between
 
-GAMMA = Fraction(3, 4)
+GAMMA, NOISE = Fraction(3, 4), 0.5
 
 
 @pytest.mark.parametrize("gamma", [0.4, 0.5, 0.75, 2.0])
@@ -81,6 +85,32 @@ def test_one_number_of_samples_given_twice_has_no_slope():
     points = scaling_curve(ScalingProblem(0.75, 20, 0.1, 0.5), [1e3] * 3)
     assert points[0].risk == pytest.approx(points[1].risk)
     assert math.isnan(points[1].slope)
+
+
+def peak_exponents():
+    """Derived exponents of R in (detuning, lambda), one pair for each cell, above the threshold and below."""
+    text = (Path(__file__).parents[2] / "generated/tied_attention/exponents.json").read_text()
+    cells = [cell for side in json.loads(text)["peak"]["sides"] for phase in side["phases"] for cell in phase["cells"]]
+    return {tuple(float(Fraction(cell["risk"][name])) for name in ("detuning", "lambda")) for cell in cells}
+
+
+@pytest.mark.parametrize(
+    ("along", "exponent"),
+    [
+        pytest.param([(0.0, decay) for decay in (1e-4, 1e-5, 1e-6)], (0.0, -2 / 3), id="at the threshold"),
+        pytest.param([(x, 1e-7) for x in (0.01, 0.005)], (-1.0, 0.0), id="above"),
+        pytest.param([(-x, 1e-7) for x in (0.01, 0.005)], (-1.0, 0.0), id="below"),
+    ],
+)
+def test_the_interpolation_peak_grows_as_derived(along, exponent):
+    """An unlearned target near alpha = 1/8, while loss and labels are nearly quadratic, beta^2 R << 1."""
+    beta, target = 1e-3, power_law(0.75, 200, 1e-8)
+    asked = [Problem((1 + x) / 8, target, beta**2 * decay, NOISE, beta=beta, beta0=beta) for x, decay in along]
+    risks = [solve(problem).unwrap().unit_gain_error for problem in asked]
+    varied = [abs(x) or decay for x, decay in along]
+    assert exponent in peak_exponents()
+    assert risks[-1] > 50 * NOISE
+    assert np.diff(np.log(risks)) / np.diff(np.log(varied)) == pytest.approx(sum(exponent), abs=0.02)
 
 
 def test_an_unlearned_target_has_the_whole_risk():
