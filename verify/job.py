@@ -20,6 +20,7 @@ from verify.data import DataKind, TargetKind
 from verify.execution import execute_all
 from verify.exponents import GAMMA, Approach, approaches
 from verify.run import Run, RunResult
+from verify.scaling_plan import ScalingPlan
 from verify.spectra import Panel, panel
 from verify.store import Store
 from verify.theory import problem_of, replica_predictions, solve_along
@@ -66,7 +67,7 @@ class Plan:
     scaling_sizes: tuple[tuple[int, int], ...] = ()
     dims: tuple[int, ...] = ()
 
-    def scaling_plan(self) -> scaling.Plan:
+    def scaling_plan(self) -> ScalingPlan:
         """Heads trained on a power-law target at the paper's weight decays, where both exponents show."""
         base = dataclasses.replace(
             self.base,
@@ -75,7 +76,7 @@ class Plan:
             data=DataKind.GAUSSIAN_EQUIVALENT,
             target=TargetKind.DETERMINISTIC,
         )
-        return scaling.Plan(
+        return ScalingPlan(
             base, SCALING_DECAYS, SCALING_ALPHAS, self.scaling_sizes, ((SCALING_ALPHAS[-1], self.scaling_sizes[-1][1]),)
         )
 

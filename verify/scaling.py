@@ -16,7 +16,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from verify.data import DataKind, require_memory
 from verify.execution import execute_all
 from verify.minimise import Status
 from verify.run import Run, RunResult
+from verify.scaling_plan import Key, ScalingPlan, Theory, key_of, theories
 from verify.spectra import Panel, panel
 from verify.store import Store
 from verify.theory import prediction, progress
@@ -38,80 +38,11 @@ from verify.theory import prediction, progress
 DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
 LEVEL = 0.95
 LINE = 40  #: points of a theory curve
-LEADING = 8  #: features kept exactly beside sequences: with twice as many the excess error changes by less than 2e-3
 INTERVAL = 1.96  #: standard errors in the half-width of the theory's intervals of 95 %
 LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
 Target = tuple[int, str]  #: size d, law of weight decay
 PARTS = ("overfitting", "underfitting", "approximation")
 Parts = tuple[float, float, float]  #: shares of these in the distance
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Which heads to train: `base` with each law of weight decay, at each n/d^2 and size (d, number of runs).
-
-    `spectra`: n/d^2 and number of runs for which spectra are compared at the largest size.
-    """
-
-    base: Run
-    decays: tuple[str, ...]
-    alphas: tuple[float, ...]
-    sizes: tuple[tuple[int, int], ...]
-    spectra: tuple[tuple[float, int], ...] = ()
-
-    def runs(self) -> list[Run]:
-        """Every run of the curves."""
-        return [
-            run
-            for decay in self.decays
-            for dim, count in self.sizes
-            for alpha in self.alphas
-            for run in self._runs(decay, dim, alpha, count)
-        ]
-
-    def spectrum_runs(self) -> dict[tuple[str, float], list[Run]]:
-        """The runs of each spectrum, by law of weight decay and n/d^2; the same as those of a curve where they coincide."""
-        dim = self.sizes[-1][0]
-        return {
-            (decay, alpha): self._runs(decay, dim, alpha, count)
-            for decay in self.decays
-            for alpha, count in self.spectra
-        }
-
-    def _runs(self, decay: str, dim: int, alpha: float, count: int) -> list[Run]:
-        first = dataclasses.replace(self.base, dim=dim, alpha=alpha, lambda_=weight_decay(decay, dim))
-        return [dataclasses.replace(first, index=index) for index in range(count)]
-
-    def decay_of(self, run: Run) -> str:
-        """Name of the law that the weight decay of a run follows."""
-        return next(decay for decay in self.decays if weight_decay(decay, run.dim) == run.lambda_)
-
-    def problem(self, dim: int, decay: str) -> ScalingProblem:
-        """What the theory solves beside the runs of one size and law."""
-        base = self.base
-        if base.power_law is None:
-            raise ValueError("the target is no power law")
-        return ScalingProblem(
-            base.power_law, dim, weight_decay(decay, dim), base.noise, beta=base.beta, beta0=base.beta0
-        )
-
-    def own_problem(self, dim: int, decay: str) -> ScalingProblem:
-        """The problem with the law of the runs' own indices: on token sequences with leading features kept exactly."""
-        sequences = self.base.data is DataKind.SEQUENCES
-        return dataclasses.replace(self.problem(dim, decay), leading=kept_exactly(dim) if sequences else 0)
-
-
-class Theory(NamedTuple):
-    """Points at one size, law of weight decay and number of samples: for Gaussian indices, and for the law of the runs' own.
-
-    The latter is not trusted where samples do not resolve it, as next to S = 0.
-    """
-
-    gaussian: ScalingPoint
-    own: ScalingPoint
-
-
-Key = tuple[int, float, int]  #: size d, weight decay, samples
 
 
 @dataclass(frozen=True)
@@ -192,7 +123,7 @@ class Outcome:
     learned; `comparison` scores the runs at their own d eigenvalues.
     """
 
-    plan: Plan
+    plan: ScalingPlan
     places: tuple[Place, ...]
     slopes: tuple[Slope, ...]
     lines: Mapping[Target, tuple[ScalingPoint, ...]]
@@ -218,7 +149,9 @@ class Outcome:
         return judged and self.comparison.agrees and all(slope.agrees for slope in self.slopes)
 
 
-def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None) -> Outcome:
+def carry_out(
+    plan: ScalingPlan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None
+) -> Outcome:
     """Train what `store` lacks, solve the theory, compare.
 
     Raises WorkerError if a run fails, ArithmeticError if the theory has no answer where heads were trained.
@@ -234,14 +167,14 @@ def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], 
 
 
 def judge(
-    plan: Plan, results: Sequence[RunResult], spectra: Mapping[tuple[str, float], Sequence[RunResult]]
+    plan: ScalingPlan, results: Sequence[RunResult], spectra: Mapping[tuple[str, float], Sequence[RunResult]]
 ) -> Outcome:
     """Set trained heads beside the theory.
 
     Raises ArithmeticError if the theory has no answer where heads were trained.
     """
-    theories = dict(_theories(plan, results))
-    places = tuple(_places(plan, results, theories))
+    solved = dict(theories(plan, results))
+    places = tuple(_places(plan, results, solved))
     targets = [(dim, decay) for decay in plan.decays for dim, _ in plan.sizes]
     alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), LINE))
     # Before one whole eigenvalue is learned, S is zero in most runs or all, and its overlaps have no scatter to judge by.
@@ -260,54 +193,34 @@ def judge(
         tuple(slope for dim, decay in targets for slope in _slopes(plan, places, dim, decay)),
         lines,
         {key: found for key, found in drawn.items() if found.theory.zero_mass < 1},
-        _comparison(plan, [r for r in results if _key(r.run) in learned], theories),
+        _comparison(plan, [r for r in results if key_of(r.run) in learned], solved),
     )
 
 
-def _comparison(plan: Plan, results: Sequence[RunResult], theories: Mapping[Key, Theory]) -> Comparison:
+def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key, Theory]) -> Comparison:
     """Runs of the places given against the theory of their own indices; empty where no place is given."""
     if not results:
         return Comparison((), (), ())
 
     def predictions(settings: Sequence[Setting]) -> list[Prediction]:
         keys = [(len(s.eigenvalues), s.lambda_, round(s.alpha * len(s.eigenvalues) ** 2)) for s in settings]
-        return [prediction(theories[key].own.solution.unwrap()) for key in keys]
+        return [prediction(solved[key].own.solution.unwrap()) for key in keys]
 
     return compare(results, predictions, lambda run: _law(run, plan))
 
 
-def _law(run: Run, plan: Plan) -> Setting:
+def _law(run: Run, plan: ScalingPlan) -> Setting:
     """Runs of one law of weight decay are one point whatever their size: that of the largest."""
     return dataclasses.replace(nominal_setting(run), lambda_=weight_decay(plan.decay_of(run), plan.sizes[-1][0]))
 
 
-def _key(run: Run) -> Key:
-    return run.dim, run.lambda_, run.samples
-
-
-def _theories(plan: Plan, results: Sequence[RunResult]) -> Iterator[tuple[Key, Theory]]:
-    """The theory wherever heads were trained."""
-    for decay in plan.decays:
-        for dim, _ in plan.sizes:
-            asked, own = plan.problem(dim, decay), plan.own_problem(dim, decay)
-            samples = sorted({r.run.samples for r in results if r.run.dim == dim and plan.decay_of(r.run) == decay})
-            points = scaling_curve(asked, list(map(float, samples)))
-            exact = points
-            if own.leading:
-                with progress("leading features", len(points)) as watch:
-                    exact = scaling_curve(own, list(map(float, samples)), watch)
-            for n, gaussian, expected in zip(samples, points, exact, strict=True):
-                gaussian.solution.unwrap()
-                yield (dim, asked.lambda_, n), Theory(gaussian, expected)
-
-
-def _places(plan: Plan, results: Sequence[RunResult], theories: Mapping[Key, Theory]) -> Iterator[Place]:
+def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key, Theory]) -> Iterator[Place]:
     groups: dict[Key, list[RunResult]] = {}
     for result in results:
         if result.status is Status.CONVERGED:
-            groups.setdefault(_key(result.run), []).append(result)
+            groups.setdefault(key_of(result.run), []).append(result)
     for key, group in groups.items():
-        (dim, _, n), (gaussian, own) = key, theories[key]
+        (dim, _, n), (gaussian, own) = key, solved[key]
         decay = plan.decay_of(group[0].run)
         c_star, _ = plan.own_problem(dim, decay).best_multiple()
         learned = (own if own.solution.trusted else gaussian).features
@@ -325,11 +238,6 @@ def _places(plan: Plan, results: Sequence[RunResult], theories: Mapping[Key, The
             trained_parts(group, learned, c_star),
             _theory_parts(own.solution, c_star),
         )
-
-
-def kept_exactly(dim: int) -> int:
-    """Number of features whose indices keep their law: some are left for the Gaussian rest."""
-    return min(LEADING, dim // 2)
 
 
 def _regime(asked: ScalingProblem, samples: float) -> Regime:
@@ -365,7 +273,7 @@ def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -
     return over, under, approximation
 
 
-def _slopes(plan: Plan, places: Sequence[Place], dim: int, decay: str) -> Iterator[Slope]:
+def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: str) -> Iterator[Slope]:
     """One slope for each regime that holds LEAST_POINTS places or more in which a whole eigenvalue has been learned."""
     mine = [place for place in places if (place.dim, place.decay) == (dim, decay)]
     for name in dict.fromkeys(place.regime.name for place in mine):

@@ -21,8 +21,9 @@ from verify.data import DataKind
 from verify.drawing import styled
 from verify.report import excluded_lines, scaling_document, verdict_lines
 from verify.run import MINIMUM_DIM, Run, RunResult
-from verify.scaling import LEADING, Outcome, Plan, carry_out
+from verify.scaling import Outcome, carry_out
 from verify.scaling_figures import decomposition_figure, excess_figure, regime_figure
+from verify.scaling_plan import LEADING, ScalingPlan
 from verify.store import Store
 
 PARAMETERS = ("noise", "beta", "beta0")
@@ -69,11 +70,11 @@ def figure(arguments: argparse.Namespace) -> int:
     dims, runs = zip(*SIZES, strict=True)
     sizes = size_counts(arguments.dim or dims, arguments.runs or runs)
     decays = DECAYS[:1] if arguments.preset == "3" else DECAYS
-    plan = Plan(_base(arguments, 0.75, 0.5, 1.0, 1.0, DataKind.SEQUENCES), decays, ALPHAS, sizes, SPECTRA)
+    plan = ScalingPlan(_base(arguments, 0.75, 0.5, 1.0, 1.0, DataKind.SEQUENCES), decays, ALPHAS, sizes, SPECTRA)
     return _deliver(plan, (DRAWINGS[arguments.preset],), arguments)
 
 
-def _deliver(plan: Plan, drawings: Sequence[Drawing], arguments: argparse.Namespace) -> int:
+def _deliver(plan: ScalingPlan, drawings: Sequence[Drawing], arguments: argparse.Namespace) -> int:
     started, folder = time.perf_counter(), Path(arguments.out)
     store = opened(lambda path: Store(path, RunResult), folder)
     outcome = carry_out(plan, store, note, arguments.workers)
@@ -91,7 +92,7 @@ def _deliver(plan: Plan, drawings: Sequence[Drawing], arguments: argparse.Namesp
     return 0 if outcome.agrees else 1
 
 
-def plan_of(arguments: argparse.Namespace) -> Plan:
+def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
     """What the arguments ask for; spectra at the least and the greatest n/d^2.
 
     Raises BadInput for what makes no sense together.
@@ -105,7 +106,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     noise, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
     base = _base(arguments, float(arguments.power_law), noise, beta, beta0, DataKind(arguments.data))
     ends = dict.fromkeys((alphas[0], alphas[-1]))
-    return Plan(base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends))
+    return ScalingPlan(base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends))
 
 
 def _base(arguments: argparse.Namespace, gamma: float, noise: float, beta: float, beta0: float, kind: DataKind) -> Run:

@@ -19,7 +19,8 @@ from verify.compare import BAND
 from verify.execution import execute_all
 from verify.minimise import Status
 from verify.run import Run, RunResult
-from verify.scaling import INTERVAL, LEADING, kept_exactly
+from verify.scaling import INTERVAL
+from verify.scaling_plan import LEADING, kept_exactly
 from verify.store import Store
 
 

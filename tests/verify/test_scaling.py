@@ -13,17 +13,18 @@ from numeric.arguments import BadInput
 from numeric.exponents import regime_at
 from numeric.saddle import solve
 from numeric.spectrum import learned_spectrum
-from verify import scaling, scaling_figures
+from verify import scaling_figures, scaling_plan
 from verify.__main__ import main
 from verify.compare import realised_setting
 from verify.data import rotated_target
 from verify.run import Run, execute, hidden_overlaps
-from verify.scaling import Place, Plan, slope_over, trained_parts
+from verify.scaling import Place, slope_over, trained_parts
+from verify.scaling_plan import ScalingPlan
 from verify.spectra import LEAST_P, Panel, distance, model_spectra
 from verify.theory import problem_at
 
 BASE = Run(dim=12, alpha=0.5, kappa0=None, width=1.0, lambda_=0.5, noise=0.5, power_law=0.75)
-PLAN = Plan(BASE, ("1/d", "1"), (0.5, 1.0), ((12, 2), (16, 3)), ((1.0, 2),))
+PLAN = ScalingPlan(BASE, ("1/d", "1"), (0.5, 1.0), ((12, 2), (16, 3)), ((1.0, 2),))
 
 
 def test_a_plan_has_every_run_once_and_knows_its_law():
@@ -157,7 +158,7 @@ def test_sequences_agree_with_the_theory_of_their_own_indices(tmp_path, monkeypa
     monkeypatch.setattr(scaling_figures, "POINTS", 1)
     given = ["--dim", "24,32", "--runs", "8", "--alpha", "0.4,1.6", "--lambda", "1"]
     assert main(["scaling", *given, "--out", str(tmp_path)]) == 0
-    monkeypatch.setattr(scaling, "kept_exactly", lambda dim: 0)
+    monkeypatch.setattr(scaling_plan, "kept_exactly", lambda dim: 0)
     assert main(["scaling", *given, "--out", str(tmp_path)]) == 1
 
 
