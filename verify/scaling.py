@@ -96,7 +96,7 @@ class Slope:
     """Slope of log(excess error) against log(n) over the places of one window, by least squares.
 
     `low` to `high` is the bootstrap interval of the trained slope over runs, `theory` that of the expected errors there and
-    `exponent` that of the regime in the limit of large d.
+    `exponent` that of the regime in the limit of large d. `judged`: whether the theory holds at all samples of the window.
     """
 
     dim: int
@@ -108,6 +108,7 @@ class Slope:
     high: float
     theory: float
     exponent: float
+    judged: bool = True
 
     @property
     def agrees(self) -> bool:
@@ -146,7 +147,7 @@ class Outcome:
             errors = all(abs(place.z) < BAND for place in self.places)
             return errors and self.comparison.agrees and all(panel.agrees for panel in self.panels.values())
         judged = bool(self.comparison.scores)
-        return judged and self.comparison.agrees and all(slope.agrees for slope in self.slopes)
+        return judged and self.comparison.agrees and all(slope.agrees for slope in self.slopes if slope.judged)
 
 
 def carry_out(
@@ -178,8 +179,10 @@ def judge(
     targets = [(dim, decay) for decay in plan.decays for dim, _ in plan.sizes]
     alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), LINE))
     # Before one whole eigenvalue is learned, S is zero in most runs or all, and its overlaps have no scatter to judge by.
-    learned = {
-        (place.dim, weight_decay(place.decay, place.dim), place.samples) for place in places if place.learned >= 1
+    judged = {
+        (place.dim, weight_decay(place.decay, place.dim), place.samples)
+        for place in places
+        if place.learned >= 1 and plan.judges(place.dim, place.samples)
     }
     with progress("curves", len(targets) * len(alphas)) as watch:
         lines = {
@@ -193,7 +196,7 @@ def judge(
         tuple(slope for dim, decay in targets for slope in _slopes(plan, places, dim, decay)),
         lines,
         {key: found for key, found in drawn.items() if found.theory.zero_mass < 1},
-        _comparison(plan, [r for r in results if key_of(r.run) in learned], solved),
+        _comparison(plan, [r for r in results if key_of(r.run) in judged], solved),
     )
 
 
@@ -283,7 +286,8 @@ def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: str) ->
             if place.regime.name == name and place.learned >= 1 and math.isfinite(place.expected)
         ]
         if len(window) >= LEAST_POINTS:
-            yield slope_over(window, np.random.default_rng(plan.base.entropy))
+            slope = slope_over(window, np.random.default_rng(plan.base.entropy))
+            yield dataclasses.replace(slope, judged=all(plan.judges(dim, place.samples) for place in window))
 
 
 def slope_over(window: Sequence[Place], rng: np.random.Generator) -> Slope:

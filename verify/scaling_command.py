@@ -21,9 +21,9 @@ from verify.data import DataKind
 from verify.drawing import styled
 from verify.report import excluded_lines, scaling_document, verdict_lines
 from verify.run import MINIMUM_DIM, Run, RunResult
-from verify.scaling import Outcome, carry_out
+from verify.scaling import Outcome, Slope, carry_out
 from verify.scaling_figures import decomposition_figure, excess_figure, regime_figure
-from verify.scaling_plan import LEADING, ScalingPlan
+from verify.scaling_plan import LEADING, LEAST_RATIO, ScalingPlan
 from verify.store import Store
 
 PARAMETERS = ("noise", "beta", "beta0")
@@ -132,7 +132,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
         yield (
             f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to {slope.samples[1]}: trained {slope.value:.3f} "
             f"[{slope.low:.3f}, {slope.high:.3f}], theory {slope.theory:.3f}, "
-            f"{'agrees' if slope.agrees else 'DISAGREES'}; exponent of the regime ({slope.regime}) {slope.exponent:.3f}\n"
+            f"{_word(slope)}; exponent of the regime ({slope.regime}) {slope.exponent:.3f}\n"
         )
     for (decay, alpha), found in outcome.panels.items():
         yield (
@@ -144,15 +144,24 @@ def lines(outcome: Outcome) -> Iterator[str]:
     yield verdict_line(outcome)
 
 
+def _word(slope: Slope) -> str:
+    if not slope.judged:
+        return f"{'within' if slope.agrees else 'outside'}, not judged as n < {LEAST_RATIO} d"
+    return "agrees" if slope.agrees else "DISAGREES"
+
+
 def verdict_line(outcome: Outcome) -> str:
     """What agrees, and what cannot."""
     word = "agree" if outcome.agrees else "DISAGREE"
     if outcome.gaussian:
         return f"Gaussian-equivalent data: overlaps, errors and spectra {word} with the theory\n"
     if not outcome.comparison.scores:
-        return "token sequences: no place has a whole learned feature, nothing is judged; raise --alpha or lower --lambda\n"
-    judged = "overlaps, errors and slopes" if outcome.slopes else "overlaps and errors"
+        return (
+            f"token sequences: no place of n >= {LEAST_RATIO} d has a whole learned feature, nothing is judged; "
+            "raise --alpha or lower --lambda\n"
+        )
+    judged = "overlaps, errors and slopes" if any(slope.judged for slope in outcome.slopes) else "overlaps and errors"
     return (
-        f"token sequences: {judged} {word} with the theory of their own indices, of which the {LEADING} leading features are not "
-        "Gaussian (ratio: the universality gap of the theory that takes them for Gaussian)\n"
+        f"token sequences, n >= {LEAST_RATIO} d: {judged} {word} with the theory of their own indices, of which the {LEADING} leading "
+        "features are not Gaussian (ratio: the universality gap of the theory that takes them for Gaussian)\n"
     )

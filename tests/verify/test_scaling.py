@@ -16,7 +16,7 @@ from numeric.spectrum import learned_spectrum
 from verify import scaling_figures, scaling_plan
 from verify.__main__ import main
 from verify.compare import realised_setting
-from verify.data import rotated_target
+from verify.data import DataKind, rotated_target
 from verify.run import Run, execute, hidden_overlaps
 from verify.scaling import Place, slope_over, trained_parts
 from verify.scaling_plan import ScalingPlan
@@ -56,6 +56,16 @@ def test_slopes_are_those_of_power_laws_with_intervals_that_cover():
         widths.append(found.high - found.low)
     assert 0.85 < np.mean(covered) <= 1  # 95 % and three deviations of the mean of 60 below
     assert np.mean(widths) == pytest.approx(2 * 1.96 * 0.05 / math.sqrt(8 * 5 * math.log(2) ** 2), rel=0.1)
+
+
+def test_slopes_on_sequences_are_judged_from_enough_samples_for_each_dimension():
+    sequences, gaussian = (
+        PLAN,
+        dataclasses.replace(PLAN, base=dataclasses.replace(BASE, data=DataKind.GAUSSIAN_EQUIVALENT)),
+    )
+    assert [sequences.judges(200, n) for n in (1999, 2000)] == [False, True]
+    assert gaussian.judges(200, 500)
+    assert (sequences.own_problem(100, "1").leading, gaussian.own_problem(100, "1").leading) == (8, 0)
 
 
 def test_what_all_eigenvectors_know_is_the_overlap():
@@ -156,7 +166,7 @@ def test_sequences_have_their_own_theory_everywhere(tmp_path, capsys, monkeypatc
 def test_sequences_agree_with_the_theory_of_their_own_indices(tmp_path, monkeypatch):
     """And not with that of Gaussian indices."""
     monkeypatch.setattr(scaling_figures, "POINTS", 1)
-    given = ["--dim", "24,32", "--runs", "8", "--alpha", "0.4,1.6", "--lambda", "1"]
+    given = ["--dim", "24,32", "--runs", "8", "--alpha", "0.8,1.6", "--lambda", "1"]
     assert main(["scaling", *given, "--out", str(tmp_path)]) == 0
     monkeypatch.setattr(scaling_plan, "kept_exactly", lambda dim: 0)
     assert main(["scaling", *given, "--out", str(tmp_path)]) == 1
