@@ -182,7 +182,7 @@ def judge(
     judged = {
         (place.dim, weight_decay(place.decay, place.dim), place.samples)
         for place in places
-        if place.learned >= 1 and plan.judges(place.dim, place.samples)
+        if place.learned >= 1 and all(plan.judges(dim, round(place.alpha * dim**2)) for dim, _ in plan.sizes)
     }
     with progress("curves", len(targets) * len(alphas)) as watch:
         lines = {
