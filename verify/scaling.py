@@ -70,6 +70,11 @@ class Place:
     theory_parts: Parts
 
     @property
+    def whole_feature(self) -> bool:
+        """Whether the theory has learned one: before, S is zero in most runs or all, and its overlaps have no scatter to judge by."""
+        return self.learned >= 1 and math.isfinite(self.expected)
+
+    @property
     def mean(self) -> float:
         """Mean excess error of the runs."""
         return float(np.mean(self.excess))
@@ -178,11 +183,10 @@ def judge(
     places = tuple(_places(plan, results, solved))
     targets = [(dim, decay) for decay in plan.decays for dim, _ in plan.sizes]
     alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), LINE))
-    # Before one whole eigenvalue is learned, S is zero in most runs or all, and its overlaps have no scatter to judge by.
     judged = {
         (place.dim, weight_decay(place.decay, place.dim), place.samples)
         for place in places
-        if place.learned >= 1 and all(plan.judges(dim, round(place.alpha * dim**2)) for dim, _ in plan.sizes)
+        if place.whole_feature and all(plan.judges(dim, round(place.alpha * dim**2)) for dim, _ in plan.sizes)
     }
     with progress("curves", len(targets) * len(alphas)) as watch:
         lines = {
@@ -280,11 +284,7 @@ def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: str) ->
     """One slope for each regime that holds LEAST_POINTS places or more in which a whole eigenvalue has been learned."""
     mine = [place for place in places if (place.dim, place.decay) == (dim, decay)]
     for name in dict.fromkeys(place.regime.name for place in mine):
-        window = [
-            place
-            for place in mine
-            if place.regime.name == name and place.learned >= 1 and math.isfinite(place.expected)
-        ]
+        window = [place for place in mine if place.regime.name == name and place.whole_feature]
         if len(window) >= LEAST_POINTS:
             slope = slope_over(window, np.random.default_rng(plan.base.entropy))
             yield dataclasses.replace(slope, judged=all(plan.judges(dim, place.samples) for place in window))
