@@ -19,7 +19,7 @@ TOLERANCE = 1e-3  # of log(n): features of real spectra scatter by more
 class Recovered:
     """Feature number `feature` (1 is the largest), an `eigenvalue` of S0, leaves the bulk between two numbers of samples.
 
-    `after` is None if it has left at the first point already, `before` if it has not at the last.
+    `after` is None if it has left at the first solved point already, `before` if it has not at the last; both if no point is solved.
     """
 
     feature: int
@@ -33,7 +33,8 @@ def sequential_recovery(
 ) -> list[Recovered]:
     """The `features` of these numbers, each between neighbouring `points` first, then by bisection in log(n) to TOLERANCE.
 
-    Where a feature returns into the bulk, as it may at the interpolation peak, this is the first time that it leaves.
+    Where a feature returns into the bulk, as it may at the interpolation peak, this is the first time that the points show it out.
+    Bisection ends early, at a wider interval, where a point is not solved.
 
     Raises:
         ArithmeticError: the best multiple of the target cannot be found.

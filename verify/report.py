@@ -163,11 +163,11 @@ def _place_document(place: scaling.Place) -> dict[str, Any]:
     ratio, error = place.ratio
     return {
         "dim": place.dim, "lambda": place.decay, "alpha": place.alpha, "n": place.samples, "regime": place.regime.name,
-        "excess_error": place.mean, "standard_deviation": place.deviation, "runs": len(place.excess),
-        "theory": place.theory, "expected": _finite(place.expected), "ratio": ratio, "ratio_standard_error": error,
+        "excess_error": place.mean, "standard_deviation": _finite(place.deviation), "runs": len(place.excess),
+        "theory": place.theory, "expected": _finite(place.expected), "ratio": ratio, "ratio_standard_error": _finite(error),
         "z": _finite(place.z), "learned": place.learned,
         "parts": dict(zip(scaling.PARTS, place.parts, strict=True)),
-        "theory_parts": dict(zip(scaling.PARTS, place.theory_parts, strict=True)),
+        "theory_parts": dict(zip(scaling.PARTS, map(_finite, place.theory_parts), strict=True)),
     }  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Scaling laws in training: heads trained on power-law targets beside the finite-d theory, along the number of samples.
 
-A law of weight decay is a power of d ("1/d", "1", "sqrt(d)"), so that one name means the same regime at every size. All quantities are
-compared at equal n/d^2. The excess error of a run is measured above the best multiple of its own target on its own test samples, that
-of the theory above the best multiple on Gaussian fields: each above its own limit of infinitely many samples.
+All quantities are compared at equal n/d^2 and law of weight decay. The excess error of a run is measured above the best multiple of
+its own target on its own test samples, that of the theory above the best multiple on Gaussian fields: each above its own limit of
+infinitely many samples.
 
 Power-law targets are dominated by few features, whose indices are not Gaussian on token sequences (theory note, section 8): there the
 theory is off by a factor, the universality gap, and the theory with the leading features kept exactly (section 10) takes its place. On
@@ -25,7 +25,7 @@ from numeric.decompose import distance_parts
 from numeric.exponents import Regime, regime_at
 from numeric.scaling import ScalingPoint, ScalingProblem, scaling_curve
 from numeric.solution import Solution
-from verify.compare import BAND, Comparison, Prediction, Setting, compare, nominal_setting, normal_score
+from verify.compare import BAND, MINIMUM_RUNS, Comparison, Prediction, Setting, compare, nominal_setting, normal_score
 from verify.data import DataKind, require_memory
 from verify.execution import execute_all
 from verify.minimise import Status
@@ -66,13 +66,9 @@ class Place:
     expected_error: float
     regime: Regime
     learned: float
+    whole_feature: bool
     parts: Parts
     theory_parts: Parts
-
-    @property
-    def whole_feature(self) -> bool:
-        """Whether the theory has learned one: before, S is zero in most runs or all, and its overlaps have no scatter to judge by."""
-        return self.learned >= 1 and math.isfinite(self.expected)
 
     @property
     def mean(self) -> float:
@@ -142,8 +138,16 @@ class Outcome:
         return self.plan.base.data is DataKind.GAUSSIAN_EQUIVALENT
 
     @property
+    def judged(self) -> tuple[str, ...]:
+        """What the verdict is about."""
+        overlaps = ("overlaps", "train and test errors") if self.comparison.scores else ()
+        if self.gaussian:
+            return ("excess errors", *overlaps, *(("spectra",) if self.panels else ()))
+        return (*overlaps, *(("slopes",) if any(slope.judged for slope in self.slopes) else ()))
+
+    @property
     def agrees(self) -> bool:
-        """Gaussian-equivalent data: every score and spectrum. Sequences: overlaps, errors, slopes, of which there must be some.
+        """Whether all that is judged agrees, and something is.
 
         At a single size, without finite-size estimate, the theory of sequences leaves what the features beyond the leading ones add:
         excess errors and spectra resolve it (theory note, section 10).
@@ -151,8 +155,9 @@ class Outcome:
         if self.gaussian:
             errors = all(abs(place.z) < BAND for place in self.places)
             return errors and self.comparison.agrees and all(panel.agrees for panel in self.panels.values())
-        judged = bool(self.comparison.scores)
-        return judged and self.comparison.agrees and all(slope.agrees for slope in self.slopes if slope.judged)
+        return (
+            bool(self.judged) and self.comparison.agrees and all(slope.agrees for slope in self.slopes if slope.judged)
+        )
 
 
 def carry_out(
@@ -179,41 +184,44 @@ def judge(
 
     Raises ArithmeticError if the theory has no answer where heads were trained.
     """
-    solved = dict(theories(plan, results))
+    solved = dict(theories(plan, [*results, *(result for group in spectra.values() for result in group)]))
     places = tuple(_places(plan, results, solved))
     targets = [(dim, decay) for decay in plan.decays for dim, _ in plan.sizes]
     alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), LINE))
-    judged = {
-        (place.dim, weight_decay(place.decay, place.dim), place.samples)
-        for place in places
-        if place.whole_feature and all(plan.judges(dim, round(place.alpha * dim**2)) for dim, _ in plan.sizes)
-    }
     with progress("curves", len(targets) * len(alphas)) as watch:
         lines = {
             (dim, decay): tuple(scaling_curve(plan.problem(dim, decay), (alphas * dim**2).tolist(), watch))
             for dim, decay in targets
         }
-    drawn = {key: panel(group, plan.own_problem(group[0].run.dim, key[0]).leading) for key, group in spectra.items()}
+    laws = {key: solved[key_of(group[0].run)].own.solution for key, group in spectra.items()}
+    drawn = {key: panel(spectra[key], solution) for key, solution in laws.items() if solution.trusted}
     return Outcome(
         plan,
         places,
         tuple(slope for dim, decay in targets for slope in _slopes(plan, places, dim, decay)),
         lines,
         {key: found for key, found in drawn.items() if found.theory.zero_mass < 1},
-        _comparison(plan, [r for r in results if key_of(r.run) in judged], solved),
+        _comparison(plan, results, solved),
     )
 
 
 def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key, Theory]) -> Comparison:
-    """Runs of the places given against the theory of their own indices; empty where no place is given."""
-    if not results:
-        return Comparison((), (), ())
+    """Runs against the theory of their own indices where that can be judged; all that did not converge are listed."""
+    excluded = tuple(result for result in results if result.status is not Status.CONVERGED)
+    judged = [
+        result
+        for result in results
+        if solved[key_of(result.run)].whole_feature and plan.judges_at_every_size(result.run.dim, result.run.samples)
+    ]
+    if not judged:
+        return Comparison((), (), excluded)
 
     def predictions(settings: Sequence[Setting]) -> list[Prediction]:
         keys = [(len(s.eigenvalues), s.lambda_, round(s.alpha * len(s.eigenvalues) ** 2)) for s in settings]
         return [prediction(solved[key].own.solution.unwrap()) for key in keys]
 
-    return compare(results, predictions, lambda run: _law(run, plan))
+    found = compare(judged, predictions, lambda run: _law(run, plan))
+    return dataclasses.replace(found, excluded=excluded)
 
 
 def _law(run: Run, plan: ScalingPlan) -> Setting:
@@ -230,7 +238,7 @@ def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key
         (dim, _, n), (gaussian, own) = key, solved[key]
         decay = plan.decay_of(group[0].run)
         c_star, _ = plan.own_problem(dim, decay).best_multiple()
-        learned = (own if own.solution.trusted else gaussian).features
+        learned = solved[key].learned
         yield Place(
             dim,
             decay,
@@ -242,6 +250,7 @@ def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key
             own.excess_uncertainty / INTERVAL,
             _regime(plan.problem(dim, decay), n),
             learned,
+            solved[key].whole_feature,
             trained_parts(group, learned, c_star),
             _theory_parts(own.solution, c_star),
         )
@@ -281,10 +290,11 @@ def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -
 
 
 def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: str) -> Iterator[Slope]:
-    """One slope for each regime that holds LEAST_POINTS places or more in which a whole eigenvalue has been learned."""
+    """One slope for each regime that holds LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
     mine = [place for place in places if (place.dim, place.decay) == (dim, decay)]
     for name in dict.fromkeys(place.regime.name for place in mine):
-        window = [place for place in mine if place.regime.name == name and place.whole_feature]
+        inside = (place for place in mine if place.regime.name == name and place.whole_feature)
+        window = [place for place in inside if len(place.excess) >= MINIMUM_RUNS]
         if len(window) >= LEAST_POINTS:
             slope = slope_over(window, np.random.default_rng(plan.base.entropy))
             yield dataclasses.replace(slope, judged=all(plan.judges(dim, place.samples) for place in window))

@@ -100,8 +100,7 @@ def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
     sizes = size_counts(arguments.dim, arguments.runs)
     alphas = tuple(sorted({float(alpha) for alpha in arguments.alpha}))
     decays = tuple(dict.fromkeys(arguments.decays.split(",")))
-    values = {weight_decay(decay, sizes[0][0]) for decay in decays}  # refuses what is no power
-    if len(values) < len(decays):
+    if any(len({weight_decay(decay, dim) for decay in decays}) < len(decays) for dim, _ in sizes):
         raise BadInput("--lambda", arguments.decays, "names a weight decay twice", "give each once")
     noise, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
     base = _base(arguments, float(arguments.power_law), noise, beta, beta0, DataKind(arguments.data))
@@ -152,16 +151,17 @@ def _word(slope: Slope) -> str:
 
 def verdict_line(outcome: Outcome) -> str:
     """What agrees, and what cannot."""
+    *first, last = outcome.judged or ("nothing",)
+    judged = f"{', '.join(first)} and {last}" if first else last
     word = "agree" if outcome.agrees else "DISAGREE"
     if outcome.gaussian:
-        return f"Gaussian-equivalent data: overlaps, errors and spectra {word} with the theory\n"
-    if not outcome.comparison.scores:
+        return f"Gaussian-equivalent data: {judged} {word} with the theory\n"
+    if not outcome.judged:
         return (
-            f"token sequences: no place of n >= {LEAST_RATIO} d has a whole learned feature, nothing is judged; "
-            "raise --alpha or lower --lambda\n"
+            f"token sequences: no whole feature is learned where n >= {LEAST_RATIO} d at every size, nothing is judged; "
+            "raise --alpha, lower --lambda or leave out small --dim\n"
         )
-    judged = "overlaps, errors and slopes" if any(slope.judged for slope in outcome.slopes) else "overlaps and errors"
     return (
-        f"token sequences, n >= {LEAST_RATIO} d: {judged} {word} with the theory of their own indices, of which the {LEADING} leading "
-        "features are not Gaussian (ratio: the universality gap of the theory that takes them for Gaussian)\n"
+        f"token sequences, n >= {LEAST_RATIO} d: {judged} {word} with the theory of their own indices, of which the first {LEADING} "
+        "(d/2 at small d) are not Gaussian (ratio: the universality gap of the theory that takes them for Gaussian)\n"
     )

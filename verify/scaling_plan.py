@@ -76,6 +76,10 @@ class ScalingPlan:
         """Whether the theory holds for the runs' own indices at so many samples."""
         return self.base.data is not DataKind.SEQUENCES or samples >= LEAST_RATIO * dim
 
+    def judges_at_every_size(self, dim: int, samples: int) -> bool:
+        """Whether it does at the same n/d^2 of every size, for a finite-size estimate."""
+        return all(self.judges(other, round(samples * (other / dim) ** 2)) for other, _ in self.sizes)
+
     def own_problem(self, dim: int, decay: str) -> ScalingProblem:
         """The problem with the law of the runs' own indices: on token sequences with leading features kept exactly."""
         sequences = self.base.data is DataKind.SEQUENCES
@@ -90,6 +94,16 @@ class Theory(NamedTuple):
 
     gaussian: ScalingPoint
     own: ScalingPoint
+
+    @property
+    def learned(self) -> float:
+        """Number of eigenvalues of S that stand for features."""
+        return (self.own if self.own.solution.trusted else self.gaussian).features
+
+    @property
+    def whole_feature(self) -> bool:
+        """Whether one is learned: before, S is zero in most runs or all, and its overlaps have no scatter to judge by."""
+        return self.own.solution.trusted and self.learned >= 1
 
 
 Key = tuple[int, float, int]  #: size d, weight decay, samples

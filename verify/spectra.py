@@ -8,7 +8,7 @@ empirical distribution from the law; eigenvalues repel, so that this falls like 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -59,8 +59,8 @@ class Panel:
         return self.p_value > LEAST_P
 
 
-def panel(results: Sequence[RunResult], leading: int = 0) -> Panel:
-    """Set the singular values of the converged `results`, all of one setting, beside the theory, so many features kept exactly.
+def panel(results: Sequence[RunResult], solved: Solution | None = None) -> Panel:
+    """Set the singular values of the converged `results`, all of one setting, beside the theory, `solved` or solved here.
 
     Raises ArithmeticError if none converged or the theory did not.
     """
@@ -70,7 +70,7 @@ def panel(results: Sequence[RunResult], leading: int = 0) -> Panel:
     run, q0 = converged[0].run, converged[0].q0
     # A power law has no limit of infinite d: its law is that of its own eigenvalues.
     setting = nominal_setting(run) if run.kappa0 is not None else realised_setting(run, q0)
-    solution = solve(replace(problem_at(setting), leading=leading)).unwrap()
+    solution = (solved or solve(problem_at(setting))).unwrap()
     theory = learned_spectrum(solution)
     rng = np.random.default_rng(run.entropy)
     drawn = [distance(theory, model_spectra(solution, run, len(converged), rng)) for _ in range(DRAWS)]

@@ -1,6 +1,7 @@
 """Command `python -m numeric scaling`: excess risk and local slopes of a power-law target along the number of samples."""
 
 import argparse
+import math
 import re
 import sys
 import time
@@ -22,6 +23,7 @@ from numeric.commands.output import add_outputs, deliver, outputs, print_rows, p
 MOST_DIM = 10**12
 MOST_RECOVERED = 100  # features whose recovery is located: each takes some ten solves
 MOST_LEADING = 32  # features kept exactly: each is an unknown and a Gaussian per token
+LARGEST_LOGARITHM = 600.0  # of a weight decay or its inverse, with room for what it is multiplied by
 WAY_OUT = "give a number, 1/d, sqrt(d) or d^p"
 
 
@@ -59,7 +61,9 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     )
     parser.add_argument(
         "--leading",
-        type=integer("--leading", 0, MOST_LEADING, f"give at most {MOST_LEADING}; 8 are enough from gamma = 3/4 on"),
+        type=integer(
+            "--leading", 0, MOST_LEADING, f"give one from 0 to {MOST_LEADING}; 8 are enough from gamma = 3/4 on"
+        ),
         default="0",
         metavar="K",
         help="first features whose indices keep their law on token sequences, which is not Gaussian; excess_error and gain are then "
@@ -67,10 +71,11 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     )
     parser.add_argument(
         "--recovery",
-        type=integer("--recovery", 0, MOST_RECOVERED, f"give at most {MOST_RECOVERED}"),
+        type=integer("--recovery", 0, MOST_RECOVERED, f"give one from 0 to {MOST_RECOVERED}"),
         default="0",
         metavar="K",
-        help="also find the numbers of samples, within the range given, at which the first K features leave the bulk (default 0)",
+        help="also find the numbers of samples, within the range given, at which the first K features leave the bulk, printed and in "
+        "JSON (default 0)",
     )
     add_problem_arguments(parser, "noise", "beta", "beta0")
     add_outputs(parser)
@@ -99,6 +104,8 @@ def weight_decay(text: str, dim: int) -> float:
         return float(dim) ** powers[compact]
     if match := re.fullmatch(r"d\^\(?([-+0-9./]+)\)?", compact):
         exponent = number("--lambda", "has no exponent", lambda value: True, WAY_OUT)(match[1])
+        if abs(float(exponent)) * math.log(dim) > LARGEST_LOGARITHM:
+            raise BadInput("--lambda", text, f"is beyond double precision at d = {dim}", "give a smaller power of d")
         return float(dim) ** float(exponent)
     if "d" in compact:
         raise BadInput("--lambda", text, "is no power of d", WAY_OUT)
@@ -118,23 +125,26 @@ def run(arguments: argparse.Namespace) -> int:
         )
     from tqdm import tqdm
 
+    from numeric.power_law import power_law
     from numeric.scaling import ScalingProblem, scaling_curve
     from numeric.sequential_recovery import sequential_recovery
 
+    gamma, q0 = float(arguments.power_law), float(arguments.q0)
+    count = len(power_law(gamma, arguments.dim, q0).eigenvalues)
     for name in ("leading", "recovery"):
-        if getattr(arguments, name) >= arguments.dim:
-            raise BadInput(
-                f"--{name}", str(getattr(arguments, name)), f"must be below the dimension {arguments.dim}", "give fewer"
-            )
+        if getattr(arguments, name) >= count:
+            rule = f"must be below {count}, the number of distinct eigenvalues"
+            raise BadInput(f"--{name}", str(getattr(arguments, name)), rule, "give fewer")
     decay = weight_decay(arguments.lambda_, arguments.dim)
     asked = ScalingProblem(
-        float(arguments.power_law), arguments.dim, decay, float(arguments.noise), float(arguments.q0),
+        gamma, arguments.dim, decay, float(arguments.noise), q0,
         float(arguments.beta), float(arguments.beta0), leading=arguments.leading,
     )  # fmt: skip
     samples = sorted(float(n) for n in arguments.samples)
     found = scaling_curve(asked, samples, lambda values: tqdm(values, desc="samples", disable=None))
     points = [record(asked, point) for point in found]
-    recovered = sequential_recovery(asked, found, range(1, arguments.recovery + 1))
+    features = tqdm(range(1, arguments.recovery + 1), desc="recovery", disable=not arguments.recovery or None)
+    recovered = sequential_recovery(asked, found, features)
     recovery = [recovery_record(one) for one in recovered]
     given = {"power_law": exact_text(arguments.power_law), "dim": arguments.dim, "lambda": arguments.lambda_}
     given["leading"] = arguments.leading
@@ -150,7 +160,9 @@ def run(arguments: argparse.Namespace) -> int:
             "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*; local_slope = d log(risk)/d log(n); exponent: that of the regime\n"
         )
         if recovery:
-            sys.stdout.write("features leave the bulk between `after` and `before` samples:\n")
+            sys.stdout.write(
+                "features leave the bulk between `after` and `before` samples (-: beyond the range given):\n"
+            )
             print_rows(recovery)
     return print_unsolved(point.solution for point in found)
 
@@ -167,8 +179,6 @@ def recovery_record(recovered) -> dict[str, object]:  # type: ignore[no-untyped-
 
 def record(asked, point) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
     """One point as a JSON object; what is not known is null."""
-    import math
-
     from numeric.exponents import regime_at
 
     logs = (math.log(point.samples), math.log(asked.lambda_), math.log(asked.dim))

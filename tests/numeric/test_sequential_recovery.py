@@ -62,6 +62,14 @@ def test_ends_of_the_range_are_said():
     assert sequential_recovery(asked, [], [1])[0].before is None
 
 
+def test_eigenvalues_that_vanish_are_no_features(monkeypatch):
+    """An index out of range before: those below the least double are one."""
+    given = ["scaling", "--power-law", "100", "--dim", "2000", "--lambda", "1", "--noise", ".5", "--samples", "1e3,2e3"]
+    monkeypatch.setattr("sys.argv", ["numeric", *given, "--recovery", "99"])
+    with pytest.raises(BadInput, match="--recovery 99: must be below"):
+        main()
+
+
 def test_command_line(capsys, monkeypatch, tmp_path):
     given = [
         "scaling",
@@ -84,5 +92,5 @@ def test_command_line(capsys, monkeypatch, tmp_path):
     assert all(row["after"] < row["before"] for row in found["recovery"])
     assert {"features", "bulk_edge"} <= set(found["points"][0])
     monkeypatch.setattr("sys.argv", ["numeric", *given, "--recovery", "60"])
-    with pytest.raises(BadInput, match="--recovery 60: must be below the dimension 60"):
+    with pytest.raises(BadInput, match="--recovery 60: must be below 60, the number of distinct"):
         main()

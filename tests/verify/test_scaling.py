@@ -40,7 +40,9 @@ def test_a_plan_has_every_run_once_and_knows_its_law():
 def place(samples, excess, theory):
     regime = regime_at(Fraction(3, 4), 10.0, 0.0, 5.3)
     parts = (0.0, 0.5, 0.5)
-    return Place(200, "1", samples / 200**2, samples, tuple(excess), 2 * theory, theory, 0.0, regime, 5.0, parts, parts)
+    return Place(
+        200, "1", samples / 200**2, samples, tuple(excess), 2 * theory, theory, 0.0, regime, 5.0, True, parts, parts
+    )
 
 
 def test_slopes_are_those_of_power_laws_with_intervals_that_cover():
@@ -145,6 +147,21 @@ def test_where_nothing_is_learned_nothing_is_judged(tmp_path, capsys, monkeypatc
     given = ["--dim", "12,16", "--runs", "2", "--alpha", "0.02,0.05", "--lambda", "sqrt(d)"]
     assert main(["scaling", *given, "--out", str(tmp_path)]) == 1
     assert "nothing is judged; raise --alpha" in capsys.readouterr().out
+    assert main(["scaling", *given, "--out", str(tmp_path), "--data", "gaussian-equivalent"]) == 0
+    assert "data: excess errors agree with the theory" in capsys.readouterr().out
+
+
+def test_a_place_next_to_the_threshold_has_no_theory_and_costs_no_others(tmp_path, capsys, monkeypatch):
+    """NaN in the JSON before, or one panel less that ended the study, both after all the training."""
+    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    given = ["--dim", "16", "--runs", "2", "--alpha", "0.35,1", "--lambda", "1"]
+    assert main(["scaling", *given, "--out", str(tmp_path), "--json"]) in (0, 1)
+    found = json.loads(capsys.readouterr().out)
+    first, last = found["points"]
+    assert first["expected"] is None and last["expected"] > 0
+    assert set(first["theory_parts"].values()) == {None}
+    assert [spectrum["alpha"] for spectrum in found["spectra"]] == [1.0]
+    assert {point["alpha"] for point in found["comparison"]["points"]} == {1.0}
 
 
 def test_sequences_have_their_own_theory_everywhere(tmp_path, capsys, monkeypatch):
@@ -197,6 +214,8 @@ def test_theory_and_training_agree_on_gaussian_equivalent_data(tmp_path, monkeyp
         (["--power-law", "1/2"], "second moment"),
         (["--lambda", "1/d,d^-1"], "names a weight decay twice"),
         (["--lambda", "log(d)"], "no power of d"),
+        (["--lambda", "d^1000"], "beyond double precision"),
+        (["--lambda", "1/d,0.0625", "--dim", "12,16"], "names a weight decay twice"),
         (["--dim", "40,40"], "names a size twice"),
     ],
 )
