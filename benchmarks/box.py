@@ -15,11 +15,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from numeric.compiled import cores
-from numeric.marchenko_pastur import MarchenkoPastur
-from numeric.problem import Problem
-from numeric.saddle import solve
-from numeric.solution import QUANTITIES, Solution, Status
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.kernels import cores
+from numeric.problem.problem import Problem
+from numeric.problem.solution import QUANTITIES, Solution, Status
+from numeric.saddle.solve import solve
 
 BOX = {
     "alpha": (1e-4, 1e6),

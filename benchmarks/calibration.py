@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numeric.averages import ChannelRule, coarse_rules
-from numeric.errors import CONFIDENCE
-from numeric.iterate import Newton, iterate
-from numeric.marchenko_pastur import MarchenkoPastur
-from numeric.prior import prior_of
-from numeric.problem import Problem
-from numeric.saddle import TOLERANCE, SaddleMap, solve
-from numeric.solution import QUANTITIES, Solution, Status
+from numeric.channel.rules import ChannelRule, coarse_rules
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.fixed_point import Newton, iterate
+from numeric.problem.problem import Problem
+from numeric.problem.solution import QUANTITIES, Solution, Status
+from numeric.saddle.error_bars import CONFIDENCE
+from numeric.saddle.estimator import prior_of
+from numeric.saddle.solve import TOLERANCE, SaddleMap, solve
 
 DOMAIN = {"alpha": (0.05, 5.0), "lambda_": (1e-3, 1.0), "kappa0": (0.05, 2.0), "width": (0.1, 2.0)}
 DOMAIN |= {"beta": (0.3, 3.0), "beta0": (0.3, 3.0)}  #: drawn uniformly in the logarithm

@@ -12,14 +12,14 @@ from scipy.optimize import minimize
 
 from benchmarks.timing import Case, report, seconds
 from generated.tied_attention import float64 as physics
-from numeric.averages import ChannelRule, Quadrature, Sampled
-from numeric.channel import Resolution
-from numeric.curve import learning_curve
-from numeric.marchenko_pastur import MarchenkoPastur
-from numeric.prior import Overlaps
-from numeric.problem import Problem
-from numeric.saddle import SaddleMap, solve
-from numeric.token_points import Sampling
+from numeric.channel.points import Sampling
+from numeric.channel.quadrature import Resolution
+from numeric.channel.rules import ChannelRule, Quadrature, Sampled
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Problem
+from numeric.saddle.curve import learning_curve
+from numeric.saddle.estimator import Overlaps
+from numeric.saddle.solve import SaddleMap, solve
 
 FIGURE_ONE = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
 FOUR_TOKENS = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5, tokens=4)

@@ -18,10 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
-from numeric.exponents import Regime
-from numeric.phase_diagram import PhaseDiagram, phase_diagram
-from numeric.scaling import ScalingPoint, ScalingProblem, scaling_curve, slope_between
-from verify.exponents import CLOSE
+from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
+from numeric.studies.regimes import Regime
+from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve, slope_between
+from verify.studies.exponents import CLOSE
 
 STEP = 0.1
 NOISE = 0.5

@@ -7,9 +7,9 @@ import time
 
 from benchmarks.timing import Case, report
 from derive.models import load
-from derive.phase_diagram import phase_diagram
-from derive.power_law import system
-from numeric.scaling import ScalingProblem, scaling_curve
+from derive.scaling.phase_diagram import phase_diagram
+from derive.scaling.power_law import system
+from numeric.studies.scaling import ScalingProblem, scaling_curve
 
 GAMMA, NOISE = 0.75, 0.5
 TARGETS = {200: 1.0, 10**4: 10.0, 10**6: 60.0}  #: seconds of a cold point, by dimension

@@ -6,9 +6,9 @@ Run: python -m benchmarks.spectral        (prints a table; needs nothing but the
 import numpy as np
 
 from benchmarks.timing import Case, report
-from numeric.marchenko_pastur import MarchenkoPastur
-from numeric.power_law import power_law
-from numeric.second_difference import second_difference
+from numeric.laws.divided_difference import second_difference
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.power_law import power_law
 
 PAIRS = 10**6
 TARGET, ATOMS, HEAVY = MarchenkoPastur(0.5), power_law(0.75, 1000), power_law(0.75, 200)

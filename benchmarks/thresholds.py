@@ -7,9 +7,9 @@ import time
 from fractions import Fraction
 
 from benchmarks.timing import Case, command, report
-from numeric.laws import finite_list, marchenko_pastur
-from numeric.quadrature import interpolation_by_quadrature
-from numeric.thresholds import interpolation, recovery
+from numeric.proven_laws.law import finite_list, marchenko_pastur
+from numeric.thresholds.interpolation import interpolation, recovery
+from tests.oracles.interpolation_by_quadrature import interpolation_by_quadrature
 
 HALF, NOISE, WEAK = Fraction(1, 2), Fraction(1), Fraction(2, 10**5)
 QUADRATURE_DIGITS = 50

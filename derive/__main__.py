@@ -5,13 +5,15 @@ import json
 import sys
 from typing import NoReturn
 
-from derive import emit, exponents, models
-from derive.compare import compare
-from derive.derivation import DerivationError
-from derive.explain import Unknown, explain
-from derive.model import Model, ModelError
+from derive import models
+from derive.code import emit
+from derive.code.printers import latex
+from derive.language.model import Model, ModelError
+from derive.language.step import DerivationError
 from derive.pipeline import derive, functions
-from derive.printers import latex
+from derive.scaling import exponents
+from derive.tools.diff import compare
+from derive.tools.explain import Unknown, explain
 
 
 class Parser(argparse.ArgumentParser):

@@ -2,23 +2,21 @@
 
 from functools import lru_cache
 
-from derive import (
-    bayes,
-    channel,
-    direct,
-    features,
-    finite_spectrum,
-    leading,
-    limits,
-    recovery,
-    replicas,
-    saddle,
-    softmax,
-    spectral,
-    stability,
-)
-from derive.derivation import Function, Step
-from derive.model import Model
+from derive.language.model import Model
+from derive.language.step import Function, Step
+from derive.passes.channel import leading_features as leading
+from derive.passes.channel import replicon as stability
+from derive.passes.channel import softmax_rows as softmax
+from derive.passes.channel import two_tokens as channel
+from derive.passes.free_entropy import direct_training as direct
+from derive.passes.free_entropy import replicas
+from derive.passes.free_entropy import saddle_point as saddle
+from derive.passes.limits import bayes_optimal as bayes
+from derive.passes.limits import interpolation as limits
+from derive.passes.limits import recovery
+from derive.passes.spectral_function import eigenvalue_list as finite_spectrum
+from derive.passes.spectral_function import features
+from derive.passes.spectral_function import rational_law as spectral
 
 
 @lru_cache(maxsize=4)

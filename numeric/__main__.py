@@ -1,7 +1,7 @@
 """Command line of the numerical layer: `python -m numeric COMMAND`, see --help."""
 
-from numeric.arguments import Parser, run
-from numeric.commands import (
+from numeric.cli.arguments import Parser, run
+from numeric.cli.commands import (
     cost,
     curve,
     decompose,

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from numeric.marchenko_pastur import MarchenkoPastur
-from numeric.problem import Problem
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Problem
 
 
 def log_uniform(low: float, high: float) -> st.SearchStrategy[float]:

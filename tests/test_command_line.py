@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from numeric import __main__ as command
-from numeric.arguments import run
+from numeric.cli.arguments import run
 
 ROOT = Path(__file__).parents[1]
 CURVE = ["curve", "--alpha", "0.5", "--kappa0", ".5", "--lambda", ".01", "--noise", ".5"]
@@ -131,9 +131,9 @@ def test_bad_input_is_one_line_that_names_the_argument(arguments, named, monkeyp
 
 
 def test_bad_output_path_is_found_before_any_work(tmp_path, monkeypatch):
-    import numeric.curve
+    import numeric.saddle.curve
 
-    monkeypatch.setattr(numeric.curve, "learning_curve", lambda *_: pytest.fail("work was done"))
+    monkeypatch.setattr(numeric.saddle.curve, "learning_curve", lambda *_: pytest.fail("work was done"))
     monkeypatch.setattr(sys, "argv", ["numeric", *replaced(CURVE, "--csv", str(tmp_path))])
     with pytest.raises(SystemExit) as stop:
         run(command.main)

@@ -12,16 +12,16 @@ from scipy.optimize import brentq, minimize_scalar
 from strategies import kappa0s, laws, log_uniform, problems, thresholds, variances
 
 from generated.tied_attention import float64 as generated
-from numeric import thresholds as exact
-from numeric.channel import COARSE, average
-from numeric.laws import FiniteLaw, finite_list, rational_law
-from numeric.marchenko_pastur import MarchenkoPastur
-from numeric.problem import Problem
-from numeric.saddle import solve
-from numeric.solution import Solution, Status
-from numeric.spectrum import learned_spectrum
-from numeric.target import target_density, target_edges
-from numeric.target_law import Target, edge_grid
+from numeric.channel.quadrature import COARSE, average
+from numeric.laws.law import Target, edge_grid
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.target_spectrum import target_density, target_edges
+from numeric.problem.problem import Problem
+from numeric.problem.solution import Solution, Status
+from numeric.proven_laws.law import FiniteLaw, finite_list, rational_law
+from numeric.saddle.solve import solve
+from numeric.studies.spectrum import learned_spectrum
+from numeric.thresholds import interpolation as exact
 
 UNLIMITED = 10.0  # a width that never limits the rank
 # Closed forms in float64 cancel: measured worst relative error 3e-11 of the scale b^2 + v + q0 for v >= 1e-3.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from numeric.arguments import (
+from numeric.cli.arguments import (
     BadInput,
     Parser,
     add_problem_arguments,
@@ -23,20 +23,24 @@ from numeric.arguments import (
     run,
     write_atomically,
 )
-from numeric.problem import Parametrisation
-from verify import choice_command, figure_command, gap_command, report, scaling_command
-from verify.arguments import add_execution, execution_fields, integers, note, opened, size_counts
-from verify.compare import Comparison, compare
-from verify.data import DataKind, TargetKind, require_memory
-from verify.descents import compare_descents
-from verify.execution import WorkerError, execute_all
-from verify.figures import draw_thresholds
-from verify.job import PRESETS, Campaign, carry_out, preset
-from verify.run import MINIMUM_DIM, Run, RunResult
-from verify.spectra import Panel, panel, zero_fraction
-from verify.store import Store
-from verify.theory import problem_of, watched_predictions
-from verify.thresholds import DECAY, Sighting, observe, vanishing_store
+from numeric.problem.problem import Parametrisation
+from verify.cli import cross_validate as choice_command
+from verify.cli import figure as figure_command
+from verify.cli import gap as gap_command
+from verify.cli import scaling as scaling_command
+from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, size_counts
+from verify.figures.main_job import draw_thresholds
+from verify.jobs.pool import WorkerError, execute_all
+from verify.jobs.store import Store
+from verify.judging.scores import Comparison, compare
+from verify.judging.spectra import Panel, panel, zero_fraction
+from verify.judging.theory import problem_of, watched_predictions
+from verify.report import page as report
+from verify.studies.descents import compare_descents
+from verify.studies.main_job import PRESETS, Campaign, carry_out, preset
+from verify.studies.thresholds import DECAY, Sighting, observe, vanishing_store
+from verify.training.data import DataKind, TargetKind, require_memory
+from verify.training.run import MINIMUM_DIM, Run, RunResult
 
 PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
 COMPARISON_DECAY = 0.01  #: at which descents over W and over S are compared

@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 
-from derive.model import Model, ModelError
+from derive.language.model import Model, ModelError
 
 
 def available() -> tuple[str, ...]:

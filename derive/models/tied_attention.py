@@ -7,8 +7,8 @@ weight decay lambda ||W||^2 = lambda sqrt(kappa) d tr S.
 
 import sympy as sp
 
-from derive.model import Channel, Index, Model, Penalty, Target
-from derive.notation import sym
+from derive.language.model import Channel, Index, Model, Penalty, Target
+from derive.language.notation import sym
 
 Delta, beta, beta0, g, kappa, kappa0, lambda_, r, s, scale = sym("Delta beta beta0 g kappa kappa0 lambda_ r x scale")
 

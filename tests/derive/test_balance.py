@@ -6,13 +6,13 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
-from derive.balance import Balance, Regime, System, logarithm, monomials
-from derive.derivation import DerivationError
+from derive.language.notation import sym
+from derive.language.step import DerivationError
 from derive.models import load
-from derive.notation import sym
-from derive.phase_diagram import phase_diagram, polygon
-from derive.polygons import area
-from derive.power_law import limit, peak, risk, system
+from derive.scaling.balance import Balance, Regime, System, logarithm, monomials
+from derive.scaling.phase_diagram import phase_diagram, polygon
+from derive.scaling.polygons import area
+from derive.scaling.power_law import limit, peak, risk, system
 
 n, lambda_, d, gamma = sym("n lambda_ d gamma")
 size, effective, delta, b, V, share = sp.symbols("size effective delta b V share", positive=True)

@@ -4,11 +4,14 @@ import mpmath
 import pytest
 import sympy as sp
 
-from derive import bayes, limits, recovery, spectral
+from derive.language.notation import sym
 from derive.models import load
-from derive.notation import sym
+from derive.passes.limits import bayes_optimal as bayes
+from derive.passes.limits import interpolation as limits
+from derive.passes.limits import recovery
+from derive.passes.spectral_function import rational_law as spectral
 from generated.tied_attention import multiprecision as generated
-from numeric.quadrature import physical_root
+from tests.oracles.interpolation_by_quadrature import physical_root
 
 MODEL = load("tied_attention")
 

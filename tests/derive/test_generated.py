@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from derive import compare, emit, validate
-from derive.model import ModelError, Target
+from derive.code import emit, validate
+from derive.language.model import ModelError, Target
+from derive.language.notation import sym
 from derive.models import load
-from derive.notation import sym
 from derive.pipeline import derive, functions
+from derive.tools import diff as compare
 from generated.tied_attention import float64, multiprecision
 
 ROOT = Path(__file__).parents[2]
@@ -219,7 +220,7 @@ def test_equations_for_reports_have_balanced_braces():
 def test_balls_hold_the_oracles(model):
     from flint import acb, arb, fmpq
 
-    from numeric.enclosure import working
+    from numeric.maths.balls import working
 
     folder = emit.folder(model)
     by_name = {i: (f, k) for _, f in functions(derive(load(model))) for k, i in enumerate(f.equation_ids())}
@@ -248,8 +249,8 @@ def test_header_states_the_rounding_of_float64_code():
 
 
 def test_code_that_errs_by_more_than_its_bound_is_refused(files):
-    from derive import accuracy
-    from derive.derivation import DerivationError
+    from derive.code import accuracy
+    from derive.language.step import DerivationError
 
     wrong = files["float64.py"].replace("ROUNDING = 2.0**-50", "ROUNDING = 2.0**-70")
     with pytest.raises(DerivationError, match="times its bound"):

@@ -3,11 +3,12 @@
 import pytest
 import sympy as sp
 
-from derive import replicas, saddle
-from derive.derivation import DerivationError, Function, Output
-from derive.model import ModelError, Target
+from derive.language.model import ModelError, Target
+from derive.language.step import DerivationError, Function, Output
 from derive.models import load
-from derive.replicas import REPLICAS, ReplicaMatrix
+from derive.passes.free_entropy import replicas
+from derive.passes.free_entropy import saddle_point as saddle
+from derive.passes.free_entropy.replicas import REPLICAS, ReplicaMatrix
 
 a, o, c, p = sp.symbols("a o c p", positive=True)
 

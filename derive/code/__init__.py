@@ -1,0 +1,1 @@
+"""From expressions to generated files: tree, printers, error bounds, oracles, validation."""

@@ -1,0 +1,45 @@
+"""Oracles: 50-digit values of every equation at three in-domain points, evaluated by SymPy from the source expressions."""
+
+import sympy as sp
+
+from derive.language.notation import BY_NAME
+from derive.language.step import Function, Step
+from derive.passes.spectral_function.rational_law import AngleAbove, AngleBelow, ImaginaryPart
+from derive.pipeline import functions
+
+DIGITS = 50
+_WORKING = DIGITS + 30  # guard digits: the closed forms cancel by at most a few digits at the reference points
+POINTS = 3
+
+
+def sample(function: Function, point: int) -> list[sp.Expr]:
+    """Exact values of the inputs at reference point `point`."""
+    return [BY_NAME[str(symbol)].samples[point] for symbol in function.inputs]
+
+
+def _angle(w: sp.Expr) -> sp.Expr:
+    return sp.atan2(sp.Abs(sp.im(w)), sp.re(w))
+
+
+def evaluate(expression: sp.Expr, values: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
+    """Numerical value with the half-plane functions spelled out."""
+    explicit = expression.subs(values)
+    explicit = explicit.replace(ImaginaryPart, lambda w: sp.im(w.evalf(_WORKING)))
+    explicit = explicit.replace(AngleBelow, lambda w: -_angle(w)).replace(AngleAbove, _angle)
+    return sp.N(explicit, _WORKING)
+
+
+def table(steps: tuple[Step, ...]) -> dict[str, list[dict[str, object]]]:
+    """For each equation a list of {"inputs": exact values, "value": decimal string}."""
+    result: dict[str, list[dict[str, object]]] = {}
+    for _, function in functions(steps):
+        for identifier, output in zip(function.equation_ids(), function.outputs, strict=True):
+            result[identifier] = []
+            for point in range(POINTS):
+                inputs = sample(function, point)
+                value = evaluate(output.expression, dict(zip(function.inputs, inputs, strict=True)))
+                named = {str(symbol): str(exact) for symbol, exact in zip(function.inputs, inputs, strict=True)}
+                result[identifier].append(
+                    {"inputs": named, "value": sp.printing.sstr(sp.N(value, DIGITS), full_prec=False)}
+                )
+    return result

@@ -1,0 +1,1 @@
+"""The derivation, one pass a file, in the order of derive.pipeline."""

@@ -1,0 +1,1 @@
+"""The side of the labels: Moreau envelope of one sample, its derivatives and curvature."""

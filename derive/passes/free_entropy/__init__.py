@@ -1,0 +1,1 @@
+"""From the replicated action to the free entropy and its stationarity."""

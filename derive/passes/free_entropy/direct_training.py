@@ -1,0 +1,101 @@
+"""Direct training of the attention matrix: Frobenius penalty lambda d ||A||^2 in place of the trace (theory note, section 6).
+
+The prior becomes a quadratic form: no positivity, no threshold. The antisymmetric part of a general A meets no target and obeys
+the same equations with m = mh = q0 = 0, which is checked.
+"""
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.passes.free_entropy.replicas import coupling_term, shrinkage
+from derive.passes.free_entropy.saddle_point import solve_for_order_parameters
+
+alpha, lambda_, M, m, q, V, mh, qh, Vh, q0, v, g, x = sym("alpha lambda_ M m q V mh qh Vh q0 v g x")
+
+
+def noisy_second_moment(model: Model) -> sp.Expr:
+    """Second moment of mu_v: free cumulants add, and the semicircle has the second one alone."""
+    target = model.target
+    cumulants = sp.series(target.r_transform.subs(target.g, g) + v * g, g, 0, 2).removeO()
+    mean, variance = cumulants.coeff(g, 0), cumulants.coeff(g, 1)
+    without_noise = (mean**2 + variance).subs(v, 0)
+    return q0 + sp.cancel(mean**2 + variance - without_noise)
+
+
+def prior(model: Model) -> sp.Expr:
+    """Psi of direct training, symmetric A."""
+    s = sp.Symbol("s", real=True)
+    denoiser = shrinkage(lambda_ * s**2, s)
+    require_zero(denoiser.threshold, "the Frobenius penalty sets no threshold")
+    return sp.factor(denoiser.prefactor * noisy_second_moment(model).subs(v, denoiser.variance))
+
+
+def antisymmetric_sensing_variance() -> sp.Expr:
+    """Entry variance (times d) of the antisymmetric Gaussian Z for which Var tr(Z^T K) = tr K^T K/d, on 3 x 3 matrices."""
+    size, omega = 3, sp.Symbol("omega", positive=True)
+    entries = [sp.Symbol(f"K{i}{j}") for i in range(size) for j in range(i + 1, size)]
+    variance = sum(omega * (2 * entry) ** 2 for entry in entries)
+    norm = sum(2 * entry**2 for entry in entries)
+    (solution,) = sp.solve(sp.Poly(variance - norm, *entries).coeffs(), omega).values()
+    return solution
+
+
+def antisymmetric_prior() -> sp.Expr:
+    """Psi of the antisymmetric part: each entry of the Gaussian field is shrunk on its own."""
+    s, field = sp.symbols("s z", real=True)
+    energy = sp.expand(-Vh * s**2 / 2 + field * s - lambda_ * s**2)
+    (best,) = sp.solve(sp.diff(energy, s), s)
+    per_square = sp.cancel(energy.subs(s, best) / field**2)
+    return per_square * qh * antisymmetric_sensing_variance()
+
+
+def order_parameters(model: Model) -> dict[sp.Symbol, sp.Expr]:
+    """M, q, V from stationarity in the conjugates."""
+    return solve_for_order_parameters(coupling_term() - prior(model))
+
+
+def functions(model: Model) -> tuple[Function, ...]:
+    """What a solver of direct training evaluates."""
+    psi, order = prior(model), order_parameters(model)
+    require_zero(
+        psi.subs({mh: 0, q0: 0}) - antisymmetric_prior(), "antisymmetric part: the symmetric prior without target"
+    )
+    s = sp.Symbol("s", real=True)
+    denoiser = shrinkage(lambda_ * s**2, s)
+    return (
+        Function(
+            "direct_overlaps",
+            "order parameters of direct training; those of the antisymmetric part at mh = q0 = 0",
+            (mh, qh, Vh, lambda_, q0),
+            tuple(Output(str(name), sp.latex(name), sp.factor(order[name])) for name in (m, q, V)),
+        ),
+        Function(
+            "direct_denoising",
+            "semicircle variance and gain of the spectral problem: A = c Y",
+            (mh, qh, Vh, lambda_),
+            (Output("v", "v", denoiser.variance), Output("c", "c", denoiser.gain)),
+        ),
+        scalar(
+            "direct_free_entropy",
+            "free entropy of direct training at its order parameters",
+            (alpha, M, m, q, V, mh, qh, Vh, lambda_, q0),
+            "e",
+            alpha * M + coupling_term() - psi,
+        ),
+    )
+
+
+def steps(model: Model) -> tuple[Step, ...]:
+    """Direct training."""
+    return (
+        Step(
+            "direct_training",
+            "Direct training with a Frobenius penalty",
+            r"Replacing the trace by $\lambda d\|A\|_F^2$ over symmetric $A$ makes the prior quadratic: $A=cY$ with no threshold. "
+            r"The antisymmetric part of a general $A$ adds $T(T-1)/2$ independent indices without target.",
+            (Display(r"\Psi_F(\hat m,\hat q,\hat V)", prior(model)),),
+            functions(model),
+        ),
+    )

@@ -1,0 +1,171 @@
+"""Stationarity of the free entropy: six saddle-point equations, and their reduction to what a solver needs."""
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.passes.free_entropy.replicas import ENVELOPE, SPECTRAL, denoiser, free_entropy
+from derive.passes.spectral_function.eigenvalue_list import complement
+
+alpha, beta, c, b, delta, kappa, lambda_, v, x = sym("alpha beta c b delta kappa lambda_ v x")
+m, q, V, mh, qh, Vh, q0 = sym("m q V mh qh Vh q0")
+M, M_m, M_q, M_V, J, J_v, J_b = sym("M M_m M_q M_V J J_v J_b")
+
+
+def name_channel(expression: sp.Expr) -> sp.Expr:
+    """Replace M(m, q, V) and its first derivatives by symbols."""
+    envelope = ENVELOPE(m, q, V)
+    names = {envelope.diff(m): M_m, envelope.diff(q): M_q, envelope.diff(V): M_V}
+    return expression.xreplace(names).xreplace({envelope: M})
+
+
+def spectral_derivatives(model: Model, variable: sp.Symbol) -> sp.Expr:
+    """D Psi/d variable by the chain rule, with J, J_v, J_b at the model's (v, b) as symbols."""
+    prior = denoiser(model)
+    v_of, b_of = prior.variance, prior.threshold
+    chain = J_v * sp.diff(v_of, variable) + J_b * sp.diff(b_of, variable)
+    return sp.diff(prior.prefactor, variable) * J + prior.prefactor * chain
+
+
+def stationarity(model: Model) -> dict[sp.Symbol, sp.Expr]:
+    """Each order parameter by the one equation that is linear in it: de/d(conjugate) = 0."""
+    prior = denoiser(model)
+    explicit = free_entropy(model) + prior.prefactor * SPECTRAL(prior.variance, prior.threshold)  # e + Psi
+    pairs = ((m, mh), (q, Vh), (V, qh), (mh, m), (Vh, q), (qh, V))
+    solved = {}
+    for unknown, variable in pairs:
+        slope = name_channel(sp.diff(explicit, variable)) - spectral_derivatives(model, variable)
+        (solved[unknown],) = sp.solve(slope, unknown)
+    return solved
+
+
+def solve_for_order_parameters(energy: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
+    """Each of m, q, V from stationarity of the prior part of the free entropy in its conjugate."""
+    return {order: sp.solve(sp.diff(energy, conjugate), order)[0] for order, conjugate in ((m, mh), (q, Vh), (V, qh))}
+
+
+def reduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
+    """Order parameters in the reduced variables: gain c, semicircle variance v, threshold b (theory note, section 3)."""
+    prior = denoiser(model)
+    conjugate_of = {mh: c * Vh, qh: sp.solve(prior.variance - v, qh)[0].subs(mh, c * Vh)}
+    equations = stationarity(model)
+    result = {}
+    for unknown in (m, q, V):
+        expression = equations[unknown].subs(lambda_, sp.solve(prior.threshold - b, lambda_)[0]).subs(conjugate_of)
+        result[unknown] = sp.expand(sp.cancel(expression))
+    require_zero(prior.gain - c.subs(c, mh / Vh), "gain of the shrinkage is mh/Vh")
+    return result
+
+
+def unreduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
+    """The conjugates that lead to given reduced variables."""
+    prior = denoiser(model)
+    pairs = (prior.variance - v, prior.threshold - b, prior.gain - c)
+    (solution,) = sp.solve(pairs, (mh, qh, Vh), dict=True)
+    return {conjugate: sp.cancel(solution[conjugate]) for conjugate in (mh, qh, Vh)}
+
+
+def free_entropy_value(model: Model) -> sp.Expr:
+    """E with M and J as numbers."""
+    return name_channel(free_entropy(model)).replace(SPECTRAL, lambda *_: J)
+
+
+def estimation_error() -> sp.Expr:
+    """tr(S - S0)^2/d in the overlaps: the square of a difference, each product replaced by its overlap."""
+    student, target = sp.symbols("S S_0")
+    square = sp.expand((student - target) ** 2)
+    return square.xreplace({student**2: q, target**2: q0}).subs(student * target, m)
+
+
+def denoising_risk(model: Model) -> tuple[sp.Expr, sp.Expr]:
+    """||S/c - S0||^2/d from the spectral function above the threshold, and from that of the mirrored law at -b, of what lies below.
+
+    The second has no moment of the target: nothing cancels where nearly all of it is learned.
+    """
+    at_unit_gain = {order: form.subs(c, 1) for order, form in reduced(model).items() if order != V}
+    above = sp.expand(estimation_error().subs(at_unit_gain))
+    mirrored = complement()
+    below = sp.expand(above.subs({J: mirrored.J, J_v: mirrored.J_v, J_b: mirrored.J_b}, simultaneous=True))
+    require_zero(sp.diff(below, q0), "the risk below the threshold knows no second moment")
+    return above, below
+
+
+def functions(model: Model) -> tuple[Function, ...]:
+    """What a solver evaluates."""
+    prior, conjugate, order = denoiser(model), stationarity(model), reduced(model)
+    above, below = denoising_risk(model)
+    return (
+        Function(
+            "reduced_variables",
+            "semicircle variance, threshold and gain of the spectral problem",
+            (mh, qh, Vh, lambda_, kappa),
+            (Output("v", "v", prior.variance), Output("b", "b", prior.threshold), Output("c", "c", prior.gain)),
+        ),
+        Function(
+            "unreduced_variables",
+            "conjugates from the spectral problem: its inverse",
+            (v, b, c, lambda_, kappa),
+            tuple(Output(str(name), sp.latex(name), form) for name, form in unreduced(model).items()),
+        ),
+        Function(
+            "overlaps",
+            "order parameters from the spectral function at (v, b)",
+            (J, J_v, J_b, v, b, c, Vh),
+            tuple(Output(str(name), sp.latex(name), order[name]) for name in (m, q, V)),
+        ),
+        Function(
+            "conjugates",
+            "conjugate order parameters from the derivatives of the channel average",
+            (alpha, M_m, M_q, M_V),
+            tuple(
+                Output(str(name), left, conjugate[name])
+                for name, left in ((mh, r"\hat m"), (qh, r"\hat q"), (Vh, r"\hat V"))
+            ),
+        ),
+        scalar(
+            "free_entropy",
+            "limit of (min L)/d^2",
+            (alpha, M, m, q, V, mh, qh, Vh, J),
+            "e",
+            free_entropy_value(model),
+        ),
+        scalar(
+            "estimation_error",
+            "||S - S0||^2/d from the overlaps",
+            (q0, m, q),
+            r"\tfrac1d\|S-S_0\|^2",
+            estimation_error(),
+        ),
+        scalar("denoising_risk", "||S/c - S0||^2/d from the spectral function", (q0, J, J_v, J_b, v, b), "R", above),
+        scalar(
+            "denoising_risk_below",
+            "||S/c - S0||^2/d from the spectral function of the mirrored law at -b",
+            (J, J_v, J_b, v, b),
+            "R",
+            below,
+        ),
+        scalar("shrinkage", "eigenvalue of S for an eigenvalue x > b of Y", (x, b, c), "s^*", c * (x - b)),
+    )
+
+
+def steps(model: Model) -> tuple[Step, ...]:
+    """Stationarity and reduction."""
+    lefts = {m: "m", q: "q", V: "V", mh: r"\hat m", qh: r"\hat q", Vh: r"\hat V"}
+    return (
+        Step(
+            "stationarity",
+            "Six saddle-point equations",
+            r"Each derivative of $e$ is linear in one order parameter. $J_v$ and $J_b$ are the derivatives of the spectral "
+            r"function at $v=\hat q/(2\hat m^2)$, $b=\lambda\sqrt\kappa/\hat m$.",
+            tuple(Display(lefts[name], expression) for name, expression in stationarity(model).items()),
+        ),
+        Step(
+            "reduction",
+            "Reduction to (v, b, c)",
+            r"The conjugates enter the spectral problem only through the noise variance $v$, the threshold $b$ and the gain $c$: "
+            r"what a solver evaluates.",
+            (),
+            functions(model),
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Limits with closed forms: interpolation, recovery, the Bayes optimum."""

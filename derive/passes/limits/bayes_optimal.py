@@ -1,0 +1,88 @@
+"""Bayes-optimal benchmark: what the best estimator reaches with the same labels (theory note, section 5)."""
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.language.step import Display, Function, Step, scalar
+from derive.passes.limits.interpolation import weak_regularisation
+
+alpha, beta, beta0, D, rho, m, q = sym("alpha beta beta0 D rho m q")
+v, q0, zero_mass, cube = sym("v q0 zero_mass cube")
+
+
+def posterior_error() -> sp.Expr:
+    """Least mean squared error of denoising Y = S0 + delta G: q0 less the energy of the posterior mean xi(x) = x - 2 v Re g(x).
+
+    int xi^2 = q0 + v - 4 v int x Re g + 4 v^2 int (Re g)^2 under the density rho = -Im g/pi; int x Re g = 1/2 by symmetry, and
+    int Im(g^3) dx = 0 turns int (Re g)^2 into the integral of rho^3 (Bun, Allez, Bouchaud, Potters 2016, arXiv 1502.06736).
+    """
+    real, imaginary, density = sp.symbols("g_r g_i rho", real=True)
+    cubic = sp.im(sp.expand((real + sp.I * imaginary) ** 3))
+    (square,) = sp.solve(cubic, real**2)  # the balance of the integrals over x, term by term
+    squared_real = sp.cancel((square * density).subs(imaginary, -sp.pi * density) / density**3) * cube
+    position_times_real = sp.Rational(1, 2)
+    posterior_energy = q0 + v - 4 * v * position_times_real + 4 * v**2 * squared_real
+    return sp.expand(q0 - posterior_energy)
+
+
+def sample_ratio(model: Model) -> sp.Expr:
+    """Sample ratio at which labels leave the noise v: the softmax is invertible, so a label is D linear measurements.
+
+    The balance of v is that of weak regularisation, with the estimation error q0 - 2 m + q the least one.
+    """
+    error = sp.Symbol("error")
+    balance = (
+        weak_regularisation()[v].subs(beta0, beta).subs(m, (q0 + q - error) / 2).subs(rho, q0 + model.channel.noise)
+    )
+    (solution,) = sp.solve(sp.cancel(balance) - v, alpha)
+    return sp.expand(sp.cancel(solution.subs(error, posterior_error())))
+
+
+def recovery_ratio(model: Model) -> sp.Expr:
+    """Limit v -> 0 without noise: the zero eigenvalues are a semicircle of mass z0 and variance z0 v, of density z0 s/sqrt(z0 v).
+
+    Its cubed density has the scale 1/v; the other eigenvalues contribute nothing at that scale.
+    """
+    phi = sp.Symbol("phi", positive=True)
+    density = zero_mass * sp.sin(phi) / (sp.pi * sp.sqrt(zero_mass * v))  # at x = 2 sqrt(z0 v) cos(phi)
+    stretch = 2 * sp.sqrt(zero_mass * v) * sp.sin(phi)
+    spread = sp.integrate(sp.expand(density**3 * stretch), (phi, 0, sp.pi))
+    noise_free = dict.fromkeys(model.channel.noise_settings, 0)
+    return sp.expand(sp.cancel(sample_ratio(model).subs(noise_free).subs(cube, spread)))
+
+
+def functions(model: Model) -> tuple[Function, ...]:
+    """Generated functions of the Bayes-optimal benchmark."""
+    noise = model.channel.noise_settings
+    return (
+        scalar("bayes_error", "least estimation error at noise v", (v, cube), "E", posterior_error()),
+        scalar(
+            "bayes_sample_ratio",
+            "sample ratio that leaves the noise v",
+            (v, cube, *noise, D),
+            r"\alpha",
+            sample_ratio(model),
+        ),
+        scalar(
+            "bayes_recovery_ratio",
+            "sample ratio of Bayes-optimal recovery",
+            (zero_mass, D),
+            r"\alpha_{\rm Bayes}",
+            recovery_ratio(model),
+        ),
+    )
+
+
+def steps(model: Model) -> tuple[Step, ...]:
+    """Bayes-optimal benchmark."""
+    return (
+        Step(
+            "bayes",
+            "Bayes-optimal benchmark",
+            r"Noise inside the softmax leaves a label invertible, up to a constant per row: $D$ linear measurements with noise. The "
+            r"best estimator denoises $S_0+\delta G$ with error $E$ (the zero eigenvalues alone decide recovery).",
+            (Display("E", posterior_error()),),
+            functions(model),
+        ),
+    )

@@ -1,0 +1,237 @@
+"""Perfect recovery of the target from noise-free labels at lambda -> 0 (theory note, section 5)."""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.language.step import DerivationError, Display, Function, Step, require_zero, scalar
+from derive.passes.free_entropy.saddle_point import reduced
+from derive.passes.limits.interpolation import weak_regularisation
+from derive.passes.spectral_function.rational_law import integrate_rational, moments, noisy_inverse, rank_limited
+
+alpha, beta, beta0, D, rho, m, q, V, kappa = sym("alpha beta beta0 D rho m q V kappa")
+v, b, c, delta, g, theta, zero_mass, Q = sym("v b c delta g theta zero_mass Q")
+J, J_v, J_b, j2, j2_slope = sym("J J_v J_b j2 j2_slope")
+
+
+def small_noise_energy(model: Model) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
+    """Coefficients of delta^0, delta^1, delta^2 of J(delta^2, tau delta) for delta -> 0 at fixed tau = b/delta, in theta.
+
+    The zero eigenvalues of the target, of mass z0 > 0, spread into a semicircle: with g = G/delta the physical root obeys
+    z0/G + G = tau, that is G = sqrt(z0) exp(-i theta), tau = 2 sqrt(z0) cos(theta).
+    """
+    root_mass = sp.sqrt(zero_mass)
+    phase = sp.Symbol("E")  # exp(-i theta)
+    scaled = {g: root_mass * phase / delta, v: delta**2, b: root_mass * (phase + 1 / phase) * delta}
+    integral = integrate_rational((noisy_inverse(model.target) - b) ** 3)
+    total = integral.rational.subs(scaled)
+    angles: sp.Expr = sp.Integer(0)
+    for base, coefficient in integral.logarithms.items():
+        leading = sp.diff(base, g) * g  # log base = log leading + log(base/leading)
+        correction = sp.cancel((base / leading).subs(scaled))
+        total += coefficient.subs(scaled) * sp.log(correction)
+        constant = 0 if sp.diff(base, g) == 1 else sp.pi  # arg(-g) = arg g + pi in the half-planes of the angles
+        angles += coefficient.subs(scaled) * (constant - theta)
+    series = sp.expand(sp.series(total, delta, 0, 3).removeO())
+    angles = sp.expand(angles)
+    tau = threshold_in_noise()
+    return tuple(
+        sp.expand(
+            -(_imaginary_of_phase(series.coeff(delta, k), phase) + _real_of_phase(angles.coeff(delta, k), phase))
+            / (3 * sp.pi)
+        ).subs(sp.cos(theta), tau / (2 * root_mass))
+        for k in range(3)
+    )
+
+
+def threshold_in_noise() -> sp.Expr:
+    """Tau = b/delta in the angle at which it cuts the semicircle of the zero eigenvalues."""
+    return 2 * sp.sqrt(zero_mass) * sp.cos(theta)
+
+
+def in_zero_mass(model: Model, expression: sp.Expr) -> sp.Expr:
+    """An expression that depends on the target law through its zero mass only, written in it."""
+    parameter = min(model.target.zero_mass.free_symbols, key=str)
+    (solution,) = sp.solve(model.target.zero_mass - zero_mass, parameter)
+    result = sp.expand(sp.cancel(sp.expand(expression.subs(parameter, solution))))
+    if stray := result.free_symbols & set(model.target.parameters):
+        raise DerivationError(f"recovery depends on {sorted(map(str, stray))}, not on the zero mass alone")
+    return result
+
+
+def _phase_terms(expression: sp.Expr, phase: sp.Symbol) -> list[tuple[sp.Expr, int]]:
+    """(real coefficient, k) for each term coefficient * phase^k."""
+    terms = []
+    for term in sp.Add.make_args(sp.expand(sp.cancel(expression))):
+        coefficient, power = term.as_independent(phase, as_Add=False)
+        terms.append((coefficient, int(power.as_base_exp()[1]) if power != 1 else 0))
+    return terms
+
+
+def _imaginary_of_phase(expression: sp.Expr, phase: sp.Symbol) -> sp.Expr:
+    return sp.Add(*(-coefficient * sp.sin(k * theta) for coefficient, k in _phase_terms(expression, phase)))
+
+
+def _real_of_phase(expression: sp.Expr, phase: sp.Symbol) -> sp.Expr:
+    return sp.Add(*(coefficient * sp.cos(k * theta) for coefficient, k in _phase_terms(expression, phase)))
+
+
+def in_sine_and_cosine(expression: sp.Expr) -> sp.Expr:
+    """A trigonometric polynomial in theta with sines of at most first power."""
+    sine, cosine = sp.symbols("S C", positive=True)
+    plain = sp.expand(sp.expand_trig(sp.expand(expression))).subs({sp.sin(theta): sine, sp.cos(theta): cosine})
+    return sp.expand(sp.rem(plain, sine**2 + cosine**2 - 1, sine)).subs({sine: sp.sin(theta), cosine: sp.cos(theta)})
+
+
+def derivative_in_tau(expression: sp.Expr) -> sp.Expr:
+    """D expression/d tau = (d expression/d theta)/(d tau/d theta), the sine of d tau/d theta divided out."""
+    sine, cosine = sp.symbols("S C", positive=True)
+    slope = in_sine_and_cosine(sp.diff(expression, theta)).subs({sp.sin(theta): sine, sp.cos(theta): cosine})
+    even, odd = slope.coeff(sine, 0), slope.coeff(sine, 1)
+    quotient, rest = sp.div(even, 1 - cosine**2, cosine)  # even = sin^2 quotient
+    require_zero(rest, "d/dtheta vanishes with the sine at the ends of the semicircle")
+    divided = (odd + sine * quotient).subs({sine: sp.sin(theta), cosine: sp.cos(theta)})
+    return sp.expand(-divided / (2 * sp.sqrt(zero_mass)))
+
+
+def recovery_odds(slope: sp.Expr) -> sp.Expr:
+    """(1 - z0)/z0 at which theta makes the delta^2 coefficient of J stationary (hence minimal: alpha is least).
+
+    Its derivative in tau is linear in the odds, up to a factor.
+    """
+    odds = sp.Symbol("odds", positive=True)
+    sine, cosine = sp.symbols("S C", positive=True)
+    linear = sp.expand(slope / sp.sqrt(zero_mass)).subs({sp.sin(theta): sine, sp.cos(theta): cosine})
+    (solution,) = sp.solve(linear.subs(zero_mass, 1 / (1 + odds)), odds)
+    return sp.cancel(solution).subs({sine: sp.sin(theta), cosine: sp.cos(theta)})
+
+
+def full_rank_energy(model: Model) -> sp.Expr:
+    """Least delta^2 coefficient of J when the target has no zero eigenvalue: no eigenvalue is cut, J = E (x - b)^2."""
+    mean, second = moments(model.target)
+    tau = sp.Symbol("tau", real=True)
+    energy = sp.expand((second + v - 2 * b * mean + b**2).subs({v: delta**2, b: tau * delta})).coeff(delta, 2)
+    (best,) = sp.solve(sp.diff(energy, tau), tau)
+    return energy.subs(tau, best)
+
+
+def check_recovery_balance(model: Model) -> None:
+    """The reduced equations at J = q0 - 2 b t0 + v j2(b/sqrt(v)) and c = 1 ask for 2 alpha D = j2 and dj2/dtau = 0.
+
+    Only j2 and its slope at tau enter, so j2 is replaced by its tangent there.
+    """
+    tau, slope, second, mean = sp.symbols("tau slope q0 t0")
+    expansion = second - 2 * b * mean + v * (2 * alpha * D + slope * (b / sp.sqrt(v) - tau))
+    values = {J: expansion, J_v: sp.diff(expansion, v), J_b: sp.diff(expansion, b), c: sp.Integer(1)}
+
+    def at_tau(expression: sp.Expr) -> sp.Expr:
+        return sp.expand(expression.xreplace(values).subs(b, tau * sp.sqrt(v)))
+
+    order, limit, (stiffness,) = reduced(model), weak_regularisation(), sym("Vh")
+    noise_free = {beta: beta0, rho: second, m: order[m], q: order[q]}
+    require_zero(at_tau(v - limit[v].subs(noise_free)), "2 alpha D = j2 balances noise and error at every tau")
+    require_zero(at_tau(order[V] * stiffness - limit[V]).subs(slope, 0), "dj2/dtau = 0 solves the equation of V")
+
+
+class Recovery(NamedTuple):
+    """Perfect recovery in theta, the angle at which tau = b/delta cuts the semicircle of the zero eigenvalues."""
+
+    energy: sp.Expr  # j2, whose least value over tau is 2 D alpha_rec
+    slope: sp.Expr  # dj2/dtau
+    mass: sp.Expr  # share of the eigenvalues above tau, (1/2) d^2 j2/dtau^2
+    odds: sp.Expr  # (1 - z0)/z0 for which theta is stationary
+    full_rank: sp.Expr  # least j2 without zero eigenvalues
+
+
+@lru_cache(maxsize=4)
+def recovery(model: Model) -> Recovery:
+    """Perfect recovery: noise-free labels, beta = beta0, delta -> 0 at fixed tau = b/delta.
+
+    The expansion J = q0 - 2 b t0 + v j2(b/delta) turns the reduced equations into 2 alpha D = j2 and dj2/dtau = 0.
+    """
+    constant, linear, quadratic = small_noise_energy(model)
+    mean, second = moments(model.target)
+    require_zero(constant - second, "J at delta = 0 is the second moment")
+    require_zero(linear + 2 * threshold_in_noise() * mean, "J at first order is the trace")
+    check_recovery_balance(model)
+    energy = in_zero_mass(model, quadratic)
+    slope = derivative_in_tau(energy)
+    return Recovery(
+        energy=energy,
+        slope=slope,
+        mass=sp.expand(derivative_in_tau(slope) / 2),
+        odds=recovery_odds(slope),
+        full_rank=full_rank_energy(model),
+    )
+
+
+def rank_limited_recovery() -> sp.Expr:
+    """Least j2 over tau when the rank limit cuts the noise above the minimum of j2, in j2 and its slope at the cut.
+
+    Below the cut tau_Q the rank-limited j2 is j2 - x dj2/dtau + x^2 kappa at x = tau_Q - tau (step `spectral`).
+    """
+    gap = sp.Symbol("gap", positive=True)
+    energy = rank_limited().J.subs({J_b: j2_slope, J: j2, Q: b + gap})
+    (best,) = sp.solve(sp.diff(energy, gap), gap)
+    return sp.expand(energy.subs(gap, best))
+
+
+def functions(model: Model) -> tuple[Function, ...]:
+    """Generated functions of the recovery threshold."""
+    found = recovery(model)
+    odds, alpha_rec = r"\frac{1-\mu_0}{\mu_0}", r"\alpha_{\rm rec}"
+    return (
+        scalar(
+            "target_odds",
+            "odds of an eigenvalue of the target being non-zero",
+            (zero_mass,),
+            odds,
+            sp.expand((1 - zero_mass) / zero_mass),
+        ),
+        scalar("recovery_odds", "odds recovered at the angle theta", (theta,), odds, found.odds),
+        scalar(
+            "recovery_odds_slope",
+            "derivative of the odds in theta",
+            (theta,),
+            r"\partial_\theta",
+            sp.diff(found.odds, theta),
+        ),
+        scalar("recovery_energy", "j2 at the angle theta", (theta, zero_mass), "j_2", found.energy),
+        scalar("recovery_slope", "dj2/dtau at the angle theta", (theta, zero_mass), r"\partial_\tau j_2", found.slope),
+        scalar("recovery_mass", "eigenvalues of the learned S above zero", (theta, zero_mass), r"\mu(x>b)", found.mass),
+        scalar(
+            "recovery_mass_slope",
+            "derivative of that mass in theta",
+            (theta, zero_mass),
+            r"\partial_\theta\mu",
+            sp.diff(found.mass, theta),
+        ),
+        scalar("recovery_ratio", "recovery threshold from the least j2", (j2, D), alpha_rec, j2 / (2 * D)),
+        scalar(
+            "rank_limited_energy",
+            "least j2 of a student whose rank cuts the noise, from j2 and its slope at the cut",
+            (j2, j2_slope, kappa),
+            "j_2",
+            rank_limited_recovery(),
+        ),
+        scalar("full_rank_energy", "least j2 of a target without zero eigenvalues", (), "j_2", found.full_rank),
+    )
+
+
+def steps(model: Model) -> tuple[Step, ...]:
+    """Perfect recovery."""
+    return (
+        Step(
+            "recovery",
+            "Recovery threshold",
+            r"At recovery the noise $\delta$ of the denoising problem vanishes at fixed "
+            r"$\tau=b/\delta=2\sqrt{\mu_0}\cos\theta$, $\mu_0$ "
+            r"the share of zero eigenvalues; $J$ is expanded through the closed form with $g=G/\delta$ and $2D\alpha_{\rm rec}$ is "
+            r"the least coefficient of $\delta^2$, shown here.",
+            (Display(r"j_2", recovery(model).energy),),
+            functions(model),
+        ),
+    )

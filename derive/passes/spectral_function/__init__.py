@@ -1,0 +1,1 @@
+"""The prior side: the energy J(v, b) above a threshold, and what it is made of."""

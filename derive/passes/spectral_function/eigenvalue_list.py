@@ -1,0 +1,121 @@
+"""The spectral function of a target with a finite list of eigenvalues, or of any law known by its Stieltjes transform.
+
+With u = z - v g the subordination reads g = G(u), G the Stieltjes transform of the target, and by parts, for F a
+polynomial in z and K = int_0^g F dg at fixed u,
+
+    int^{g_b} F dg = K(u_b, g_b) - int^{u_b} (dK/du) du,
+
+the last along a path in the upper half-plane that starts on the real axis beyond the largest eigenvalue, where everything
+is real. What is left to sum is a polynomial in u and G(u): no pole, no logarithm, no difference of close eigenvalues.
+
+Where a gap of the spectrum lies above b, the path may start in it: what lies above the gap is a closed contour around the target's
+eigenvalues there, the sum of their residues, and nothing of it has to cancel.
+"""
+
+import sympy as sp
+
+from derive.language.notation import sym
+from derive.language.step import Display, Function, Output, Step, scalar
+from derive.passes.spectral_function.rational_law import ImaginaryPart, Spectral, spectral_integrands
+
+b, g, u, v, t0, q0 = sym("b g u v t0 q0")
+J, J_v, J_b, J_vv, J_bv, mass = sym("J J_v J_b J_vv J_bv mass")
+s, x, weight, transform, spread = sym("s x weight transform spread")
+
+
+def primitives() -> Spectral:
+    """K for J, its derivatives and the mass."""
+    return Spectral(*(_over_gap(sp.integrate(sp.expand(F), (g, 0, g))) for F in spectral_integrands(u + v * g - b)))
+
+
+def path_integrands() -> Spectral:
+    """dK/du for J, its derivatives and the mass."""
+    return Spectral(*(_over_gap(sp.diff(K, u)) for K in primitives()))
+
+
+def density_integrands() -> Spectral:
+    """Integrands along the real axis, by parts once more: of one sign where the density is, times Re g in derivatives by v."""
+    at_position = (F.subs(u, x - v * g) for F in spectral_integrands(u + v * g - b))
+    return Spectral(*(sp.factor(sp.diff(sp.integrate(sp.expand(F), (g, 0, g)), x)) for F in at_position))
+
+
+def residues() -> Spectral:
+    """Residues of dK/du at one eigenvalue s of the target, where G has a pole beside the others' Stieltjes transform."""
+    offset = sp.Symbol("offset")
+    near = weight / offset + transform - spread * offset  # what follows has no part in the residue of a cube
+    forms = (sp.expand(form.subs({g: near, u: s + offset})) for form in path_integrands())
+    return Spectral(*(_centred(form.coeff(offset, -1)) for form in forms))
+
+
+def _centred(residue: sp.Expr) -> sp.Expr:
+    """A polynomial in the distance of the outlier of vanishing weight, s + v g0(s), from b, and in weights."""
+    distance = sp.Symbol("distance")
+    inside = sp.expand(residue.subs(s, distance + b - v * transform))
+    return sp.collect(inside, (distance, weight)).subs(distance, s + v * transform - b)
+
+
+def _over_gap(expression: sp.Expr) -> sp.Expr:
+    """A polynomial in g and u - b, the small difference kept whole."""
+    gap = sp.Symbol("gap")
+    return sp.collect(sp.expand(expression.subs(u, gap + b)), g).subs(gap, u - b)
+
+
+def complement() -> Spectral:
+    """J, its derivatives and the mass from those of the mirrored law at -b, which hold what lies below b: all of the law less that.
+
+    Far from the top of the spectrum this is the sum of fewer and smaller terms.
+    """
+    whole = sp.expand((t0 - b) ** 2 + (q0 + v - t0**2))  # mean and variance of the noisy law
+
+    def less(mirrored: sp.Expr, *by: sp.Symbol) -> sp.Expr:
+        slope = sp.diff(whole, *by) if by else whole
+        return slope - (-1) ** by.count(b) * mirrored  # the mirrored law is taken at -b
+
+    return Spectral(less(J), less(J_v, v), less(J_b, b), less(J_vv, v, v), less(J_bv, b, v), less(2 * mass, b, b) / 2)
+
+
+def functions() -> tuple[Function, ...]:
+    """Primitive, integrand along the path, and the real value."""
+
+    def outputs(forms: Spectral, left: str) -> tuple[Output, ...]:
+        return tuple(Output(name, f"{left}_{{{name}}}", form) for name, form in forms._asdict().items())
+
+    return (
+        Function("finite_primitives", "K at the physical point u, g = G(u)", (u, g, v, b), outputs(primitives(), "K")),
+        Function("finite_integrands", "dK/du on the path", (u, g, v, b), outputs(path_integrands(), r"\partial_uK")),
+        Function(
+            "density_integrands",
+            "the same along the real axis",
+            (x, g, b),
+            outputs(density_integrands(), r"\partial_xK"),
+        ),
+        Function(
+            "finite_residues",
+            "what a target eigenvalue above a gap adds to J, its derivatives and the mass",
+            (weight, s, transform, spread, v, b),
+            outputs(residues(), r"\operatorname{Res}"),
+        ),
+        Function(
+            "complement",
+            "J, its derivatives and the mass above b from those of the mirrored law at -b",
+            (J, J_v, J_b, J_bv, mass, v, b, t0, q0),
+            tuple(Output(name, name, form) for name, form in complement()._asdict().items() if name != "J_vv"),
+        ),
+        scalar("finite_value", "value of K minus its path integral", (g,), "J", -ImaginaryPart(g) / sp.pi),
+    )
+
+
+def steps() -> tuple[Step, ...]:
+    """The spectral function of a finite list of eigenvalues."""
+    return (
+        Step(
+            "finite_spectrum",
+            "Spectral function of a finite list of eigenvalues",
+            r"With $u=z-vg$ and $g=G(u)$, the Stieltjes transform of the target: "
+            r"$\int^{g_b}F\,dg=K(u_b,g_b)-\int^{u_b}\partial_uK\,du$ "
+            r"along a path in the upper half-plane from beyond the largest eigenvalue; $J=-\tfrac1\pi\operatorname{Im}$ of it with "
+            r"$F=(z-b)^3/3$.",
+            (Display("K_J", primitives().J), Display(r"\partial_uK_J", path_integrands().J)),
+            functions(),
+        ),
+    )

@@ -1,0 +1,165 @@
+"""Scaling exponents of a power-law target as data, LaTeX and Python: every cell of the phase diagram with its balance and region."""
+
+from collections.abc import Iterator
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.scaling.balance import Form, Solution, System
+from derive.scaling.phase_diagram import Cell, Phase, phase_diagram
+from derive.scaling.power_law import limit, peak, risk, system
+
+Record = dict[str, object]
+
+
+def record(model: Model) -> Record:
+    """The phase diagram of power laws and of the interpolation peak, as plain data with exact text for every exponent."""
+    bulk = system(model)
+    return {
+        "target": "s_k = sqrt(d) k^-gamma, k = 1..d; excess risk tr(S - S0)^2/d",
+        "about": "every scale is the product of the parameters to the exponents given; a cell is where all conditions are >= 1",
+        "gamma": str(bulk.gamma),
+        "least_gamma": str(bulk.least_gamma),
+        **_diagram(bulk),
+        "peak": {
+            "about": "sample ratio at a relative distance `detuning` from interpolation, n of order d^2, target not learned",
+            "sides": [_diagram(peak(model, side)) for side in (1, -1)],
+        },
+    }
+
+
+def _diagram(of: System) -> Record:
+    return {
+        "parameters": [str(symbol).rstrip("_") for symbol in of.parameters],
+        "phases": [
+            {
+                "gamma_above": str(phase.low),
+                "gamma_below": None if phase.high is None else str(phase.high),
+                "cells": [_cell(of, cell) for cell in phase.cells],
+            }
+            for phase in phase_diagram(of).phases
+        ],
+    }
+
+
+def _cell(of: System, cell: Cell) -> Record:
+    solution = cell.solution
+    return {
+        "name": name(solution),
+        "risk": _powers(of, solution.exponents[risk]),
+        "scales": {str(scale): _powers(of, form) for scale, form in solution.exponents.items()},
+        "conditions": [_powers(of, margin) for margin in cell.margins],
+        "corrections": [_powers(of, form) for form in corrections(solution)],
+        "balances": [
+            {"equation": balance.name, "left": str(left), "right": str(right)}
+            for balance, (left, right) in zip(solution.regime.balances, solution.dominant, strict=True)
+        ],
+    }
+
+
+def corrections(solution: Solution) -> tuple[Form, ...]:
+    """One over the relative sizes of all that is left out: other terms of the balances, conditions, and what these miss.
+
+    Without what no parameter moves along n, which has no part in a slope.
+    """
+    return tuple(dict.fromkeys(form for form in (*solution.margins, *solution.corrections) if form[0] != 0))
+
+
+def _powers(of: System, form: Form) -> dict[str, str]:
+    names = (str(symbol).rstrip("_") for symbol in of.parameters)
+    return {symbol: str(sp.factor(power)) for symbol, power in zip(names, form, strict=True)}
+
+
+def name(solution: Solution) -> str:
+    """Regime of the spectrum, and what limits the risk."""
+    return f"{solution.regime.name}; limited by {limit(solution)}"
+
+
+def table(model: Model) -> str:
+    """LaTeX table of the cells: scaling of the excess risk and where it holds, in n_eff = n/d."""
+    rows = [row for phase in phase_diagram(system(model)).phases for row in _rows(phase)]
+    head = "\\begin{tabular}{lll}\n spectrum; limit & excess risk & where \\\\ \\hline\n"
+    return head + "\n".join(rows) + "\n\\end{tabular}\n"
+
+
+def _rows(phase: Phase) -> Iterator[str]:
+    for cell in phase.cells:
+        where = r",\ ".join(rf"{_monomial(margin)}\gtrsim1" for margin in cell.margins)
+        yield f" {name(cell.solution)} & ${_monomial(cell.solution.exponents[risk])}$ & ${where}$ \\\\"
+
+
+def _monomial(form: Form) -> str:
+    """The product of powers of n_eff, lambda and d in LaTeX."""
+    powers = zip((r"n_{\rm eff}", r"\lambda", "d"), _effective(form), strict=True)
+    parts = (f"{symbol}^{{{sp.latex(power)}}}" if power != 1 else symbol for symbol, power in powers if power != 0)
+    return " ".join(parts) or "1"
+
+
+def module(model: Model) -> str:
+    """Python source: names of cells, exponents of the risk and conditions at a numerical gamma."""
+    (phase,) = phase_diagram(system(model)).phases  # one arrangement of cells serves every gamma
+    cells = phase.cells
+    lines = [
+        f'"""Scaling exponents of a power-law target: {model.title}."""\n\nfrom fractions import Fraction\n\n',
+        "#: spectrum; what limits the risk",
+        "CELLS = (",
+        *(f'    "{name(cell.solution)}",' for cell in cells),
+        ")\n\n",
+        "def risk(gamma):",
+        '    """Exponents of (n, lambda, d) of the excess risk in each cell."""',
+        "    return (",
+        *(f"        {_tuple(cell.solution.exponents[risk])}," for cell in cells),
+        "    )\n\n",
+        "def conditions(gamma):",
+        '    """Of each cell, rows of exponents of (n, lambda, d): it lies where no product of these powers is below one."""',
+        "    return (",
+        *(f"        {_tuples(cell.margins)}," for cell in cells),
+        "    )\n\n",
+        "def corrections(gamma):",
+        '    """Of each cell, rows of exponents of (n, lambda, d): one over such a product is left out, up to a constant."""',
+        "    return (",
+        *(f"        {_tuples(corrections(cell.solution))}," for cell in cells),
+        "    )",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _tuples(forms: tuple[Form, ...]) -> str:
+    return f"({''.join(_tuple(form) + ', ' for form in forms)})"
+
+
+def _tuple(form: Form) -> str:
+    return f"({', '.join(_python(sp.factor(power)) for power in form)})"
+
+
+def _python(power: sp.Expr) -> str:
+    """Exact at a Fraction: a quotient of polynomials with integer coefficients, or a constant."""
+    if power.is_Rational:
+        return str(power) if power.is_Integer else f"Fraction({power.p}, {power.q})"
+    numerator, denominator = (sp.Poly(side, sp.Symbol("gamma", real=True)) for side in sp.fraction(sp.cancel(power)))
+    scale, numerator = numerator.clear_denoms(convert=True)
+    return f"({numerator.as_expr()}) / ({(scale * denominator).as_expr()})"
+
+
+def explanation(model: Model) -> str:
+    """Each cell with its exponents, the balance behind them, and where it holds."""
+    of = system(model)
+    lines = [f"excess risk for {of.gamma} > {of.least_gamma}, n_eff = n/d; each scale up to a constant"]
+    for phase in phase_diagram(of).phases:
+        for number, cell in enumerate(phase.cells, 1):
+            lines += ["", f"{number}. {name(cell.solution)}", f"   R ~ {_plain(cell.solution.exponents[risk])}"]
+            lines += [f"   where {_plain(margin)} >= 1" for margin in cell.margins]
+            pairs = zip(cell.solution.regime.balances, cell.solution.dominant, strict=True)
+            lines += [f"   {balance.name:>10}: {left} ~ {right}" for balance, (left, right) in pairs]
+    return "\n".join(lines)
+
+
+def _plain(form: Form) -> str:
+    powers = zip(("n_eff", "lambda", "d"), _effective(form), strict=True)
+    return " ".join(f"{symbol}^({power})" if power != 1 else symbol for symbol, power in powers if power != 0) or "1"
+
+
+def _effective(form: Form) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
+    """Exponents of n_eff = n/d, lambda and d from those of n, lambda and d."""
+    n, decay, d = form
+    return n, decay, sp.factor(n + d)

@@ -1,0 +1,264 @@
+"""Power-law targets s_k = sqrt(d) k^-gamma: how each part of the saddle point scales, and the balances that follow.
+
+Everything is an order of magnitude in large d, obtained from the closed forms: the channel in the quadratic approximation of its
+Moreau envelope (labels and their curvature are of order one, whatever V), features as outliers, the noise bulk as a semicircle.
+(Theory note, section 8; arXiv 2509.24914, section 5.)
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.language.step import DerivationError, require_zero
+from derive.passes.free_entropy.replicas import denoiser
+from derive.passes.free_entropy.saddle_point import reduced
+from derive.passes.limits.interpolation import semicircle_above
+from derive.passes.spectral_function.features import outlier
+from derive.scaling.balance import Balance, Regime, Solution, System
+
+alpha, D, Delta, kappa, lambda_, n, d, gamma = sym("alpha D Delta kappa lambda_ n d gamma")
+m, q, V, q0, rho, v, b, c, mh, Vh = sym("m q V q0 rho v b c mh Vh")
+J, J_v, J_b = sym("J J_v J_b")
+s, transform, spread = sym("s transform spread")
+delta, eta, risk = sym("delta eta risk")
+detuning, size = sp.symbols("detuning size", positive=True)
+
+threshold = sp.Symbol("b", positive=True)  #: the scale of b, which is positive
+
+LEAST_GAMMA = sp.Rational(1, 2)
+TOP, BOTTOM = sp.sqrt(d), d ** (sp.Rational(1, 2) - gamma)  #: eigenvalues of the first and of the last feature
+
+
+def envelope() -> sp.Expr:
+    """M for a loss of unit curvature around the label: D directions of min_x (x - w)^2/(2V) + (x - y)^2/2."""
+    x, w, y = sp.symbols("x w y")
+    energy = (x - w) ** 2 / (2 * V) + (x - y) ** 2 / 2
+    least = sp.factor(energy.subs(x, sp.solve(sp.diff(energy, x), x)[0]))
+    squares = sp.Poly(sp.expand(least), w, y)
+    return D * sum(value * {2: q, 1: m, 0: rho}[power] for (power, _), value in squares.terms())
+
+
+class ChannelScales(NamedTuple):
+    """Noise variance v, threshold b and V Vh of the quadratic channel; `risk` is tr(S - S0)^2/d."""
+
+    v: sp.Expr
+    b: sp.Expr
+    stiffness: sp.Expr
+
+
+def channel_scales(model: Model) -> ChannelScales:
+    """The reduced variables in terms of risk and V."""
+    M = envelope()
+    conjugate = {mh: -alpha * sp.diff(M, m), Vh: 2 * alpha * sp.diff(M, q)}
+    qh = -2 * alpha * sp.diff(M, V)
+    known_risk = {q: risk - q0 + 2 * m, rho: q0 + model.channel.noise}
+    variance = sp.factor((qh / (2 * conjugate[mh] ** 2)).subs(known_risk))
+    return ChannelScales(
+        sp.simplify(variance), sp.cancel(denoiser(model).threshold.subs(conjugate)), sp.cancel(V * conjugate[Vh])
+    )
+
+
+class Feature(NamedTuple):
+    """Contributions of one learned feature s to the risk and to J_v, per 1/d."""
+
+    risk: sp.Expr
+    J_v: sp.Expr
+
+
+def learned_feature(model: Model) -> Feature:
+    """A feature that is an outlier of Y, all others being far smaller: at x = s + v/s."""
+    position = outlier()[0].subs(transform, 1 / s)
+    energy = (position - b) ** 2
+    own = {J: energy, J_v: sp.diff(energy, v), J_b: sp.diff(energy, b), c: 1}
+    order = reduced(model)
+    excess = sp.expand((s**2 - 2 * order[m] + order[q]).subs(own))
+    # Its size is that of its positive terms if it cannot vanish: it is definite as a quadratic form in b, as s^2 > v.
+    discriminant = sp.expand(sp.discriminant(excess, b)).subs(s, sp.sqrt(v * (1 + sp.Symbol("x", positive=True))))
+    if not sp.simplify(discriminant).is_negative:
+        raise DerivationError(f"the error of a learned feature {excess} may vanish")
+    return Feature(excess, sp.expand(own[J_v]))
+
+
+def power_sum(summand: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+    """(1/d) sum over features low < s_k < high of the positive terms of a summand that is not negative.
+
+    k = (sqrt(d)/s)^(1/gamma): s^j has the integral of s^(j - 1/gamma - 1), which its larger end dominates: the upper one
+    for j >= 2, as gamma > 1/2, and the lower one for j <= 0.
+
+    Raises:
+        DerivationError: a power in between, where the end depends on gamma.
+    """
+    total = sp.Integer(0)
+    for term in sp.Add.make_args(sp.expand(summand)):
+        coefficient, rest = term.as_independent(s, as_Add=False)
+        power = sp.degree(rest, s) if rest.is_polynomial(s) else -sp.degree(1 / rest, s)
+        if power == 1:
+            raise DerivationError(f"{term}: which features dominate its sum depends on gamma")
+        if not coefficient.could_extract_minus_sign():
+            end = high if power >= 2 else low
+            total += sp.powsimp(coefficient * end ** sp.expand(power - 1 / gamma) * TOP ** (1 / gamma) / d)
+    return total
+
+
+def lesser_end(power: int, low: sp.Expr, high: sp.Expr) -> sp.Expr:
+    """Relative size of the lesser end of the sum of s^power over low < s < high, and of its steps for power <= 0."""
+    exponent = power - 1 / gamma
+    return (low / high) ** (exponent if power >= 2 else -exponent)
+
+
+class Bulk(NamedTuple):
+    """J and J_v of a semicircle of unit variance above its fraction cos(phi)."""
+
+    J: sp.Expr
+    J_v: sp.Expr
+
+
+@lru_cache(maxsize=1)
+def semicircle() -> Bulk:
+    """Closed forms in the angle phi."""
+    phi = sp.Symbol("phi", positive=True)
+    square = semicircle_above(lambda x: (x - 2 * sp.cos(phi)) ** 2, phi)
+    # J = v f(phi) with cos(phi) = b/(2 sqrt v): at fixed b the angle grows by cos/(2 v sin).
+    return Bulk(square, square + sp.diff(square, phi) * sp.cos(phi) / (2 * sp.sin(phi)))
+
+
+def edge_powers() -> Bulk:
+    """Leading powers of J/v and J_v where the threshold is a fraction eta below the edge, b = 2 delta (1 - eta)."""
+    (phi,) = semicircle().J.free_symbols
+
+    def leading(form: sp.Expr) -> sp.Expr:
+        order = sp.series(form, phi, 0, 8).removeO()
+        coefficient, power = sp.Poly(order, phi).terms()[-1][1], sp.Poly(order, phi).monoms()[-1][0]
+        return coefficient * (2 * eta) ** sp.Rational(power, 2)  # phi^2/2 = eta at leading order
+
+    return Bulk(*map(leading, semicircle()))
+
+
+def open_bulk() -> Bulk:
+    """J/v and J_v where the threshold is far below delta."""
+    (phi,) = semicircle().J.free_symbols
+    return Bulk(*(form.subs(phi, sp.pi / 2) for form in semicircle()))
+
+
+def _require_noise_only(model: Model) -> None:
+    """The bulk alone overlaps with nothing, so that its part of the risk is J."""
+    order = reduced(model)
+    f = sp.Function("f")
+    energy = v * f(b / sp.sqrt(v))  # as J of any semicircle
+    own = {J: energy, J_v: sp.diff(energy, v), J_b: sp.diff(energy, b), c: 1}
+    require_zero(order[m].subs(own).doit(), "noise has no overlap with the target")
+    require_zero(order[q].subs(own).doit() - energy, "the norm of what is fitted to noise is J")
+
+
+@dataclass(frozen=True)
+class Part:
+    """What part of the spectrum adds to the risk and to J_v; `ends`: relative sizes of what is left out of its sums."""
+
+    risk: sp.Expr
+    J_v: sp.Expr
+    ends: tuple[sp.Expr, ...] = ()
+
+    def __add__(self, other: "Part") -> "Part":
+        return Part(self.risk + other.risk, self.J_v + other.J_v, self.ends + other.ends)
+
+
+@lru_cache(maxsize=4)
+def system(model: Model) -> System:
+    """The saddle point of a power-law target as balances between scales, regime by regime of its noisy spectrum."""
+    _require_noise_only(model)
+    constants = {D: 1, kappa: 1, Delta: 1, alpha: n / d**2}
+    scales, stiffness = channel_scales(model), reduced(model)[V] * Vh
+    feature, edge, full = learned_feature(model), edge_powers(), open_bulk()
+
+    def size(expression: sp.Expr) -> sp.Expr:
+        return sp.expand(expression.subs({v: delta**2, b: threshold}))
+
+    def regime(name: str, part: Part, *conditions: tuple[sp.Expr, sp.Expr], tie: bool = False) -> Regime:
+        response = part.J_v
+        level = scales.b.subs(constants)
+        response_balance = stiffness.subs(J_v, response) / scales.stiffness.subs(constants)
+        balances = [
+            Balance("noise", delta**2, sp.expand(scales.v.subs(constants))),
+            Balance("threshold", threshold, sp.expand(level if response != 0 else level.subs(V, 0))),
+            Balance("risk", risk, size(part.risk)),
+        ]
+        if response != 0:
+            numerator, denominator = sp.fraction(sp.together(response_balance))
+            balances.append(Balance("response", sp.expand(denominator), sp.expand(size(numerator))))
+        if tie:
+            balances.append(Balance("edge", threshold, delta))
+        return Regime(name, tuple(balances), conditions, part.ends)
+
+    def features(lowest: sp.Expr) -> Part:
+        error, response = (power_sum(size(summand), lowest, TOP) for summand in feature)
+        above = Part(error, response, (lesser_end(0, lowest, TOP),))
+        if lowest == BOTTOM:
+            return above
+        return Part(power_sum(s**2, BOTTOM, lowest), sp.Integer(0), (lesser_end(2, BOTTOM, lowest),)) + above
+
+    nothing, one = Part(sp.Integer(1), sp.Integer(0)), sp.Integer(1)
+    slit, open_ = Part(delta**2 * edge.J, edge.J_v), Part(delta**2 * full.J, full.J_v)
+    learned, hidden = (delta, TOP), (BOTTOM, delta)
+    return System(
+        (n, lambda_, d),
+        (delta, threshold, V, risk, eta),
+        (
+            regime("nothing above the threshold", nothing, (delta, threshold), (TOP, threshold)),
+            regime(
+                "spikes above the bulk", features(threshold), (delta, threshold), (threshold, TOP), (BOTTOM, threshold)
+            ),
+            regime("bulk just open, no spike", nothing + slit, (eta, one), (TOP, delta), tie=True),
+            regime("bulk just open", features(delta) + slit, (eta, one), learned, hidden, tie=True),
+            regime("bulk fully open, no spike", nothing + open_, (threshold, delta), (TOP, delta)),
+            regime("bulk fully open", features(delta) + open_, (threshold, delta), learned, hidden),
+            regime("every feature resolved", features(BOTTOM), (delta, BOTTOM), (threshold, BOTTOM)),
+        ),
+        gamma,
+        LEAST_GAMMA,
+    )
+
+
+def limit(solution: Solution) -> str:
+    """What the risk of a balance comes from: the term that dominates it."""
+    ((_, term),) = (pair for pair in solution.dominant if pair[0] == risk)
+    bulk = solution.regime.name.startswith("bulk")
+    if not term.free_symbols:
+        return "target"
+    if bulk and term in (delta**2, delta**2 * eta ** sp.Rational(7, 2)):
+        return "overfitting"
+    return "weight decay" if term.has(threshold) and not bulk else "noise"
+
+
+def peak(model: Model, side: int) -> System:
+    """The interpolation peak of an unlearned target: alpha at a distance `detuning` above (side = 1) or below (-1) its threshold.
+
+    At V -> infinity and b -> 0 two pairs of terms cancel: v - J/(2 D alpha) and 1 - J_v/(2 D alpha). What is left of them are
+    the detuning and the first order in y = b/delta.
+    """
+    (phi,) = semicircle().J.free_symbols
+    y = sp.Symbol("y", positive=True)
+    expansions = [sp.series(form.subs(phi, sp.acos(y / 2)), y, 0, 2).removeO() for form in semicircle()]
+    constants, slopes = ([sp.expand(form).coeff(y, k) for form in expansions] for k in (0, 1))
+    require_zero(constants[0] - constants[1], "noise and response become critical at one sample ratio")
+    one = sp.Integer(1)
+    if not all(slope.is_negative for slope in slopes):
+        raise DerivationError(f"first orders {slopes} at the peak must be negative")
+    strength = V * channel_scales(model).b.subs({D: 1, alpha: 1, kappa: 1}).coeff(V)
+    if side > 0:
+        missing = [-slope * y + detuning for slope in slopes]
+        noise, response = Balance("noise", delta**2 * missing[0], one), Balance("response", V * missing[1], one)
+    else:  # both y are the detuning at leading order: eliminated, so that nothing cancels
+        edge = sp.solve(V * (-slopes[1] * y - detuning) - 1, y)[0]
+        rest = sp.expand(delta**2 * (-slopes[0] * edge - detuning))
+        noise, response = Balance("noise", rest, one), Balance("response", y, sp.expand(edge))
+    balances = (noise, response, Balance("threshold", y * delta, strength), Balance("risk", risk, delta**2))
+    where = "above" if side > 0 else "below"
+    regime = Regime(f"interpolation peak, {where}", balances, ((one, V),))
+    # gamma does not enter: any range does.
+    return System(
+        (detuning, lambda_, size), (delta, y, V, risk), (regime,), gamma, LEAST_GAMMA, ((detuning, one), (lambda_, one))
+    )

@@ -1,0 +1,1 @@
+"""Looking at what was derived: compare, explain."""

@@ -1,0 +1,102 @@
+"""`derive explain`: the equation behind a name or a line of generated code, with its derivation step."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import sympy as sp
+
+from derive.code.printers import latex
+from derive.language.notation import BY_NAME
+from derive.language.step import Function, Step
+from derive.pipeline import functions
+
+
+class Unknown(LookupError):
+    """No such equation, or no equation at that line."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A generated function with the step it comes from and where it lies."""
+
+    step: Step
+    function: Function
+    locations: tuple[str, ...]
+
+    def record(self) -> dict[str, object]:
+        """As plain data."""
+        return {
+            "function": self.function.name,
+            "meaning": self.function.meaning,
+            "step": {"name": self.step.name, "title": self.step.title, "reason": self.step.reason},
+            "equations": [
+                {"id": identifier, "expression": str(output.expression), "latex": latex.equation(output)}
+                for identifier, output in zip(self.function.equation_ids(), self.function.outputs, strict=True)
+            ],
+            "inputs": [
+                {
+                    "name": str(symbol),
+                    "glyph": BY_NAME[str(symbol)].glyph,
+                    "meaning": BY_NAME[str(symbol)].meaning,
+                    "unit": BY_NAME[str(symbol)].unit,
+                    "domain": BY_NAME[str(symbol)].domain,
+                }
+                for symbol in self.function.inputs
+            ],
+            "locations": list(self.locations),
+        }
+
+    def text(self) -> str:
+        """For a reader at a terminal."""
+        lines = [f"{self.function.name}: {self.function.meaning}", ""]
+        for identifier, output in zip(self.function.equation_ids(), self.function.outputs, strict=True):
+            lines += [f"{identifier} =", *(f"    {row}" for row in _pretty(output.expression).splitlines()), ""]
+        lines += [
+            f"    {entry.glyph:4} {entry.meaning} [{entry.unit}], {entry.domain}"
+            for entry in (BY_NAME[str(symbol)] for symbol in self.function.inputs)
+        ]
+        lines += ["", f"step {self.step.name}: {self.step.title}", f"    {self.step.reason}", ""]
+        return "\n".join([*lines, *(f"at {place}" for place in self.locations)])
+
+
+def _pretty(expression: sp.Expr) -> str:
+    glyphs = {entry.symbol: sp.Symbol(entry.glyph) for entry in BY_NAME.values()}
+    return str(sp.pretty(expression.xreplace(glyphs), use_unicode=True, num_columns=100, wrap_line=False))
+
+
+def explain(query: str, steps: tuple[Step, ...], folder: Path) -> Explanation:
+    """Find by equation id, function name or FILE:LINE.
+
+    Raises:
+        Unknown: nothing of that name, or the line belongs to no generated function.
+    """
+    name = _function_at(query, folder) if re.fullmatch(r".+:\d+", query) else query.split(".")[0]
+    for step, function in functions(steps):
+        if function.name == name and (query in (name, *function.equation_ids()) or ":" in query):
+            return Explanation(step, function, tuple(_locations(name, folder)))
+    raise Unknown(f"no equation {query!r}; `python -m derive list` names them all")
+
+
+def _locations(name: str, folder: Path) -> list[str]:
+    places = []
+    for path in sorted(folder.glob("*.py")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if line.startswith(f"def {name}("):
+                places.append(f"generated/{folder.name}/{path.name}:{number}")
+    return places
+
+
+def _function_at(query: str, folder: Path) -> str:
+    file, line = query.rsplit(":", 1)
+    path = folder / Path(file).name
+    if not path.is_file():
+        raise Unknown(f"no generated file {path.name!r} in generated/{folder.name}")
+    lines = path.read_text().splitlines()
+    if not 1 <= int(line) <= len(lines):
+        raise Unknown(f"{path.name} has lines 1 to {len(lines)}, not {line}")
+    above = lines[: int(line)]
+    names = [match.group(1) for match in (re.match(r"def (\w+)\(", text) for text in above) if match]
+    if not names:
+        raise Unknown(f"line {line} of {path.name} lies before the first generated function")
+    return names[-1]

@@ -1,0 +1,208 @@
+"""Averages over the output channel, whatever the number of tokens: two rules with one interface.
+
+Two tokens are integrated by a deterministic rule in four dimensions (numeric.channel.quadrature); more, a general matrix, and labels too sharp
+for it by randomised quasi-Monte Carlo (numeric.channel.sampling).
+"""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from generated.tied_attention import float64 as generated
+from numeric.channel.points import Fields, Sampling
+from numeric.channel.quadrature import COARSE, ChannelAverages, Resolution, average, unlearned
+from numeric.channel.sampling import sample_means, unlearned_means
+from numeric.problem.problem import Parametrisation, Problem
+from numeric.saddle.estimator import Overlaps
+
+Array = NDArray[np.float64]
+
+
+class Averages(NamedTuple):
+    """Averages per sample, each of shape (replicates,): M and its derivatives (theory note, section 3), and the errors.
+
+    `odd` derivatives are those by the order parameters of the antisymmetric part of a general matrix; `strengths`, of shape
+    (replicates, features), are the eigenvalues that the prior sees in place of leading features. With these m and q are of the rest.
+    """
+
+    M: Array
+    dM_dm: Array
+    dM_dq: Array
+    dM_dV: Array
+    train_error: Array
+    test_error: Array
+    dM_dq_odd: Array
+    dM_dV_odd: Array
+    strengths: Array
+
+    def mean(self) -> "Averages":
+        """The same with one replicate, the mean of all."""
+        return Averages(*(np.mean(value, axis=0, keepdims=True) for value in self))
+
+    def each(self) -> Iterator["Averages"]:
+        """The replicates one by one, each of shape (1,)."""
+        return (Averages(*(value[k : k + 1] for value in self)) for k in range(len(self.M)))
+
+
+class ChannelRule(Hashable, Protocol):
+    """A way to average over the channel."""
+
+    @property
+    def independent(self) -> bool:
+        """Whether its replicates are independent, so that their scatter is the error."""
+        ...
+
+    @property
+    def roughness(self) -> float:
+        """Relative change of the conjugates below which averages by the coarsest rule of this kind are not smooth."""
+        ...
+
+    @property
+    def accuracy(self) -> float:
+        """Relative error that this kind of rule reaches at a reasonable price."""
+        ...
+
+    @property
+    def refinements(self) -> int:
+        """How often it is sensible to refine the coarsest rule of this kind."""
+        ...
+
+    def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
+        """Averages at these order parameters.
+
+        Raises:
+            ArithmeticError: what could not be resolved.
+            ValueError: order parameters that no pair of matrices has.
+        """
+        ...
+
+    def unlearned(self, problem: Problem) -> Averages:
+        """Averages at S = 0."""
+        ...
+
+    def refined(self) -> "ChannelRule":
+        """The same kind of rule with a smaller error."""
+        ...
+
+
+@dataclass(frozen=True)
+class Quadrature:
+    """Deterministic rule for two tokens and a symmetric map."""
+
+    resolution: Resolution = COARSE
+    independent: bool = field(default=False, init=False)
+    roughness: float = field(default=1e-5, init=False)
+    accuracy: float = field(default=1e-4, init=False)
+    refinements: int = field(default=3, init=False)
+
+    def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
+        """One replicate."""
+        found = average(*overlaps[:3], problem.rho, problem.beta, problem.beta0, self.resolution)
+        return _one_replicate(found)
+
+    def unlearned(self, problem: Problem) -> Averages:
+        """One replicate."""
+        return _one_replicate(unlearned(problem.rho, problem.beta, problem.beta0, self.resolution))
+
+    def refined(self) -> "Quadrature":
+        """One and a half times the nodes."""
+        return Quadrature(self.resolution.refined())
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Randomised quasi-Monte Carlo for any number of tokens."""
+
+    sampling: Sampling
+    independent: bool = field(default=True, init=False)
+    roughness: float = field(default=1e-3, init=False)
+    accuracy: float = field(default=5e-3, init=False)
+    refinements: int = 3
+
+    def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
+        """One value per scrambling."""
+        V, q_odd, V_odd = overlaps.V, overlaps.q_odd, overlaps.V_odd
+        parts = split(overlaps, problem)
+        m, q, rho, *_ = parts
+        if not (V > 0 and q - m**2 / rho > 0):
+            raise ValueError(f"need V > 0 and q > m^2/rho, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {rho!r}")
+        fields = parts.fields(q_odd)
+        means = sample_means(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, self.sampling)
+        M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(m, q, V, rho, means.train, means.R, means.F1, means.F2)
+        nothing = np.zeros_like(means.train)
+        odd = (nothing, nothing, nothing, nothing)
+        if V_odd > 0:
+            odd = generated.channel_derivatives(0.0, q_odd, V_odd, rho, nothing, means.R_odd, nothing, means.F_odd)
+        strengths = _strengths(overlaps, problem, dM_dm, dM_dq, means.features)
+        return Averages(M + odd[0], dM_dm, dM_dq, dM_dV, means.train, means.test, odd[2], odd[3], strengths)
+
+    def unlearned(self, problem: Problem) -> Averages:
+        """One value per scrambling."""
+        general = problem.parametrisation is Parametrisation.GENERAL
+        nothing = Overlaps(0.0, 0.0, 0.0, learned=(0.0,) * problem.leading)
+        parts = split(nothing, problem)
+        fields, rho = parts.fields(), parts.rho
+        means = unlearned_means(fields, problem.beta, problem.beta0, problem.tokens, general, self.sampling)
+        M, dM_dm, dM_dq, dM_dV = generated.unlearned_derivatives(rho, means.loss, means.R, means.F1, means.curvature)
+        odd = generated.unlearned_derivatives(rho, means.loss, means.R_odd, 0.0, means.curvature_odd)
+        strengths = _strengths(nothing, problem, dM_dm, dM_dq, means.features)
+        return Averages(M, dM_dm, dM_dq, dM_dV, means.loss, means.loss, odd[2], odd[3], strengths)
+
+    def refined(self) -> "Sampled":
+        """Four times the points."""
+        return replace(self, sampling=self.sampling.refined())
+
+
+def _one_replicate(found: ChannelAverages) -> Averages:
+    M, dM_dm, dM_dq, dM_dV, train, test = (np.array([value]) for value in found)
+    return Averages(M, dM_dm, dM_dq, dM_dV, train, test, np.zeros(1), np.zeros(1), np.zeros((1, 0)))
+
+
+class Split(NamedTuple):
+    """Overlaps (m, q, rho) of all but the leading features, and the shares that these have in the indices, shape (features,)."""
+
+    m: float
+    q: float
+    rho: float
+    student: Array
+    target: Array
+
+    def fields(self, q_odd: float = 0.0) -> Fields:
+        """The fields of a sample."""
+        gaussian = Fields.of(self.m, self.q, self.rho, q_odd)
+        return gaussian._replace(student_features=self.student, target_features=self.target)
+
+
+def split(overlaps: Overlaps, problem: Problem) -> Split:
+    """What is Gaussian and what is not; rho with the label noise."""
+    s, weight = problem.features
+    student, target = np.sqrt(weight) * np.array(overlaps.learned), np.sqrt(weight) * s
+    m, q, rho = overlaps.m - student @ target, overlaps.q - student @ student, problem.rho - target @ target
+    return Split(float(m), float(q), float(rho), student, target)
+
+
+def _strengths(overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array, products: Array) -> Array:
+    """Eigenvalues that the prior sees, shape (replicates, features), from the means of dual field times feature."""
+    _, weight = problem.features
+    by_learned = -np.sqrt(weight) * products
+    return np.asarray(
+        generated.leading_strength(dM_dm[:, None], dM_dq[:, None], by_learned, np.array(overlaps.learned), weight)
+    )
+
+
+COARSE_SAMPLING = Sampled(Sampling(64))
+PRODUCT_SAMPLING = Sampled(Sampling(1024), 4)  # where leading features are products of Gaussians, with longer tails
+SHARP = 6.0  # beta0 sqrt(rho) beyond which labels are steps for the outer Gauss-Hermite rule of the quadrature
+
+
+def coarse_rules(problem: Problem) -> tuple[ChannelRule, ...]:
+    """The coarsest rules for a problem, the one to try first in front."""
+    symmetric = problem.parametrisation is not Parametrisation.GENERAL
+    if problem.leading:
+        return (PRODUCT_SAMPLING,)
+    if problem.tokens == 2 and symmetric and problem.beta0 * problem.rho**0.5 < SHARP:
+        return Quadrature(), COARSE_SAMPLING
+    return (COARSE_SAMPLING,)

@@ -1,0 +1,376 @@
+"""Averages over the output channel at any number of tokens, by randomised quasi-Monte Carlo with replicates.
+
+A sample has Gaussian fields along the visible directions of its index (numeric.channel.index): gamma1, which the label sees, and
+gamma2, which only the student sees; leading features kept exactly add products of Gaussians of their own. Each point
+(numeric.channel.points) is taken with both signs of gamma2: what is odd in gamma2, and what is left of it when student and target
+nearly agree, drops out exactly. The scatter of the replicates is the error.
+Large averages take few of their points at the global minimiser, the first of each replicate, which are a Sobol set too; a control
+variate at all points (numeric.channel.control_variate) takes away most of the variance. A few points of their own say how well it follows, and
+so how large that share must be.
+Formulas come from generated/tied_attention (theory.md, sections 1-3 and 6).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from generated.tied_attention import float64 as physics
+from numeric.channel import control_variate as token_control
+from numeric.channel import points as token_points
+from numeric.channel import sample as token_sample
+from numeric.channel.control_variate import TERMS, fill_control_terms, lanes
+from numeric.channel.index import TokenIndex, token_index
+from numeric.channel.points import BLOCK, Fields, Sampling, block_sums, gaussians
+from numeric.channel.proximal import compiled
+from numeric.channel.sample import (
+    cholesky,
+    fill_index,
+    fill_loss_gradient,
+    fill_loss_hessian,
+    fill_softmax,
+    global_minimiser,
+    inlined,
+    loss_of,
+    solve_with,
+    workspace,
+)
+from numeric.maths.kernels import digest
+
+Array = NDArray[np.float64]
+# Points per replicate from which on the control variate pays for its pilot, and at the least at their minimiser: where a stand-in
+# ends at another minimum it is far off, which is rare and has to be seen.
+CONTROLLED, LEAST_SETTLED = 1024, 256
+PILOT = Sampling(BLOCK, 4)
+# Points beside those at their minimiser may add this share to the variance of a term over independent points (a Sobol set's is
+# several times less), and to that of the train error, which enters no conjugate; at least one point in so many is at its minimiser.
+ADDED, ADDED_TO_TRAIN, MOST_PER_SETTLED = 0.05, 0.5, 64
+
+
+class SampleMeans(NamedTuple):
+    """Means per sample, each of shape (replicates,).
+
+    train, test: loss at the minimiser and at the field
+    R, R_odd: squared displacement of the symmetric and of the antisymmetric components
+    F1, F2, F_odd: dual field times gamma1, gamma2, and times the antisymmetric field
+    response: E||df/dw||^2 between symmetric and antisymmetric components (ss, so, os, oo), not computed unless asked for
+    rest, moved: shares of samples with several minima whose lowest is that at rest, or another
+    features: dual field times the index of each leading feature, (replicates, features)
+    """
+
+    train: Array
+    test: Array
+    R: Array
+    R_odd: Array
+    F1: Array
+    F2: Array
+    F_odd: Array
+    response_ss: Array
+    response_so: Array
+    response_os: Array
+    response_oo: Array
+    rest: Array
+    moved: Array
+    features: Array
+
+
+SCALARS = len(SampleMeans._fields) - 1  #: those that are no rows of features
+
+
+class Channel(NamedTuple):
+    """What all samples share; stiffness, shape (components,), is 1/V."""
+
+    layout: TokenIndex
+    fields: Fields
+    stiffness: Array
+    beta: float
+    beta0: float
+
+
+def sample_means(
+    fields: Fields,
+    V: float,
+    V_odd: float,
+    beta: float,
+    beta0: float,
+    tokens: int,
+    sampling: Sampling,
+    response: bool = False,
+) -> SampleMeans:
+    """Means over the channel at T = tokens; a general index (with antisymmetric part) if V_odd > 0.
+
+    V, V_odd: index^2/loss, V = 0 means that the minimiser is the field itself.
+    """
+    index = token_index(tokens, V_odd > 0)
+    stiffness = np.full(len(index.visible), 1.0 / V)
+    if V_odd > 0:
+        stiffness[index.symmetric :] = 1.0 / V_odd
+    channel = Channel(index, fields, stiffness, beta, beta0)
+    points = gaussians(_dimensions(channel), sampling).reshape(sampling.replicates, sampling.points, -1)
+    if response or sampling.points < CONTROLLED:
+        return _named(_settled(points, channel, response))
+    count = max(int(_share_settled(channel) * sampling.points), LEAST_SETTLED)
+    means = _settled(points[:, :count], channel, False)
+    if count < sampling.points:
+        controls = _controls(points.reshape(-1, points.shape[-1]), channel, BLOCK)
+        controls = controls.reshape(len(points), -1, controls.shape[-1])
+        means[:, _controlled(channel)] += controls.mean(axis=1) - controls[:, : count // BLOCK].mean(axis=1)
+    return _named(means)
+
+
+def _named(means: Array) -> SampleMeans:
+    rows: list[Array] = [*means[:, :SCALARS].T, means[:, SCALARS:]]
+    return SampleMeans(*rows)
+
+
+def _dimensions(channel: Channel) -> int:
+    """Gaussians of a sample: two for each visible direction of the symmetric part, one for each antisymmetric component.
+
+    And one of each token for every leading feature.
+    """
+    index, features = channel.layout, len(channel.fields.target_features)
+    return 2 * index.visible_symmetric + len(index.visible) - index.symmetric + features * len(index.scale)
+
+
+def _settled(points: Array, channel: Channel, response: bool) -> Array:
+    """Means at the minimisers, shape (replicates, terms); points of shape (replicates, points, Gaussians)."""
+    replicates, count, _ = points.shape
+    block = min(BLOCK, count)
+    sums = block_sums(
+        lambda some, out: _cached_settle(some, channel, response, block, out),
+        points.reshape(replicates * count, -1), _terms(channel), block, block,
+    )  # fmt: skip
+    return sums.reshape(replicates, -1, sums.shape[-1]).sum(axis=1) / (2 * count)
+
+
+def _controls(points: Array, channel: Channel, group: int) -> Array:
+    """Means of the control variate over groups of points, shape (groups, controlled terms)."""
+    terms = len(_controlled(channel))
+    found = block_sums(lambda some, out: _cached_control(some, channel, group, out), points, terms, BLOCK, group)
+    return found / (2 * group)
+
+
+def _controlled(channel: Channel) -> list[int]:
+    """Places of the terms that have a control variate."""
+    return [*range(TERMS), *range(SCALARS, _terms(channel))]
+
+
+def _terms(channel: Channel) -> int:
+    return SCALARS + len(channel.fields.target_features)
+
+
+def _share_settled(channel: Channel) -> float:
+    """The share of points to be taken at their minimiser, a power of 1/2, by how well the control variate follows the terms."""
+    points = gaussians(_dimensions(channel), PILOT, 1)
+    exact = block_sums(
+        lambda some, out: _cached_settle(some, channel, False, 1, out), points, _terms(channel), BLOCK, 1
+    )
+    exact = exact[:, _controlled(channel)] / 2
+    missed = np.var(exact - _controls(points, channel, 1), axis=0)
+    left = missed / np.maximum(np.var(exact, axis=0), np.finfo(float).tiny)
+    wanted = max(left[0] / ADDED_TO_TRAIN, left[2:].max() / ADDED, 1.0 / MOST_PER_SETTLED)
+    return float(min(1.0, 2.0 ** np.ceil(np.log2(wanted))))
+
+
+class UnlearnedMeans(NamedTuple):
+    """Means per sample at S = 0, each of shape (replicates,).
+
+    loss; R, R_odd: squared slope of the loss along the symmetric and the antisymmetric components; F1: slope times -gamma1;
+    curvature, curvature_odd: traces of the curvature over the two kinds of components; features: slope times minus the index of
+    each leading feature, (replicates, features).
+    """
+
+    loss: Array
+    R: Array
+    R_odd: Array
+    F1: Array
+    curvature: Array
+    curvature_odd: Array
+    features: Array
+
+
+UNLEARNED_SCALARS = len(UnlearnedMeans._fields) - 1  #: those that are no rows of features
+
+
+def unlearned_means(
+    fields: Fields, beta: float, beta0: float, tokens: int, general: bool, sampling: Sampling
+) -> UnlearnedMeans:
+    """Means over the labels at w = x = 0; of the fields only the target's count."""
+    index, features = token_index(tokens, general), len(fields.target_features)
+    points = gaussians(index.visible_symmetric + features * tokens, sampling)
+    block = min(BLOCK, sampling.points)
+    sums = block_sums(
+        lambda some, out: _cached_unlearned(some, index, fields, beta, beta0, out[0]),
+        points, UNLEARNED_SCALARS + features, block, block,
+    )  # fmt: skip
+    means = sums.reshape(sampling.replicates, -1, sums.shape[-1]).sum(axis=1) / sampling.points
+    rows: list[Array] = [*means[:, :UNLEARNED_SCALARS].T, means[:, UNLEARNED_SCALARS:]]
+    return UnlearnedMeans(*rows)
+
+
+@compiled
+def _fill_features(point, first, index, products):  # type: ignore[no-untyped-def]
+    """Whitened components of z_a z_b - delta_ab of each leading feature, its Gaussians z from place `first` of the point on."""
+    tokens = len(index.scale)
+    products[:, :] = 0.0
+    for k in range(len(products)):
+        start = first + k * tokens
+        for a in range(tokens):
+            for b in range(a, tokens):
+                product = point[start + a] * point[start + b] - (1.0 if a == b else 0.0)
+                products[k, index.component[a, b]] = product / index.scale[a, b]
+
+
+@inlined
+def _add_features(shares, products, out):  # type: ignore[no-untyped-def]
+    """Add the leading features, by their shares, to components."""
+    for k in range(len(products)):
+        for i in range(len(out)):
+            out[i] += shares[k] * products[k, i]
+
+
+@compiled
+def _add_unlearned(points, index, fields, beta, beta0, sums):  # type: ignore[no-untyped-def]
+    components = len(index.visible)
+    products = np.zeros((len(fields.target_features), components))
+    work = workspace(len(index.scale), components)
+    rest, gamma, z = np.zeros(components), np.zeros(components), np.zeros(components)
+    for point in points:
+        _fill_features(point, index.symmetric - 1, index, products)
+        for i in range(index.symmetric):
+            gamma[i] = 0.0
+            for k in range(index.symmetric - 1):
+                gamma[i] += index.visible[i, k] * point[k]
+            z[i] = fields.target * gamma[i]
+        _add_features(fields.target_features, products, z)
+        fill_index(z, index, work.fit)
+        fill_softmax(work.fit, beta0, work.y)
+        sums[0] += loss_of(rest, index, beta, work)
+        fill_loss_gradient(index, beta, work)
+        fill_loss_hessian(index, beta, 1.0, work)
+        for i in range(components):
+            odd = i >= index.symmetric
+            sums[2 if odd else 1] += work.gradient[i] ** 2
+            sums[3] -= work.gradient[i] * gamma[i]
+            sums[5 if odd else 4] += work.hessian[i, i]
+            for k in range(len(products)):
+                sums[UNLEARNED_SCALARS + k] -= work.gradient[i] * products[k, i]
+
+
+@compiled
+def _settle_block(points, channel, response, group, sums):  # type: ignore[no-untyped-def]
+    """Add the terms of a block of points at their global minimisers to its sums, in groups of points."""
+    index, fields, stiffness, beta, beta0 = channel
+    components, directions = index.visible.shape
+    symmetric = index.symmetric
+    even = directions - (components - symmetric)
+    products = np.zeros((len(fields.target_features), components))
+    work = workspace(len(index.scale), components)
+    gamma1, gamma2, w, z = np.zeros(components), np.zeros(components), np.zeros(components), np.zeros(components)
+    for k in range(len(points)):
+        point, terms = points[k], sums[k // group]
+        for i in range(symmetric):
+            gamma1[i], gamma2[i] = 0.0, 0.0
+            for direction in range(even):
+                gamma1[i] += index.visible[i, direction] * point[direction]
+                gamma2[i] += index.visible[i, direction] * point[even + direction]
+        gamma2[symmetric:] = point[2 * even : directions + even]
+        _fill_features(point, directions + even, index, products)
+        for i in range(symmetric):
+            z[i] = fields.target * gamma1[i]
+        _add_features(fields.target_features, products, z)
+        fill_index(z, index, work.fit)
+        fill_softmax(work.fit, beta0, work.y)
+        work.fit[:, :] = work.fit * (beta0 / beta)
+        for sign in (1.0, -1.0):
+            for i in range(components):
+                independent = fields.independent if i < symmetric else fields.odd
+                w[i] = fields.teacher * gamma1[i] + sign * independent * gamma2[i]
+            _add_features(fields.student_features, products, w)
+            terms[1] += loss_of(w, index, beta, work)
+            _, seen = global_minimiser(w, stiffness, index, beta, work)
+            _add_terms(w, gamma1, gamma2, products, sign, index, stiffness, beta, work, terms)
+            if seen == 1:
+                terms[11] += 1.0
+            if seen == 2:
+                terms[12] += 1.0
+            if response:
+                _add_response(index, stiffness, beta, work, terms)
+
+
+@inlined
+def _add_terms(w, gamma1, gamma2, products, sign, index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
+    """Add the terms of the sample at its minimiser work.x."""
+    symmetric, x, gradient = index.symmetric, work.x, work.gradient
+    sums[0] += loss_of(x, index, beta, work)
+    fill_loss_gradient(index, beta, work)
+    for i in range(len(w)):
+        # At the minimiser (x - w)/V is minus the slope of the loss; the smaller of the two factors keeps its digits.
+        dual = stiffness[i] * (x[i] - w[i]) if stiffness[i] < 1.0 else -gradient[i]
+        square = (dual / stiffness[i]) ** 2
+        if i < symmetric:
+            sums[2] += square
+            sums[4] += dual * gamma1[i]
+            sums[5] += sign * dual * gamma2[i]
+        else:
+            sums[3] += square
+            sums[6] += sign * dual * gamma2[i]
+        for k in range(len(products)):
+            sums[SCALARS + k] += dual * products[k, i]
+
+
+@compiled
+def _add_response(index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
+    """Squares of df/dw = -(1 + H V)^-1 H, H the curvature of the loss: column by column, from (H + 1/V) y = H e/V."""
+    size, symmetric = len(stiffness), index.symmetric
+    fill_loss_hessian(index, beta, 1.0, work)
+    curvature = work.hessian.copy()
+    for i in range(size):
+        for j in range(i):
+            curvature[j, i] = curvature[i, j]
+        work.hessian[i, i] += stiffness[i]
+    if not cholesky(work.hessian, work.factor):
+        return  # a minimiser on the verge of losing its minimum: of measure zero
+    for k in range(size):
+        work.step[:] = curvature[:, k]
+        solve_with(work.factor, work.step)
+        for i in range(size):
+            square = (stiffness[i] * work.step[i]) ** 2
+            sums[7 + 2 * (i >= symmetric) + (k >= symmetric)] += square
+
+
+@compiled
+def _control_block(points, channel, group, sums):  # type: ignore[no-untyped-def]
+    """Add the terms of the control variate of a block of points to its sums, in groups of points."""
+    work = lanes(len(channel.layout.scale), len(channel.layout.visible), len(channel.fields.target_features))
+    fill_control_terms(points, channel, work)
+    for term in range(len(work.terms)):
+        for k in range(BLOCK):
+            sums[k // group, term] += work.terms[term, k]
+
+
+def _entries(sources: str) -> tuple[Any, Any, Any]:
+    """The sums over a block with a cache on disk, valid for this digest of the sources they call."""
+
+    @njit(cache=True, nogil=True)
+    def settle(*arguments):  # type: ignore[no-untyped-def]
+        _ = sources
+        _settle_block(*arguments)
+
+    @njit(cache=True, nogil=True)
+    def control(*arguments):  # type: ignore[no-untyped-def]
+        _ = sources
+        _control_block(*arguments)
+
+    @njit(cache=True, nogil=True)
+    def unlearned(*arguments):  # type: ignore[no-untyped-def]
+        _ = sources
+        _add_unlearned(*arguments)
+
+    return settle, control, unlearned
+
+
+_cached_settle, _cached_control, _cached_unlearned = _entries(
+    digest(physics, token_sample, token_control, token_points)
+)

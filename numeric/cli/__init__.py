@@ -1,0 +1,1 @@
+"""Command line of the solvers: arguments, output, figures, one file a command."""

@@ -1,0 +1,52 @@
+"""Command `python -m numeric cost`: learned and Bayes-optimal estimation errors."""
+
+import argparse
+import time
+
+from numeric.cli.output import add_outputs, deliver, outputs
+from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "cost",
+        help="estimation error along alpha against the Bayes optimum",
+        epilog="example: python -m numeric cost --alpha 0.1:4:20 --kappa0 .5 --lambda .01 --noise .5 --plot cost.png",
+    )
+    parser.set_defaults(run=run)
+    add_alpha_grid(parser)
+    add_problem(parser)
+    add_outputs(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print learned and optimal estimation errors; exit 1 if a point was not solved."""
+    outputs(arguments)  # refused before any work
+    started = time.perf_counter()
+    asked, given = problem_of(arguments, arguments.alpha[0])
+    from tqdm import tqdm
+
+    from numeric.studies.against_bayes import cost_curve
+
+    alphas = [float(alpha) for alpha in arguments.alpha]
+    found = cost_curve(asked, alphas, lambda values: tqdm(values, desc="alpha", disable=None))
+    points: list[dict[str, object]] = [
+        {
+            "alpha": item.solution.problem.alpha,
+            "estimation_error": item.solution.estimation_error if item.solution.trusted else None,
+            "bayes_error": item.bayes_error,
+            "ratio": item.ratio if item.solution.trusted and item.bayes_error else None,
+            "status": item.solution.status.name.lower()
+            if item.bayes_error is not None
+            else "optimum beyond double precision",
+        }
+        for item in found
+    ]
+    deliver(
+        arguments,
+        points,
+        lambda plots: plots.cost_figure(found),
+        lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
+    )
+    return 0 if all(item.solution.trusted and item.bayes_error is not None for item in found) else 1

@@ -1,0 +1,91 @@
+"""Command `python -m numeric curve`: order parameters and errors along the sample ratio."""
+
+import argparse
+import sys
+import time
+
+from numeric.cli.arguments import print_json
+from numeric.cli.output import add_outputs, outputs, print_unsolved, write_table
+from numeric.cli.problem_arguments import add_alpha_grid, add_parametrisation, add_problem, problem_of
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "curve",
+        help="order parameters and errors along alpha",
+        epilog="example: python -m numeric curve --alpha 0.05:4:30 --kappa0 .5 --lambda .01 --noise .5 --plot curve.png",
+    )
+    parser.set_defaults(run=run)
+    add_alpha_grid(parser)
+    add_problem(parser)
+    add_parametrisation(parser)
+    add_outputs(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a learning curve; exit 1 if a point was not solved."""
+    table, figure = outputs(arguments)
+    started = time.perf_counter()
+    asked, given = problem_of(arguments, arguments.alpha[0])
+    from tqdm import tqdm
+
+    from numeric.saddle.curve import learning_curve
+
+    solutions = learning_curve(
+        asked, [float(alpha) for alpha in arguments.alpha], lambda grid: tqdm(grid, desc="alpha", disable=None)
+    )
+    points = [point(solution) for solution in solutions]
+    if table:
+        write_table(table, points)
+    if figure:
+        from numeric.cli.plots import curve_figure, save
+
+        save(curve_figure(solutions), figure)
+    if arguments.json:
+        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
+    else:
+        print_points(solutions)
+    return print_unsolved(solutions)
+
+
+def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
+    """One solution as a JSON object; quantities of a failed solve are null."""
+    from numeric.problem.solution import QUANTITIES
+
+    values = {name: solution.value(name) if solution.trusted else None for name in QUANTITIES}
+    residual = solution.residual if solution.residual < float("inf") else None
+    return {
+        "alpha": solution.problem.alpha,
+        **values,
+        "status": solution.status.name.lower(),
+        "residual": residual,
+        "error_estimate": solution.error_estimate if solution.trusted else None,
+        "replicon": replicon_text(solution.replicon),
+        "errors": {name: error for name, error in solution.errors.items() if error == error},
+    }
+
+
+def replicon_text(value: float) -> float | str | None:
+    """As JSON knows no infinity: minus infinity in words, null where it is not known."""
+    return None if value != value else "-inf" if value == -float("inf") else value
+
+
+def print_points(solutions) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
+    """Print the points as a table for a reader."""
+    sys.stdout.write(
+        f"{'alpha':>10} {'m':>10} {'q':>10} {'train':>10} {'test':>10} {'estimation':>10} {'rel.error':>9}  status\n"
+    )
+    for solution in solutions:
+        values = (
+            solution.problem.alpha,
+            solution.m,
+            solution.q,
+            solution.train_error,
+            solution.test_error,
+            solution.estimation_error,
+        )
+        sys.stdout.write(
+            " ".join(f"{value:10.6f}" for value in values)
+            + f" {solution.error_estimate:9.1e}  {solution.status.name.lower()}\n"
+        )

@@ -1,0 +1,53 @@
+"""Command `python -m numeric decompose`: parts of the test error."""
+
+import argparse
+import time
+
+from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved
+from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
+
+PARTS = ("c_star", "overfitting", "underfitting", "approximation", "gain", "distance", "least", "mismatch", "rate")
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "decompose",
+        help="parts of the test error along alpha: overfitting, underfitting, approximation, mismatch",
+        epilog="example: python -m numeric decompose --alpha 0.1:100:20 --power-law 1 --dim 100 --lambda .1 --noise .5",
+    )
+    parser.set_defaults(run=run)
+    add_alpha_grid(parser)
+    add_problem(parser)
+    add_outputs(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the parts of the test error; exit 1 if a point was not solved."""
+    outputs(arguments)  # refused before any work
+    started = time.perf_counter()
+    asked, given = problem_of(arguments, arguments.alpha[0])
+    from tqdm import tqdm
+
+    from numeric.saddle.curve import learning_curve
+    from numeric.studies.decompose import decompose as parts_of
+
+    alphas = [float(alpha) for alpha in arguments.alpha]
+    solutions = learning_curve(asked, alphas, lambda values: tqdm(values, desc="alpha", disable=None))
+    found = {solution.problem.alpha: parts_of(solution) for solution in solutions if solution.trusted}
+    points: list[dict[str, object]] = [
+        {
+            "alpha": solution.problem.alpha,
+            "test_error": solution.test_error if solution.trusted else None,
+            **{name: getattr(found.get(solution.problem.alpha), name, None) for name in PARTS},
+            "status": solution.status.name.lower(),
+        }
+        for solution in solutions
+    ]
+    deliver(
+        arguments,
+        points,
+        lambda plots: plots.decomposition_figure(list(found.values())),
+        lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
+    )
+    return print_unsolved(solutions)

@@ -1,0 +1,75 @@
+"""Command `python -m numeric exponents`: scaling regimes of power-law targets, their exponents and inequalities."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+
+from numeric.cli.arguments import HEAVY_TAIL, BadInput, exact_text, positive, print_json
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "exponents",
+        help="scaling regimes of a power-law target: exponents of the excess risk and where they hold",
+        epilog="example: python -m numeric exponents --gamma 3/4",
+    )
+    parser.add_argument(
+        "--gamma", type=gamma, required=True, metavar="X", help="exponent of the eigenvalues k^-gamma, or `symbolic`"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    parser.set_defaults(run=run)
+
+
+def gamma(text: str) -> Fraction | None:
+    """Argument type: an exact number above 1/2, None for `symbolic`."""
+    return None if text == "symbolic" else decay_exponent("--gamma", "give e.g. 3/4, or symbolic")(text)
+
+
+def decay_exponent(name: str, way_out: str = "give e.g. 3/4") -> Callable[[str], Fraction]:
+    """Argument type: the exponent of eigenvalues k^-gamma, an exact number above 1/2."""
+
+    def parse(text: str) -> Fraction:
+        value = positive(name, way_out)(text)
+        if value <= Fraction(1, 2):
+            raise BadInput(name, text, HEAVY_TAIL, way_out)
+        return value
+
+    return parse
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print regimes, exponents and inequalities."""
+    from numeric.studies.regimes import regimes, symbolic
+
+    if arguments.gamma is None:
+        record = symbolic()
+        cells = [
+            {"name": c["name"], "risk": c["risk"], "conditions": c["conditions"]} for c in record["phases"][0]["cells"]
+        ]
+    else:
+        record = None
+        cells = [
+            {"name": r.name, "risk": _powers(r.risk), "conditions": [_powers(row) for row in r.conditions]}
+            for r in regimes(arguments.gamma)
+        ]
+    if arguments.json:
+        stated = "symbolic" if arguments.gamma is None else exact_text(arguments.gamma)
+        print_json({"gamma": stated, "regimes": cells, **({"derivation": record} if record else {})})
+        return 0
+    sys.stdout.write("excess risk tr(S - S0)^2/d up to a constant, in samples n, weight decay lambda, dimension d\n")
+    for cell in cells:
+        sys.stdout.write(f"\n{cell['name']}\n   R ~ {_text(cell['risk'])}\n")
+        for row in cell["conditions"]:
+            sys.stdout.write(f"   where {_text(row)} >= 1\n")
+    return 0
+
+
+def _powers(row: tuple[Fraction, Fraction, Fraction]) -> dict[str, str]:
+    return {name: exact_text(power) for name, power in zip(("n", "lambda", "d"), row, strict=True)}
+
+
+def _text(powers: dict[str, str]) -> str:
+    factors = (name if power == "1" else f"{name}^({power})" for name, power in powers.items() if power != "0")
+    return " ".join(factors) or "1"

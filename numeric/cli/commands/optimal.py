@@ -1,0 +1,69 @@
+"""Command `python -m numeric optimal-lambda`: the weight decay of least test error."""
+
+import argparse
+import sys
+import time
+from fractions import Fraction
+
+from numeric.cli.arguments import positive
+from numeric.cli.output import add_outputs, deliver, outputs
+from numeric.cli.problem_arguments import PROBLEM, add_alpha_grid, add_parametrisation, add_problem, problem_of
+
+OPTIMUM = ("lambda", "relative_uncertainty", "test_error", "test_error_error")
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "optimal-lambda",
+        help="weight decay of least test error along alpha, for factors or direct training",
+        epilog="example: python -m numeric optimal-lambda --alpha 0.1:4:10 --kappa0 .05 --noise .05 --plot optimal.png",
+    )
+    parser.set_defaults(run=run)
+    add_alpha_grid(parser)
+    add_problem(parser, *(name for name in PROBLEM if name != "lambda_"))
+    add_parametrisation(parser)
+    parser.add_argument(
+        "--tolerance",
+        type=positive("--tolerance", "relative precision of lambda, e.g. 0.01"),
+        default="1/100",
+        metavar="X",
+        help="relative precision of lambda (default 1/100)",
+    )
+    add_outputs(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the optimal weight decay along alpha; exit 1 if a point was not solved."""
+    outputs(arguments)  # refused before any work
+    started = time.perf_counter()
+    arguments.lambda_ = Fraction(1)  # the search does not use it
+    asked, given = problem_of(arguments, arguments.alpha[0])
+    del given["lambda"]
+    from tqdm import tqdm
+
+    from numeric.problem.solution import NotConverged
+    from numeric.studies.optimal_decay import optimal_lambda as search
+
+    found, points, unsolved = [], list[dict[str, object]](), list[str]()
+    for alpha in tqdm(arguments.alpha, desc="alpha", disable=None):
+        try:
+            best = search(asked.at(float(alpha)), float(arguments.tolerance))
+        except NotConverged as error:
+            unsolved.append(str(error))
+            points.append({"alpha": float(alpha), **dict.fromkeys(OPTIMUM), "status": "not converged"})
+            continue
+        found.append(best)
+        uncertainty = best.uncertainty if best.uncertainty < float("inf") else None
+        values = (best.decay, uncertainty, best.solution.test_error, best.solution.errors["test_error"])
+        status = best.solution.status.name.lower()
+        points.append({"alpha": float(alpha), **dict(zip(OPTIMUM, values, strict=True)), "status": status})
+    deliver(
+        arguments,
+        points,
+        lambda plots: plots.optimal_figure(found),
+        lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
+    )
+    for line in unsolved:
+        sys.stderr.write(f"{line}\n")
+    return 1 if unsolved else 0

@@ -1,0 +1,73 @@
+"""Command `python -m numeric recovery`: recovery thresholds of learning and of the optimum."""
+
+import argparse
+import sys
+import time
+from fractions import Fraction
+
+from numeric.cli.arguments import BadInput, exact_text, grid, integer
+from numeric.cli.output import add_outputs, deliver, outputs
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "recovery",
+        help="recovery thresholds along kappa0, learned and Bayes-optimal",
+        epilog="example: python -m numeric recovery --kappa0 0.02:1:30 --width 1,3/4 --tokens 2,3,4 --plot recovery.png",
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--kappa0",
+        type=grid("--kappa0"),
+        required=True,
+        metavar="GRID",
+        help="rank ratios of the target, a list or grid",
+    )
+    parser.add_argument("--width", type=grid("--width"), default="1", metavar="GRID", help="width ratios (default 1)")
+    parser.add_argument(
+        "--tokens",
+        type=lambda text: tuple(integer("--tokens", 2, 10**6, "e.g. 2,3,4")(part) for part in text.split(",")),
+        default="2",
+        metavar="LIST",
+        help="numbers of tokens (default 2)",
+    )
+    add_outputs(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print recovery thresholds of learning and of the optimum."""
+    outputs(arguments)  # refused before any work
+    started = time.perf_counter()
+    least = min(min(arguments.kappa0), Fraction(1))
+    if too_narrow := [width for width in arguments.width if width < least]:
+        raise BadInput(
+            "--width", too_narrow[0], f"is below every rank ratio of --kappa0 (least {least})", "widen the student"
+        )
+    from numeric.studies.recovery_table import recovery_table
+
+    kappa0s, widths, tokens = (
+        tuple(dict.fromkeys(values)) for values in (arguments.kappa0, arguments.width, arguments.tokens)
+    )
+    found = recovery_table(kappa0s, widths, tokens)
+    left_out = len(kappa0s) * len(widths) * len(tokens) - len(found)
+    if left_out:
+        sys.stderr.write(f"{left_out} combinations left out: the width is below the target's rank ratio\n")
+    rows: list[dict[str, object]] = [
+        {
+            "kappa0": exact_text(row.kappa0),
+            "width": exact_text(row.width),
+            "tokens": row.tokens,
+            "recovery": row.recovery,
+            "bayes": row.bayes,
+            "ratio": row.ratio,
+        }
+        for row in found
+    ]
+    deliver(
+        arguments,
+        rows,
+        lambda plots: plots.recovery_figure(found),
+        lambda: {"rows": rows, "seconds": time.perf_counter() - started},
+    )
+    return 0

@@ -1,0 +1,202 @@
+"""Command `python -m numeric scaling`: excess risk and local slopes of a power-law target along the number of samples."""
+
+import argparse
+import math
+import re
+import sys
+import time
+from fractions import Fraction
+
+from numeric.cli.arguments import (
+    BadInput,
+    add_problem_arguments,
+    exact_text,
+    exact_texts,
+    grid,
+    integer,
+    number,
+    positive,
+)
+from numeric.cli.commands.exponents import decay_exponent
+from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved
+
+MOST_DIM = 10**12
+MOST_RECOVERED = 100  # features whose recovery is located: each takes some ten solves
+MOST_LEADING = 32  # features kept exactly: each is an unknown and a Gaussian per token
+LARGEST_LOGARITHM = 600.0  # of a weight decay or its inverse, with room for what it is multiplied by
+WAY_OUT = "give a number, 1/d, sqrt(d) or d^p"
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "scaling",
+        help="excess risk of a power-law target and its local slope along the number of samples",
+        epilog="example: python -m numeric scaling --power-law 3/4 --dim 200 --lambda 1/d --samples 1e3:1e8:30 --noise .5",
+    )
+    parser.add_argument(
+        "--power-law",
+        type=decay_exponent("--power-law"),
+        required=True,
+        metavar="GAMMA",
+        help="eigenvalues proportional to k^-GAMMA, k = 1..dim",
+    )
+    parser.add_argument(
+        "--dim",
+        type=dimension,
+        required=True,
+        metavar="D",
+        help="dimension of a token",
+    )
+    parser.add_argument(
+        "--lambda", dest="lambda_", required=True, metavar="X", help="weight decay: a number, 1/d, sqrt(d), d^p"
+    )
+    parser.add_argument("--samples", type=grid("--samples"), required=True, metavar="GRID", help="numbers n of samples")
+    parser.add_argument(
+        "--q0",
+        type=positive("--q0", "give tr S0^2/d, e.g. 1"),
+        default="1",
+        metavar="X",
+        help="second moment of the target (default 1)",
+    )
+    parser.add_argument(
+        "--leading",
+        type=integer(
+            "--leading", 0, MOST_LEADING, f"give one from 0 to {MOST_LEADING}; 8 are enough from gamma = 3/4 on"
+        ),
+        default="0",
+        metavar="K",
+        help="first features whose indices keep their law on token sequences, which is not Gaussian; excess_error and gain are then "
+        "those of sequences (default 0)",
+    )
+    parser.add_argument(
+        "--recovery",
+        type=integer("--recovery", 0, MOST_RECOVERED, f"give one from 0 to {MOST_RECOVERED}"),
+        default="0",
+        metavar="K",
+        help="also find the numbers of samples, within the range given, at which the first K features leave the bulk, printed and in "
+        "JSON (default 0)",
+    )
+    add_problem_arguments(parser, "noise", "beta", "beta0")
+    add_outputs(parser)
+    parser.set_defaults(run=run)
+
+
+def dimension(text: str) -> int:
+    """Argument type: an integer from 2 to MOST_DIM, 1e6 for 1000000."""
+    parse = integer("--dim", 2, MOST_DIM, "e.g. 200 or 1000000")
+    try:
+        value = float(text)
+    except ValueError:
+        return parse(text)
+    return parse(str(int(value)) if value.is_integer() and abs(value) < 1e15 else text)
+
+
+def weight_decay(text: str, dim: int) -> float:
+    """The weight decay that a text means in dimension d.
+
+    Raises:
+        BadInput: it is no number and no power of d.
+    """
+    compact = text.replace(" ", "").replace("**", "^")
+    powers = {"1/d": -1.0, "sqrt(d)": 0.5, "d": 1.0, "1/sqrt(d)": -0.5}
+    if compact in powers:
+        return float(dim) ** powers[compact]
+    if match := re.fullmatch(r"d\^\(?([-+0-9./]+)\)?", compact):
+        exponent = number("--lambda", "has no exponent", lambda value: True, WAY_OUT)(match[1])
+        if abs(float(exponent)) * math.log(dim) > LARGEST_LOGARITHM:
+            raise BadInput("--lambda", text, f"is beyond double precision at d = {dim}", "give a smaller power of d")
+        return float(dim) ** float(exponent)
+    if "d" in compact:
+        raise BadInput("--lambda", text, "is no power of d", WAY_OUT)
+    return float(positive("--lambda", WAY_OUT)(text))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the scaling curve; exit 1 if a point was not solved."""
+    outputs(arguments)  # refused before any work
+    started = time.perf_counter()
+    if min(arguments.samples) < 1:
+        raise BadInput(
+            "--samples",
+            exact_text(min(arguments.samples)),
+            "must be at least 1",
+            "give numbers of samples, e.g. 1e3:1e8:30",
+        )
+    from tqdm import tqdm
+
+    from numeric.laws.power_law import power_law
+    from numeric.studies.scaling import ScalingProblem, scaling_curve
+    from numeric.studies.sequential_recovery import sequential_recovery
+
+    gamma, q0 = float(arguments.power_law), float(arguments.q0)
+    count = len(power_law(gamma, arguments.dim, q0).eigenvalues)
+    for name in ("leading", "recovery"):
+        if getattr(arguments, name) >= count:
+            rule = f"must be below {count}, the number of distinct eigenvalues"
+            raise BadInput(f"--{name}", str(getattr(arguments, name)), rule, "give fewer")
+    decay = weight_decay(arguments.lambda_, arguments.dim)
+    asked = ScalingProblem(
+        gamma, arguments.dim, decay, float(arguments.noise), q0,
+        float(arguments.beta), float(arguments.beta0), leading=arguments.leading,
+    )  # fmt: skip
+    samples = sorted(float(n) for n in arguments.samples)
+    found = scaling_curve(asked, samples, lambda values: tqdm(values, desc="samples", disable=None))
+    points = [record(asked, point) for point in found]
+    features = tqdm(range(1, arguments.recovery + 1), desc="recovery", disable=not arguments.recovery or None)
+    recovered = sequential_recovery(asked, found, features)
+    recovery = [recovery_record(one) for one in recovered]
+    given = {"power_law": exact_text(arguments.power_law), "dim": arguments.dim, "lambda": arguments.lambda_}
+    given["leading"] = arguments.leading
+    given |= exact_texts(arguments, "q0", "noise", "beta", "beta0")
+    deliver(
+        arguments,
+        points,
+        lambda plots: plots.scaling_figure(asked, found, recovered),
+        lambda: {"parameters": given, "points": points, "recovery": recovery, "seconds": time.perf_counter() - started},
+    )
+    if not arguments.json:
+        sys.stdout.write(
+            "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*; local_slope = d log(risk)/d log(n); exponent: that of the regime\n"
+        )
+        if recovery:
+            sys.stdout.write(
+                "features leave the bulk between `after` and `before` samples (-: beyond the range given):\n"
+            )
+            print_rows(recovery)
+    return print_unsolved(point.solution for point in found)
+
+
+def recovery_record(recovered) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
+    """One feature as a JSON object; an end beyond the range is null."""
+    return {
+        "feature": recovered.feature,
+        "eigenvalue": recovered.eigenvalue,
+        "after": recovered.after,
+        "before": recovered.before,
+    }
+
+
+def record(asked, point) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
+    """One point as a JSON object; what is not known is null."""
+    from numeric.studies.regimes import regime_at
+
+    logs = (math.log(point.samples), math.log(asked.lambda_), math.log(asked.dim))
+    regime = regime_at(Fraction(asked.gamma), *logs)
+    values = {
+        "n": point.samples,
+        "n_eff": point.samples / asked.dim,
+        "risk": point.risk,
+        "risk_error": point.risk_error,
+        "excess_error": point.excess_error,
+        "excess_uncertainty": point.excess_uncertainty,
+        "gain": point.gain,
+        "learned": point.learned,
+        "features": point.features,
+        "bulk_edge": point.bulk_edge,
+        "local_slope": point.slope,
+        "slope_error": point.slope_error,
+        "exponent": float(regime.risk[0]),
+    }
+    known = {name: value if math.isfinite(value) else None for name, value in values.items()}
+    return {**known, "regime": regime.name, "status": point.solution.status.name.lower()}

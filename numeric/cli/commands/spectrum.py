@@ -1,0 +1,76 @@
+"""Command `python -m numeric spectrum`: eigenvalues of the learned map."""
+
+import argparse
+import dataclasses
+import sys
+
+from numeric.cli.arguments import BadInput, positive, print_json, writable
+from numeric.cli.output import FIGURES, add_outputs
+from numeric.cli.problem_arguments import add_parametrisation, add_problem, problem_of
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "spectrum",
+        help="eigenvalues of the learned map",
+        epilog="example: python -m numeric spectrum --alpha 0.5 --kappa0 .5 --lambda .01 --noise .5 --plot spectrum.png",
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--alpha",
+        type=positive("--alpha", "sample ratio n/d^2, e.g. 0.5"),
+        required=True,
+        metavar="X",
+        help="sample ratio n/d^2",
+    )
+    add_problem(parser)
+    add_parametrisation(parser)
+    add_outputs(parser, table=False)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the learned spectrum at one point; exit 1 if the point was not solved."""
+    if arguments.parametrisation == "general":
+        raise BadInput("--parametrisation", "general", "eigenvalues are those of a symmetric map", "use symmetric")
+    figure = writable("--plot", arguments.plot, *FIGURES)
+    asked, given = problem_of(arguments, arguments.alpha)
+    from numeric.saddle.solve import solve
+    from numeric.studies.spectrum import learned_spectrum
+
+    solution = solve(asked)
+    if not solution.trusted:
+        sys.stderr.write(f"alpha = {asked.alpha:g}: {solution.status.value}\n")
+        return 1
+    found = learned_spectrum(solution)
+    if figure:
+        from numeric.cli.plots import save, spectrum_figure
+
+        save(spectrum_figure(found, rf"$\alpha={asked.alpha:g}$"), figure)
+    if arguments.json:
+        print_json(
+            {
+                "parameters": {"alpha": str(arguments.alpha), **given},
+                "status": solution.status.name.lower(),
+                "zero_mass": found.zero_mass,
+                "bulk": {"x": found.x.tolist(), "density": found.density.tolist()},
+                "edges": found.bulks,
+                "outliers": [dataclasses.asdict(outlier) for outlier in found.outliers],
+                "second_moment": found.second_moment,
+                "moment_error": found.moment_error,
+                "residual": solution.residual,
+                "error_estimate": solution.error_estimate,
+            }
+        )
+    else:
+        sys.stdout.write(f"mass at zero {found.zero_mass:.6f}, second moment {found.second_moment:.6f}\n")
+        for low, high in found.bulks:
+            sys.stdout.write(f"bulk from {low:.6f} to {high:.6f}\n")
+        for outlier in found.outliers:
+            sys.stdout.write(
+                f"outlier at {outlier.value:.6f} from {outlier.target:.6f}, overlap {outlier.overlap:.6f}, "
+                f"weight {outlier.weight:.3g}\n"
+            )
+        status = solution.status.name.lower()
+        sys.stdout.write(f"{status}, residual {solution.residual:.1e}, relative error {solution.error_estimate:.1e}\n")
+    return 0

@@ -1,0 +1,130 @@
+"""Command `python -m numeric threshold`: critical sample ratios with proven digits."""
+
+import argparse
+import sys
+import time
+from fractions import Fraction
+
+from numeric.cli.arguments import BadInput, add_problem_arguments, exact_texts, integer, print_json
+from numeric.cli.target_arguments import add_target_arguments, target_law
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "threshold",
+        help="critical sample ratio to any number of digits",
+        epilog="example: python -m numeric threshold interpolation --kappa0 1/2 --noise 1 --digits 50",
+    )
+    parser.add_argument("kind", choices=("interpolation", "recovery", "bayes"))
+    add_target_arguments(parser)
+    add_problem_arguments(parser, "noise", "width", "tokens", "beta", "beta0", defaults={"noise": "0"})
+    parser.add_argument(
+        "--digits",
+        type=integer("--digits", 1, 10_000, "more digits take minutes"),
+        default="50",
+        metavar="N",
+        help="significant digits (default 50)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print one threshold."""
+    from numeric.maths.balls import Unresolved
+    from numeric.proven_laws.law import FiniteLaw
+    from numeric.thresholds import interpolation as thresholds
+
+    started = time.perf_counter()
+    law, stated = target_law(arguments)
+    check_threshold(arguments, 1 - law.zero_mass)
+    if isinstance(law, FiniteLaw) and arguments.digits * len(law) > thresholds.MAX_WORK:
+        rule = f"digits times eigenvalues ({len(law)}) must not exceed {thresholds.MAX_WORK}"
+        raise BadInput("--digits", arguments.digits, rule, f"ask for at most {thresholds.MAX_WORK // len(law)}")
+    tokens, digits, width = arguments.tokens, arguments.digits, arguments.width
+    try:
+        if arguments.kind == "interpolation":
+            found = thresholds.interpolation(law, arguments.noise, tokens, digits, width)
+        elif arguments.kind == "recovery":
+            found = thresholds.recovery(law, tokens, digits, width)
+        else:
+            found = thresholds.bayes(law, tokens, digits)
+    except Unresolved as error:
+        sys.stderr.write(f"{error}; ask for fewer digits or less extreme parameters\n")
+        return 1
+    seconds = time.perf_counter() - started
+    if arguments.json:
+        given = {**stated, **exact_texts(arguments, "noise", "width", "tokens", "beta", "beta0")}
+        print_json(
+            {
+                "kind": found.kind,
+                "parameters": given,
+                "value": found.value,
+                "digits_proven": found.digits,
+                "proof": "ball arithmetic",
+                "roots": list(found.roots),
+                "complete": found.complete,
+                "choice": found.choice,
+                "upper_bound": found.upper_bound,
+                "seconds": seconds,
+            }
+        )
+    else:
+        print_threshold(found)
+    return 0
+
+
+def print_threshold(found) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
+    """The value alone on the first line; where there was a choice, what it was."""
+    sys.stdout.write(f"{found.value}\n")
+    if len(found.roots) > 1:
+        sys.stdout.write(f"roots: {', '.join(found.roots)}\nchosen: {found.choice}\n")
+    if not found.complete:
+        sys.stdout.write("completeness not proven: there may be other roots\n")
+    if found.upper_bound:
+        sys.stdout.write(
+            f"the training loss is positive above {found.upper_bound} = {float(Fraction(found.upper_bound)):.6g} already, "
+            "as noisy labels outnumber the parameters of S: "
+            "the replica-symmetric value is an upper bound\n"
+        )
+
+
+def check_threshold(arguments: argparse.Namespace, rank: Fraction) -> None:
+    """Refuse what a threshold is not defined for; `rank` is the target's share of non-zero eigenvalues.
+
+    Raises:
+        BadInput: the combination of arguments is outside the domain.
+    """
+    if arguments.kind == "interpolation":
+        if arguments.noise == 0:
+            raise BadInput(
+                "--noise",
+                0,
+                "the interpolation threshold needs label noise > 0",
+                "ask for `threshold recovery` at zero noise",
+            )
+        return
+    if arguments.noise != 0:
+        raise BadInput(
+            "--noise",
+            arguments.noise,
+            "recovery is perfect only without label noise",
+            "use --noise 0, or `threshold interpolation`",
+        )
+    if arguments.kind == "bayes":
+        return
+    if arguments.beta != arguments.beta0:
+        raise BadInput(
+            "--beta",
+            arguments.beta,
+            f"recovery needs beta = beta0 (here {arguments.beta0})",
+            "give both the same value",
+        )
+    if arguments.width < rank:
+        raise BadInput(
+            "--width",
+            arguments.width,
+            f"recovery needs a width of at least the target's rank ratio {rank}",
+            "widen the student",
+        )

@@ -1,0 +1,71 @@
+"""Arguments that state a problem, shared by the commands that solve it."""
+
+import argparse
+from fractions import Fraction
+
+from numeric.cli.arguments import BadInput, add_problem_arguments, exact_texts, grid
+from numeric.cli.target_arguments import add_target_arguments, float64_target
+
+PROBLEM = ("width", "lambda_", "noise", "tokens", "beta", "beta0")
+
+
+def add_problem(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Add the target and the parameters of these names, all but alpha if none is given."""
+    add_problem_arguments(parser, *(names or PROBLEM))
+    add_target_arguments(parser)
+
+
+def add_alpha_grid(parser: argparse.ArgumentParser) -> None:
+    """Add --alpha, a list or grid of sample ratios."""
+    parser.add_argument(
+        "--alpha",
+        type=grid("--alpha"),
+        required=True,
+        metavar="GRID",
+        help="0.2,0.5,1 or first:last:count (geometric)",
+    )
+
+
+def add_parametrisation(parser: argparse.ArgumentParser) -> None:
+    """Add --parametrisation."""
+    parser.add_argument(
+        "--parametrisation",
+        choices=("factorised", "symmetric", "general"),
+        default="factorised",
+        help="factors with weight decay, or the matrix itself with a Frobenius penalty (default factorised)",
+    )
+
+
+def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
+    """The Problem that the arguments state, and the exact values of its parameters but alpha as text."""
+    from numeric.problem.problem import MOST_TOKENS, Parametrisation, Problem
+
+    parametrisation = Parametrisation(getattr(arguments, "parametrisation", "factorised"))
+    if arguments.lambda_ == 0 and parametrisation is not Parametrisation.FACTORISED:
+        raise BadInput("--lambda", 0, "direct training needs weight decay > 0", "use a small value such as 1e-6")
+    if arguments.tokens > MOST_TOKENS:
+        raise BadInput(
+            "--tokens",
+            arguments.tokens,
+            f"learning curves are solved for at most {MOST_TOKENS} tokens",
+            "use fewer; thresholds take any number",
+        )
+    for name in ("kappa0", "lambda_", "noise", "width", "beta", "beta0", "q0"):
+        value = getattr(arguments, name)
+        if value and not Fraction(1, 10**12) <= value:
+            raise BadInput(f"--{name.rstrip('_')}", value, "is below 1e-12", "give 0 (where allowed) or more than that")
+    target, given = float64_target(arguments)
+    asked = Problem(
+        alpha=float(alpha),
+        target=target,
+        lambda_=float(arguments.lambda_),
+        noise=float(arguments.noise),
+        width=float(arguments.width),
+        tokens=arguments.tokens,
+        beta=float(arguments.beta),
+        beta0=float(arguments.beta0),
+        parametrisation=parametrisation,
+    )
+    if hasattr(arguments, "parametrisation"):
+        given = {"parametrisation": str(parametrisation), **given}
+    return asked, {**given, **exact_texts(arguments, *PROBLEM)}

@@ -1,0 +1,143 @@
+"""Compiled kernels for the Marchenko-Pastur law: the physical root of the resolvent cubic and the closed forms there.
+
+The root is that below the axis if there is one, else the real one on which z(g) falls (theory note, section 4).
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba.extending import register_jitable
+
+from generated.tied_attention import float64 as physics
+from numeric.maths.kernels import digest
+
+_REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
+_NEWTON = 6  # steps: the start has five digits or more where v >= 1e-14 of the scale, so that two would do
+
+_compiled = njit(error_model="numpy")
+register_jitable(physics.angle_below)  # the closed forms call them
+register_jitable(physics.angle_above)
+_polynomial = _compiled(physics.resolvent_polynomial)
+_position, _slope = _compiled(physics.inverse_stieltjes), _compiled(physics.resolvent_slope)
+_J, _J_v, _J_b = _compiled(physics.spectral_J), _compiled(physics.spectral_J_v), _compiled(physics.spectral_J_b)
+_J_bv, _mass = _compiled(physics.spectral_J_bv), _compiled(physics.spectral_mass)
+_J_error, _J_v_error = _compiled(physics.spectral_J_error), _compiled(physics.spectral_J_v_error)
+_J_b_error, _J_bv_error = _compiled(physics.spectral_J_b_error), _compiled(physics.spectral_J_bv_error)
+_mass_error = _compiled(physics.spectral_mass_error)
+
+
+@_compiled
+def _polished(g, a3, a2, a1, a0):  # type: ignore[no-untyped-def]
+    """Newton steps towards the root near g while they make the polynomial smaller: where two roots meet they are rounding errors."""
+    value = ((a3 * g + a2) * g + a1) * g + a0
+    for _ in range(_NEWTON):
+        step = value / ((3.0 * a3 * g + 2.0 * a2) * g + a1)
+        following = ((a3 * (g - step) + a2) * (g - step) + a1) * (g - step) + a0
+        if not abs(following) < abs(value):
+            break
+        g, value = g - step, following
+    return g
+
+
+@_compiled
+def root(v, b, kappa0, r):  # type: ignore[no-untyped-def]
+    """Stieltjes transform of the noisy law at b, from above.
+
+    Cardano's formula for 1/g: the physical |g| is at most 1/sqrt(v), so that its inverse is not lost beside others.
+    """
+    a3, a2, a1, a0 = _polynomial(v, b, kappa0, r)
+    A, B, C = a1 / a0, a2 / a0, a3 / a0
+    unit = max(abs(A), np.sqrt(abs(B)), np.cbrt(abs(C)))  # of 1/g, so that no power overflows
+    A, B, C = A / unit, B / unit / unit, C / unit / unit / unit
+    Q, R = (A * A - 3.0 * B) / 9.0, ((2.0 * A * A - 9.0 * B) * A + 27.0 * C) / 54.0
+    if R * R > Q * Q * Q:
+        S = -np.copysign(np.cbrt(abs(R) + np.sqrt(R * R - Q * Q * Q)), R)
+        T = Q / S
+        inverse = complex(-0.5 * (S + T) - A / 3.0, 0.5 * np.sqrt(3.0) * abs(S - T))
+        g = _polished(1.0 / (unit * inverse), a3, a2, a1, a0)
+        if g.imag < -_REAL * abs(g):
+            return g
+    theta = np.arccos(min(1.0, max(-1.0, R / np.sqrt(Q * Q * Q)))) if Q > 0.0 else 0.0
+    best, least = complex(np.nan, 0.0), np.inf
+    for k in range(3):
+        inverse = -2.0 * np.sqrt(max(Q, 0.0)) * np.cos((theta + 2.0 * np.pi * k) / 3.0) - A / 3.0
+        g = complex(_polished(1.0 / (unit * inverse), a3, a2, a1, a0), 0.0)
+        slope = _slope(g.real, v, kappa0, r)
+        if slope < least:
+            best, least = g, slope
+    return best
+
+
+@_compiled
+def values(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
+    """J, J_v, J_b and mass above b, and the proven bounds on their rounding errors, at the physical root g."""
+    if g.imag == 0.0 and 0.0 < g.real < r:  # b is beyond the upper edge
+        return (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)
+    return (
+        _J(g, v, b, kappa0, r),
+        _J_v(g, v, b, kappa0, r),
+        _J_b(g, v, b, kappa0, r),
+        _mass(g, v, b, kappa0, r),
+    ), (
+        _J_error(g, v, b, kappa0, r),
+        _J_v_error(g, v, b, kappa0, r),
+        _J_b_error(g, v, b, kappa0, r),
+        _mass_error(g, v, b, kappa0, r),
+    )
+
+
+@_compiled
+def mixed(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
+    """J_bv and the proven bound on its rounding error; wanted only where the rank limit acts."""
+    if g.imag == 0.0 and 0.0 < g.real < r:
+        return 0.0, 0.0
+    return _J_bv(g, v, b, kappa0, r), _J_bv_error(g, v, b, kappa0, r)
+
+
+def _entries(sources: str) -> tuple[Any, ...]:
+    """What is called from outside, with a cache on disk that is valid for this digest of the generated formulas."""
+
+    @njit(cache=True, error_model="numpy")
+    def at_point(v, b, kappa0, r):  # type: ignore[no-untyped-def]
+        _ = sources
+        g = root(v, b, kappa0, r)
+        (J, J_v, J_b, mass), (J_error, J_v_error, J_b_error, mass_error) = values(g, v, b, kappa0, r)
+        J_bv, J_bv_error = mixed(g, v, b, kappa0, r)
+        return (J, J_v, J_b, J_bv, mass), (J_error, J_v_error, J_b_error, J_bv_error, mass_error)
+
+    @njit(cache=True, error_model="numpy")
+    def roots(v, b, kappa0, r):  # type: ignore[no-untyped-def]
+        _ = sources
+        found = np.empty(len(v), dtype=np.complex128)
+        for k in range(len(v)):
+            found[k] = root(v[k], b[k], kappa0[k], r[k])
+        return found
+
+    @njit(cache=True, nogil=True, error_model="numpy")
+    def fill_points(first, last, v, b, kappa0, r, found, errors):  # type: ignore[no-untyped-def]
+        """Columns `first` to `last` of J, J_v, J_b, mass and of their errors, both of shape (4, points)."""
+        _ = sources
+        for k in range(first, last):
+            value, error = values(root(v[k], b[k], kappa0, r), v[k], b[k], kappa0, r)
+            for j in range(4):
+                found[j, k], errors[j, k] = value[j], error[j]
+
+    @njit(cache=True, error_model="numpy")
+    def upper_edge(v, kappa0, r):  # type: ignore[no-untyped-def]
+        """Upper end of the noisy law: between the poles 0 and r z(g) is convex, and the edge is its least value."""
+        _ = sources
+        low, high = 0.0, r
+        while True:
+            g = 0.5 * (low + high)
+            if not low < g < high:
+                return _position(g, v, kappa0, r)
+            if _slope(g, v, kappa0, r) < 0.0:
+                low = g
+            else:
+                high = g
+
+    return at_point, roots, fill_points, upper_edge
+
+
+at_point, roots, fill_points, upper_edge = _entries(digest(physics))

@@ -1,0 +1,41 @@
+"""The spectral function in ball arithmetic where float64 cancels, at the precision that the point needs."""
+
+import math
+
+from flint import arb
+
+from numeric.laws.law import Values
+from numeric.maths.balls import Unresolved, working
+from numeric.proven_laws.law import Law
+
+_BITS = (
+    200,
+    800,
+    3200,
+)  # J ~ x^(7/2) at a fraction x of a bulk below its edge: 200 bits leave nine digits at x = 1e-12
+_ACCURATE = 40  # bits of a value, or else:
+_NEGLIGIBLE = 2.0**-100  # radius in natural units, for values that vanish (J_bv below the support)
+
+
+def exact_values(law: Law, v: float, x: float) -> Values:
+    """J, J_v, J_b, J_bv and mass at x, float64 values taken as exact, correct to double precision or nearly.
+
+    Raises:
+        Unresolved: x is too close to an edge of the support, or v too large, for the finest precision.
+    """
+    units = Values(J=v, J_v=1.0, J_b=math.sqrt(v), J_bv=1 / math.sqrt(v), mass=1.0)
+    for bits in _BITS:
+        with working(bits):
+            try:
+                point = law.at(arb(v), arb(x))
+                balls = [point.value(name) for name in Values._fields]
+            except Unresolved:
+                if bits == _BITS[-1]:
+                    raise
+                continue
+            if all(
+                ball.rel_accuracy_bits() >= _ACCURATE or ball.rad() <= _NEGLIGIBLE * unit
+                for ball, unit in zip(balls, units, strict=True)
+            ):
+                return Values(*(float(ball) for ball in balls))
+    raise Unresolved(f"spectral function at v = {v:g}, x = {x:g} not resolved with {_BITS[-1]} bits")

@@ -1,0 +1,162 @@
+"""What lies above a position of the noisy law, where few eigenvalues of a long list do.
+
+A path around a whole list (numeric.laws.subordination) loses a few isolated eigenvalues of weight 1/d beside all others. Here each
+interval of the support that a gap separates from the position is the sum of the residues of its eigenvalues, and the one that holds
+the position is integrated along Biane's curve from its edge: terms of the size of the result.
+
+`s` are the eigenvalues, distinct and ascending, `w` their weights, both of shape (N,).
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from generated.tied_attention import float64 as physics
+from numeric.laws import subordination
+from numeric.laws.subordination import (
+    EPS,
+    compiled,
+    edge_distance,
+    gap_ends,
+    height_above,
+    locate,
+    real_position,
+    slope_along,
+    stieltjes,
+)
+from numeric.maths.kernels import digest
+
+_density_integrands = njit(physics.density_integrands)
+_residues = njit(physics.finite_residues)
+_value = njit(physics.finite_value)
+
+
+@compiled
+def _first_above(p, v, s, w):  # type: ignore[no-untyped-def]
+    """The first eigenvalue whose interval of the support lies above u = p + i y wholly; as many as there are if none does."""
+    found = len(s)
+    for k in range(len(s) - 1, 0, -1):
+        if s[k] <= p:
+            break
+        _, left = gap_ends(k, v, s, w)
+        if left > 0.0 and p < s[k] - left:
+            found = k
+    return found
+
+
+@compiled
+def _add_residues(total, errors, first, v, x, s, w):  # type: ignore[no-untyped-def]
+    """Add what the eigenvalues from `first` on have, all of whose intervals lie above x."""
+    for k in range(first, len(s)):
+        transform, spread, size = 0.0, 0.0, 0.0
+        for j in range(len(s)):
+            if j != k:
+                inverse = 1.0 / (s[k] - s[j])
+                transform += w[j] * inverse
+                spread += w[j] * inverse * inverse
+                size += w[j] * abs(inverse)
+        # Of the position s + v g0(s) - x, and of all that it multiplies.
+        rounding = (8.0 + np.sqrt(len(s))) * EPS * (1.0 + (s[k] + v * size + abs(x)) / abs(s[k] + v * transform - x))
+        J, J_v, J_b, _, J_bv, mass = _residues(w[k], s[k], transform, spread, v, x)
+        for i, value in enumerate((J, J_v, J_b, J_bv, mass)):
+            total[i] += value
+            errors[i] += rounding * abs(value)
+
+
+@compiled
+def _in_lower_fringe(p, last, v, s, w):  # type: ignore[no-untyped-def]
+    """Whether u = p + i y lies left of all eigenvalues of its interval of the support, where the curve ends in another root.
+
+    last: the highest of these eigenvalues
+    """
+    above = last + 1
+    while above > 0 and s[above - 1] > p:
+        above -= 1
+    return above == 0 or (above <= last and gap_ends(above, v, s, w)[0] > 0.0)
+
+
+@compiled
+def _add_node(total, errors, along, stretch, height, unit, v, x, s, w):  # type: ignore[no-untyped-def]
+    """Add the integrand above u = `along` on Biane's curve times d(along) = `stretch`; returns the height of the curve there."""
+    height = height_above(along, v, s, w, height)
+    g = stieltjes(complex(along, np.sqrt(height)), s, w)
+    _, h_real, h_imag = slope_along(along, height, v, s, w)
+    speed = (h_real * h_real + h_imag * h_imag) / h_real * stretch
+    J, J_v, J_b, _, J_bv, mass = _density_integrands(along + v * g.real, g, x)
+    for i, value in enumerate((J, J_v, J_b, J_bv, mass)):
+        part = _value(value) * speed
+        total[i] += part
+        errors[i] += unit * abs(part)
+    return height
+
+
+@compiled
+def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+    """Add the part above x of the interval of the support below eigenvalue `first`, along Biane's curve from its edge to p.
+
+    The curve leaves the edge like a root, and is analytic within the distance to the nearest eigenvalue, which its panels keep to.
+    Beyond the last eigenvalue the other edge is near: errors are infinite there.
+    """
+    last = first - 1
+    if first < len(s):
+        right, _ = gap_ends(first, v, s, w)
+    else:
+        right = edge_distance(last, 1.0, np.inf, v, s, w)
+    edge = s[last] + right
+    if p >= edge:  # x is in the gap
+        return
+    left = gap_ends(last, v, s, w)[1] if last > 0 else edge_distance(0, -1.0, np.inf, v, s, w)
+    alone = left > 0.0
+    if not alone and _in_lower_fringe(p, last, v, s, w):
+        errors[:] = np.inf
+        return
+    radius = 0.5 * (left + right) if alone else min(edge - p, right / 3.0)
+    end = np.arccos(max(-1.0, 1.0 - (edge - p) / radius)) if alone else 0.5 * np.pi
+    unit = (8.0 + np.sqrt(len(s))) * EPS * (1.0 + (abs(x) + abs(p)) / (real_position(last, right, v, s, w) - x))
+    height = 0.0
+    for k in range(len(nodes)):
+        angle = 0.5 * end * (1.0 + nodes[k])
+        along, stretch = edge - radius * (1.0 - np.cos(angle)), radius * np.sin(angle) * 0.5 * end * weights[k]
+        height = _add_node(total, errors, along, stretch, height, unit, v, x, s, w)
+    if alone:
+        return
+    start = edge - radius
+    while start > p:
+        nearest = np.inf
+        for k in range(len(s)):
+            nearest = min(nearest, abs(start - s[k]))
+        height = height_above(start, v, s, w, height)
+        stop = max(p, start - 0.5 * np.hypot(nearest, np.sqrt(height)))
+        half = 0.5 * (start - stop)
+        for k in range(len(nodes)):
+            along = start - half * (1.0 + nodes[k])
+            height = _add_node(total, errors, along, half * weights[k], height, unit, v, x, s, w)
+        start = stop
+
+
+@compiled
+def _from_gap(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
+    """J, J_v, J_b, J_bv, mass above x, and estimates of their rounding errors: residues of what a gap separates from x, and the
+    part of the interval below the gap. Where few eigenvalues lie above x it cancels far less than a path around all of them.
+    """
+    p, _ = locate(x, v, s, w)
+    total, errors = np.zeros(5), np.zeros(5)
+    first = _first_above(p, v, s, w)
+    _add_residues(total, errors, first, v, x, s, w)
+    _add_interval(total, errors, p, first, nodes, weights, v, x, s, w)
+    return total, errors
+
+
+def _entry(sources: str) -> Any:
+    """The compiled entry, valid for this digest of what it calls in other files."""
+
+    @njit(cache=True, error_model="numpy")
+    def entry(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
+        _ = sources
+        return _from_gap(v, x, s, w, nodes, weights)
+
+    return entry
+
+
+from_gap = _entry(digest(physics, subordination))

@@ -1,0 +1,317 @@
+"""Compiled kernels for a finite list of eigenvalues: the physical root of u + v G(u) = x, edges, and the path integral of J.
+
+The physical root runs along Biane's curve (theory note, section 4): above each real p its height y is the root of
+sum_k w_k/((p - s_k)^2 + y^2) = 1/v (0 where the sum at y = 0 is less), and x = p + v Re G(p + iy) grows with p.  So the
+root needs no choice among many: two nested monotone equations of one variable have it.
+
+`s` are the eigenvalues, distinct and ascending, `w` their weights, both of shape (N,).
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from generated.tied_attention import float64 as physics
+from numeric.maths.kernels import digest
+
+#: Sums over eigenvalues have terms of one sign, or are compared with such: their order may change.
+compiled = njit(error_model="numpy", fastmath={"reassoc", "contract"})
+_primitives = njit(physics.finite_primitives)
+_integrands = njit(physics.finite_integrands)
+
+EPS = 2.0**-52
+_NEWTON = 200  # steps; Newton's method takes below ten, bisection of the whole bracket sixty
+NODES = 26  # of a panel: ellipses of semi-axes adding up to 2.19 leave 2.19^-52 = 2e-18 of the greatest integrand
+_PANEL = 3.0  # length in the logarithm of the height, in which the integrand is analytic in a strip of half-width pi/2
+_FAR = 4.0  # radius of the quarter circle over the distance of the farthest eigenvalue to its right
+
+
+@compiled
+def _least_height(p, v, s, w):  # type: ignore[no-untyped-def]
+    """A lower bound of y^2 from each eigenvalue alone."""
+    least = 0.0
+    for k in range(len(s)):
+        least = max(least, v * w[k] - (p - s[k]) ** 2)
+    return least
+
+
+@compiled
+def height_above(p, v, s, w, start):  # type: ignore[no-untyped-def]
+    """y^2 on Biane's curve above p.
+
+    1/sum is concave in y^2: Newton steps land below the root, whatever the start, and then rise to it.
+    """
+    least = _least_height(p, v, s, w)
+    if least == 0.0:
+        total = 0.0
+        for k in range(len(s)):
+            total += w[k] / (p - s[k]) ** 2
+        if v * total <= 1.0:
+            return 0.0
+    t = max(start, least)
+    for step in range(_NEWTON):
+        total, square = 0.0, 0.0
+        for k in range(len(s)):
+            share = 1.0 / ((p - s[k]) ** 2 + t)
+            total += w[k] * share
+            square += w[k] * share * share
+        excess = v * total - 1.0
+        following = max(t + excess * total / square, least)
+        if abs(excess) <= 4 * EPS or (step > 0 and following <= t):  # rounding, or it rises no more
+            return following
+        t = following
+    return np.nan
+
+
+@compiled
+def slope_along(p, t, v, s, w):  # type: ignore[no-untyped-def]
+    """Re G at p + i sqrt(t) on Biane's curve, and dx/du = h there, real and imaginary.
+
+    On the curve x is real: h = x'(p) dp/du.
+    """
+    transform, slope_real, slope_imag = 0.0, 0.0, 0.0
+    for k in range(len(s)):
+        gap = p - s[k]
+        share = 1.0 / (gap * gap + t)
+        transform += w[k] * gap * share
+        slope_real += w[k] * (gap * gap - t) * share * share
+        slope_imag += w[k] * gap * share * share
+    return transform, 1.0 - v * slope_real, 2.0 * v * np.sqrt(t) * slope_imag
+
+
+@compiled
+def locate(x, v, s, w):  # type: ignore[no-untyped-def]
+    """Physical root (Re u, Im u) at x: safeguarded Newton steps in p = Re u, |x - p| <= v |G| <= sqrt(v) on the curve."""
+    low, high = x - np.sqrt(v), x + np.sqrt(v)
+    p, t, reach = x, 0.0, high - low
+    for step in range(_NEWTON):
+        t = height_above(p, v, s, w, t)
+        y = np.sqrt(t)
+        real, h_real, h_imag = slope_along(p, t, v, s, w)
+        residual = x - p - v * real
+        if residual > 0.0:
+            low = p
+        else:
+            high = p
+        newton = p + residual * h_real / (h_real * h_real + h_imag * h_imag)
+        settled = abs(newton - p) <= 2 * EPS * max(abs(p), y)
+        if settled or abs(residual) <= EPS * (abs(x) + abs(p) + v * abs(real)):
+            return p, y
+        slow = step % 4 == 3 and high - low > 0.25 * reach
+        following = 0.5 * (low + high) if slow or not low < newton < high else newton
+        if step % 4 == 3:
+            reach = high - low
+        p = following
+    return np.nan, np.nan
+
+
+@compiled
+def stieltjes(u, s, w):  # type: ignore[no-untyped-def]
+    """G(u), u off the axis or away from every eigenvalue."""
+    real, imag = 0.0, 0.0
+    for k in range(len(s)):
+        gap = u.real - s[k]
+        share = w[k] / (gap * gap + u.imag * u.imag)
+        real += gap * share
+        imag += share
+    return complex(real, -u.imag * imag)
+
+
+@njit(cache=True, error_model="numpy")
+def transforms(x, v, s, w):  # type: ignore[no-untyped-def]
+    """Stieltjes transforms g = G(u) of the noisy law at each of the positions x, complex."""
+    found = np.empty(len(x), dtype=np.complex128)
+    for k in range(len(x)):
+        p, y = locate(x[k], v, s, w)
+        found[k] = stieltjes(complex(p, y), s, w)
+    return found
+
+
+@compiled
+def _real_slope(k, offset, s, w):  # type: ignore[no-untyped-def]
+    """Sum w/(u - s)^2 and sum w/(u - s)^3 at u = s_k + offset."""
+    square, cube = 0.0, 0.0
+    for j in range(len(s)):
+        inverse = 1.0 / ((s[k] - s[j]) + offset)
+        square += w[j] * inverse * inverse
+        cube += w[j] * inverse * inverse * inverse
+    return square, cube
+
+
+@compiled
+def real_position(k, offset, v, s, w):  # type: ignore[no-untyped-def]
+    """X = u + v G(u) at u = s_k + offset."""
+    transform = 0.0
+    for j in range(len(s)):
+        transform += w[j] / ((s[k] - s[j]) + offset)
+    return s[k] + (offset + v * transform)
+
+
+@compiled
+def edge_distance(k, side, room, v, s, w):  # type: ignore[no-untyped-def]
+    """Distance from s_k, to its right (side = 1) or left (-1), at which v sum w/(u - s)^2 falls to 1; `room` if it does not.
+
+    (sum w/(u - s)^2)^(-1/2) is a concave function of u between eigenvalues (a power mean of distances), so that Newton
+    steps from s_k on never pass its first meeting with sqrt(v), and a slope of the wrong sign proves that there is none.
+    """
+    distance = np.sqrt(v * w[k])  # one eigenvalue alone
+    if distance >= room:
+        return room
+    for _ in range(_NEWTON):
+        square, cube = _real_slope(k, side * distance, s, w)
+        if v * square <= 1.0:
+            return distance
+        slope = side * cube / square**1.5
+        if slope <= 0.0:
+            return room
+        step = (np.sqrt(v) - 1.0 / np.sqrt(square)) / slope
+        distance += step
+        if distance >= room:
+            return room
+        if step <= 4 * EPS * distance:
+            return distance
+    return np.nan
+
+
+@njit(cache=True, error_model="numpy")
+def upper_edge(v, s, w):  # type: ignore[no-untyped-def]
+    """Upper end of the noisy law."""
+    last = len(s) - 1
+    return real_position(last, edge_distance(last, 1.0, np.inf, v, s, w), v, s, w)
+
+
+@compiled
+def gap_ends(k, v, s, w):  # type: ignore[no-untyped-def]
+    """Ends, as distances from s_{k-1} and s_k, of the gap of the support between these eigenvalues; -1 where there is none."""
+    room = s[k] - s[k - 1]
+    # Two eigenvalues alone keep the gap shut where it is narrow: no sum is needed there.
+    if (np.cbrt(w[k - 1]) + np.cbrt(w[k])) ** 3 * v >= room**2:
+        return -1.0, -1.0
+    right, left = edge_distance(k - 1, 1.0, room, v, s, w), edge_distance(k, -1.0, room, v, s, w)
+    if right == room or left == room:
+        return -1.0, -1.0
+    return right, left
+
+
+@njit(cache=True, error_model="numpy")
+def bulks(v, s, w):  # type: ignore[no-untyped-def]
+    """Edges of the support and the eigenvalues in each of its intervals: rows (low, high, first, last), ascending."""
+    rows, count, first = np.empty((len(s), 4)), 0, 0
+    low = real_position(0, -edge_distance(0, -1.0, np.inf, v, s, w), v, s, w)
+    for k in range(len(s)):
+        last = k + 1 == len(s)
+        right, left = (edge_distance(k, 1.0, np.inf, v, s, w), 0.0) if last else gap_ends(k + 1, v, s, w)
+        if right < 0.0:
+            continue
+        rows[count, 0], rows[count, 1] = low, real_position(k, right, v, s, w)
+        rows[count, 2], rows[count, 3] = first, k
+        count += 1
+        if not last:
+            first, low = k + 1, real_position(k + 1, -left, v, s, w)
+    return rows[:count]
+
+
+@compiled
+def _rounding(u, distance, s):  # type: ignore[no-untyped-def]
+    """Relative rounding error of a term at u: the random walk of a sum over N eigenvalues, and what the rounding of u does to
+    distances from eigenvalues.
+    """
+    return (8.0 + np.sqrt(len(s)) + 4.0 * abs(u.real) / distance) * EPS
+
+
+@compiled
+def _add_integrands(total, errors, u, speed, distance, v, x, s, w):  # type: ignore[no-untyped-def]
+    """Add the integrands at u times du = speed, and their errors; no eigenvalue is closer to u than `distance`."""
+    rounding = _rounding(u, distance, s)
+    J, J_v, J_b, _, J_bv, mass = _integrands(u, stieltjes(u, s, w), v, x)
+    for k, value in enumerate((J, J_v, J_b, J_bv, mass)):
+        total[k] += value * speed
+        errors[k] += rounding * abs(value * speed)
+
+
+@compiled
+def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+    """The vertical above p from the height `high` down to `low`, by panels in the logarithm of the height."""
+    if not high > low:
+        return
+    span = np.log(high / low)
+    count = int(span / _PANEL) + 1
+    for panel in range(count):
+        for k in range(len(nodes)):
+            y = low * np.exp(span * (panel + 0.5 * (1.0 + nodes[k])) / count)
+            speed = complex(0.0, -0.5 * span / count * weights[k] * y)
+            _add_integrands(total, errors, complex(p, y), speed, np.hypot(nearest, y), v, x, s, w)
+
+
+@compiled
+def _foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+    """The vertical from `high` down to `low`, both below the distance of the nearest eigenvalue: one panel."""
+    half = 0.5 * (high - low)
+    for k in range(len(nodes)):
+        y = low + half * (1.0 + nodes[k])
+        _add_integrands(
+            total, errors, complex(p, y), complex(0.0, -half * weights[k]), np.hypot(nearest, y), v, x, s, w
+        )
+
+
+@compiled
+def _quarter(total, errors, p, radius, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+    """The quarter circle around p from p + radius to p + i radius."""
+    for k in range(len(nodes)):
+        offset = radius * np.exp(0.25j * np.pi * (1.0 + nodes[k]))
+        speed = 0.25j * np.pi * weights[k] * offset
+        _add_integrands(total, errors, p + offset, speed, radius - (s[-1] - p), v, x, s, w)
+
+
+@compiled
+def _path(total, errors, p, height, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+    """The path from the real axis beyond the largest eigenvalue to p + i height."""
+    turn = max(height, nearest)  # below it one panel serves
+    if p > s[-1]:  # the axis below p is beyond every eigenvalue: straight up from there
+        _descend(total, errors, p, height, nearest, nearest, nodes, weights, v, x, s, w)
+        _foot(total, errors, p, min(height, nearest), 0.0, nearest, nodes, weights, v, x, s, w)
+        total *= -1.0
+        return
+    radius = max(turn, _FAR * (s[-1] - p))
+    _quarter(total, errors, p, radius, nodes, weights, v, x, s, w)
+    _descend(total, errors, p, radius, turn, nearest, nodes, weights, v, x, s, w)
+    if turn > height:
+        _foot(total, errors, p, turn, height, nearest, nodes, weights, v, x, s, w)
+
+
+@compiled
+def _spectral(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
+    """J, J_v, J_b, J_bv, mass above x as K - path integral (complex; `finite_value` makes them real), and estimates of
+    their rounding errors.
+    """
+    p, y = locate(x, v, s, w)
+    nearest = np.inf
+    for k in range(len(s)):
+        nearest = min(nearest, abs(p - s[k]))
+    total, errors = np.zeros(5, dtype=np.complex128), np.zeros(5)
+    u = complex(p, y)
+    J, J_v, J_b, _, J_bv, mass = _primitives(u, stieltjes(u, s, w), v, x)
+    _path(total, errors, p, y, nearest, nodes, weights, v, x, s, w)
+    rounding = _rounding(u, np.hypot(nearest, y), s)
+    for k, end in enumerate((J, J_v, J_b, J_bv, mass)):
+        total[k] = end - total[k]
+        errors[k] += rounding * abs(end)
+    return total, errors
+
+
+def _entry(sources: str) -> Any:
+    """The compiled entry, valid for this digest of the generated formulas.
+
+    Its kernel is no argument: numba never finds what closes over a kernel in its cache again.
+    """
+
+    @njit(cache=True, error_model="numpy")
+    def entry(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
+        _ = sources
+        return _spectral(v, x, s, w, nodes, weights)
+
+    return entry
+
+
+spectral = _entry(digest(physics))

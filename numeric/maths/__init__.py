@@ -1,0 +1,1 @@
+"""No physics, nothing generated: fixed points, roots, arclength, balls, compiled kernels."""

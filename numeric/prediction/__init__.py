@@ -1,0 +1,1 @@
+"""Test errors of a student that is given, and the least possible one."""

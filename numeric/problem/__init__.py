@@ -1,0 +1,1 @@
+"""Values: what is asked, and what is answered."""

@@ -1,0 +1,130 @@
+"""The outcome of a solve: values, status, residual and error estimates; never a plausible number without them."""
+
+import enum
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numeric.laws.law import Target
+from numeric.problem.problem import Problem
+
+QUANTITIES = (
+    *("m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"),
+    *("train_error", "test_error", "estimation_error", "unit_gain_error", "free_entropy"),
+)  #: names of the values that a Solution carries
+
+
+class Status(enum.Enum):
+    """How a solve ended; the text is advice."""
+
+    CONVERGED = "converged"
+    UNLEARNED = "the minimiser is S = 0: nothing is learned at this lambda; lower lambda or raise alpha"
+    STEP_LIMIT = "step limit reached: continue from the solution at a nearby alpha"
+    DIVERGED = "the iteration left the domain: continue from the solution at a nearby alpha"
+    ROUGH = (
+        "solved within its error bars; the channel rule is too rough for a residual of 1e-8: ask for a smaller accuracy"
+    )
+    UNSTABLE = "solved, but replica symmetry is broken here (replicon < 0): an approximation; compare with training"
+    INACCURATE = (
+        "solved, but errors of the channel exceed one per cent: no value is reliable here; ask for a smaller accuracy"
+    )
+
+
+class NotConverged(ArithmeticError):
+    """`Solution.unwrap` of a solve that did not converge."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Order parameters and errors at one point.
+
+    m = tr(S S0)/d, q = tr S^2/d, V, their conjugates, delta, b, c of the equivalent denoising problem (`b` eigenvalue
+    threshold); train_error and test_error: mean square loss per sample; estimation_error = ||S - S0||^2/d,
+    unit_gain_error the same of S/c;
+    free_entropy = (min L)/d^2; b is not a number for direct training, which has no threshold; odd: (q, V, qh, Vh) of the
+    antisymmetric part of a general matrix; replicon: eigenvalue of stability, negative where replica symmetry is broken;
+    quantile: the eigenvalue of Y above which the rank limit cuts, None if it does not act.
+    strengths: eigenvalues that the prior sees in place of leading features kept exactly, in the order of these.
+    `errors` bounds each quantity (absolute), `residual` is the relative change of the conjugates under one more step.
+    """
+
+    problem: Problem
+    status: Status
+    m: float
+    q: float
+    V: float
+    mh: float
+    qh: float
+    Vh: float
+    delta: float
+    b: float
+    c: float
+    train_error: float
+    test_error: float
+    estimation_error: float
+    unit_gain_error: float
+    free_entropy: float
+    quantile: float | None
+    odd: tuple[float, float, float, float] | None
+    replicon: float
+    residual: float
+    iterations: int
+    errors: dict[str, float] = field(default_factory=dict)
+    strengths: tuple[float, ...] = ()
+
+    def value(self, name: str) -> float | None:
+        """A quantity, None where it is not a finite number."""
+        value = float(getattr(self, name))
+        return value if math.isfinite(value) else None
+
+    @property
+    def conjugates(self) -> NDArray[np.float64]:
+        """Logarithms of the conjugates, the unknowns of the solver."""
+        return np.log([self.mh, self.qh, self.Vh, *(self.odd[2:] if self.odd else ()), *self.strengths])
+
+    @property
+    def seen_target(self) -> Target:
+        """The law of the target as the prior sees it: with the strengths of leading features."""
+        return self.problem.with_strengths(np.array(self.strengths)).target
+
+    @property
+    def error_estimate(self) -> float:
+        """Largest relative error estimate among all quantities."""
+        return self.relative_error(QUANTITIES)
+
+    def relative_error(self, names: tuple[str, ...]) -> float:
+        """Largest relative error estimate among the quantities of these names."""
+        pairs = ((self.errors.get(name, 0.0), self.value(name)) for name in names)
+        return max((error / abs(value) for error, value in pairs if value), default=0.0)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the values may be used."""
+        return self.status in (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE, Status.ROUGH)
+
+    def worth(self) -> tuple[bool, bool, float, float]:
+        """Greater for the solution whose values can be trusted more; among those without values, for the smaller residual."""
+        return self.trusted, self.value("m") is not None, -self.error_estimate, -self.residual
+
+    def unwrap(self) -> "Solution":
+        """The solution itself.
+
+        Raises:
+            NotConverged: its status says that it is none.
+        """
+        if self.trusted:
+            return self
+        raise NotConverged(
+            f"alpha = {self.problem.alpha:g}: {self.status.value} (residual {self.residual:.2e}, {self.iterations} steps)"
+        )
+
+
+def failed(problem: Problem, status: Status, residual: float, iterations: int) -> Solution:
+    """A solve without a solution: every value is not a number."""
+    nothing: dict[str, Any] = dict.fromkeys(QUANTITIES, math.nan)
+    return Solution(
+        problem, status, **nothing, quantile=None, odd=None, replicon=math.nan, residual=residual, iterations=iterations
+    )

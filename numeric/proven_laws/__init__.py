@@ -1,0 +1,1 @@
+"""Laws of the target's eigenvalues in ball arithmetic: every value encloses the truth."""

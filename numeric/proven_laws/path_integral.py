@@ -1,0 +1,119 @@
+"""Path integral of the spectral function of a finite law, from the real axis beyond its eigenvalues to a point u.
+
+The path is a quarter circle around Re u, from the real axis to the vertical through u, and that vertical down to u. In the
+logarithm of its height the integrand is analytic in a strip of half-width pi/2 whatever the eigenvalues, as they are real.
+"""
+
+from typing import TYPE_CHECKING
+
+from flint import acb, arb
+
+from numeric.maths.ball_quadrature import Panel, Values, integrate
+from numeric.maths.balls import Ball, ComplexBall, precision
+
+if TYPE_CHECKING:
+    from numeric.proven_laws.law import FiniteLaw
+
+I = acb(0, 1)
+_STRIP = 1.3  # of the half-width pi/2: closer to it the bound on the integrand grows, farther the nodes multiply
+_PANEL = 3.0  # length in the logarithm of the height
+_FAR = 4  # radius of the circle over the distance of the farthest eigenvalue
+
+
+def path_integral(law: "FiniteLaw", u: ComplexBall, v: Ball, x: Ball) -> Values:
+    """Integrals of the generated `finite_integrands` up to u, in their order."""
+
+    def integrand(position: ComplexBall) -> Values:
+        return law.generated.finite_integrands(position, law.stieltjes(position), v, x)
+
+    end = u.mid()
+    total = _add_up([integrate(panel, integrand, precision()) for panel in _panels(law, end, v, x)])
+    last = integrand(u)  # from the middle of the ball u to the point meant
+    return tuple(value + (u - end) * edge for value, edge in zip(total, last, strict=True))
+
+
+def _add_up(parts: list[Values]) -> Values:
+    return tuple(sum(column, acb(0)) for column in zip(*parts, strict=True))
+
+
+def _panels(law: "FiniteLaw", end: ComplexBall, v: Ball, x: Ball) -> list[Panel]:
+    """The path, piece by piece, from the end of the quarter circle on the real axis to `end`."""
+    centre = end.real
+    distances = [(centre - s).abs_upper() for s, _ in law.atoms()]
+    farthest = max(distances, key=float)
+    panels = []
+
+    def bounds(reach: Ball, transform: Ball) -> tuple[Ball, ...]:
+        """Bounds of the integrands at |u - centre| <= reach where |G| <= transform."""
+        position, g = _square(reach) + centre, _square(transform)
+        return tuple(value.abs_upper() for value in law.generated.finite_integrands(position, g, v, x))
+
+    height = end.imag
+    if height.is_zero():
+        nearest = min(((centre - s).abs_lower() for s, _ in law.atoms()), key=float)
+        panels.append(_foot(centre, nearest, bounds))
+        height = nearest
+    radius = height
+    if height < _FAR * farthest:
+        radius = _FAR * farthest
+        span = (radius / height).log()
+        count = int(float(span.abs_upper()) / _PANEL) + 1
+        pieces = [(span * k / count, span * (k + 1) / count) for k in range(count)]
+        panels += [_vertical(centre, height, low, high, bounds) for low, high in pieces]
+    panels.append(_quarter(centre, radius, farthest, bounds))
+    return panels
+
+
+def _square(radius: Ball) -> ComplexBall:
+    """A rectangle around 0 that holds the disc of this radius."""
+    return acb(arb(0, radius), arb(0, radius))
+
+
+def _ellipse(semi_minor: Ball) -> tuple[Ball, Ball]:
+    """Sum of the semi-axes of the Bernstein ellipse of this semi-minor axis, and its semi-major axis."""
+    semi_major = (semi_minor**2 + 1).sqrt()
+    return semi_minor + semi_major, semi_major
+
+
+def _scaled(values: tuple[Ball, ...], factor: Ball) -> tuple[Ball, ...]:
+    return tuple((value * factor).abs_upper() for value in values)
+
+
+def _vertical(centre: Ball, height: Ball, low: Ball, high: Ball, bounds) -> Panel:  # type: ignore[no-untyped-def]
+    """Down from height exp(high) to height exp(low), in units of `height`."""
+    middle, half = (high + low) / 2, (high - low) / 2
+    ellipse, semi_major = _ellipse(_STRIP / half)
+    reach = height * (middle + half * semi_major).exp()
+    least_height = height * (middle - half * semi_major).exp() * arb(_STRIP).cos()
+
+    def position(node: Ball) -> tuple[ComplexBall, ComplexBall]:
+        offset = I * height * (middle - half * node).exp()
+        return centre + offset, -half * offset
+
+    return Panel(position, _scaled(bounds(reach.abs_upper(), (1 / least_height).abs_upper()), half * reach), ellipse)
+
+
+def _quarter(centre: Ball, radius: Ball, farthest: Ball, bounds) -> Panel:  # type: ignore[no-untyped-def]
+    """Quarter circle from centre + radius to centre + i radius."""
+    half = arb.pi() / 4
+    room = _STRIP if farthest.is_zero() else min(_STRIP, float((radius / farthest).log().lower()) / 2)
+    ellipse, _ = _ellipse(room / half)
+    reach, distance = radius * arb(room).exp(), radius * arb(-room).exp() - farthest
+
+    def position(node: Ball) -> tuple[ComplexBall, ComplexBall]:
+        offset = radius * (I * half * (1 + node)).exp()
+        return centre + offset, I * half * offset
+
+    return Panel(position, _scaled(bounds(reach.abs_upper(), (1 / distance).abs_upper()), half * reach), ellipse)
+
+
+def _foot(centre: Ball, nearest: Ball, bounds) -> Panel:  # type: ignore[no-untyped-def]
+    """Down to a real point from the height of the distance of the nearest eigenvalue."""
+    half = nearest / 2
+    ellipse, semi_major = _ellipse(arb(1))
+    reach = half * (1 + semi_major)
+
+    def position(node: Ball) -> tuple[ComplexBall, ComplexBall]:
+        return centre + I * half * (1 - node), -I * half
+
+    return Panel(position, _scaled(bounds((2 * reach).abs_upper(), (1 / half).abs_upper()), half), ellipse)

@@ -1,0 +1,1 @@
+"""The six saddle-point equations: written as a map, solved, judged."""

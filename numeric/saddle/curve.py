@@ -1,0 +1,100 @@
+"""Learning curves: solutions along a grid of sample ratios, each started from its neighbours, upward and where needed downward."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from numeric.problem.problem import Problem
+from numeric.problem.solution import Solution
+from numeric.saddle.solve import solve
+
+JUMP = 1.0  # change of a logarithm of a conjugate between neighbours from which on another branch may begin there
+
+Watch = Callable[[Iterable[float]], Iterable[float]]
+
+
+def learning_curve(
+    problem: Problem, alphas: Sequence[float], watch: Watch = iter, accuracy: float | None = None
+) -> list[Solution]:
+    """Solve `problem` at every sample ratio alpha = n/d^2, in the order given.
+
+    Args:
+        problem: its own alpha is not used.
+        alphas: positive, best sorted: each solve starts from the line through the two solutions before it.
+        watch: wraps the iterable of alphas, for a progress bar.
+        accuracy: relative error asked of every quantity, that of `solve` by default.
+
+    Returns:
+        One Solution per alpha, converged or not: read `status`, or call `unwrap()`. Where several were found, the physical one.
+
+    Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
+    """
+    return [found[0] for found in coexisting_along(problem, alphas, watch, accuracy)]
+
+
+def coexisting_along(
+    problem: Problem, alphas: Sequence[float], watch: Watch = iter, accuracy: float | None = None
+) -> list[tuple[Solution, ...]]:
+    """All solutions found at every sample ratio, the physical one (smallest free entropy) first.
+
+    Points are solved in the order given. Those that fail, or that lie before a jump, are solved again from the point after them,
+    and so on backwards as long as that finds something new: at a fold the two directions part. `numeric.saddle.continuation` follows
+    the branches themselves.
+
+    Args: as `learning_curve`.
+    """
+    solutions: list[Solution] = []
+    for alpha in watch(alphas):
+        learned = [found for found in solutions if _learned(found)]
+        solutions.append(solve(problem.at(alpha), _predict(learned, alpha), accuracy))
+    along: list[tuple[Solution, ...]] = [(solution,) for solution in solutions]
+    new: Solution | None = None  # what the retry of the point after found, if it is new
+    for k in reversed(range(len(solutions) - 1)):
+        after = new or solutions[k + 1]
+        suspect = new is not None or not solutions[k].trusted or _jumps(solutions[k], after)
+        new = solve(solutions[k].problem, after, accuracy) if suspect and _learned(after) else None
+        if new is not None and new.trusted and not _same(new, solutions[k]):
+            along[k] = _physical_first(solutions[k], new)
+        else:
+            new = None
+    return along
+
+
+def _learned(solution: Solution) -> bool:
+    """Whether there are conjugates to start from: those of S = 0 are known, and those of the limit lambda -> 0 vanish."""
+    return solution.trusted and solution.q > 0 and solution.mh > 0
+
+
+def _jumps(left: Solution, right: Solution) -> bool:
+    return _learned(left) and _learned(right) and bool(np.max(np.abs(left.conjugates - right.conjugates)) > JUMP)
+
+
+def _same(left: Solution, right: Solution) -> bool:
+    """Whether the order parameters agree within the error bars of both."""
+    return left.trusted == right.trusted and all(
+        abs(getattr(left, name) - getattr(right, name)) <= left.errors[name] + right.errors[name]
+        for name in ("m", "q", "V")
+    )
+
+
+def _physical_first(*found: Solution) -> tuple[Solution, ...]:
+    return tuple(sorted((solution for solution in found if solution.trusted), key=lambda one: one.free_entropy))
+
+
+def _predict(learned: list[Solution], alpha: float) -> Solution | None:
+    """Conjugates extrapolated linearly in the logarithms from the last two solutions."""
+    if not learned:
+        return None
+    last = learned[-1]
+    if len(learned) == 1 or learned[-2].problem.alpha == last.problem.alpha:
+        return last
+    before = learned[-2]
+    span = np.log(last.problem.alpha / before.problem.alpha)
+    # Never further than the last step was long: on a coarse grid a line overshoots.
+    fraction = float(np.clip(np.log(alpha / last.problem.alpha) / span, -1.0, 1.0))
+    values = {
+        name: getattr(last, name) * (getattr(last, name) / getattr(before, name)) ** fraction
+        for name in ("mh", "qh", "Vh")
+    }
+    return replace(last, **values)

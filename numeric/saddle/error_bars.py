@@ -1,0 +1,98 @@
+"""Errors of a solution from errors of the channel, by linear response at the root.
+
+A channel that errs by dF moves the root by (1 - F')^-1 dF, and with it every quantity.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+from numeric.channel.rules import Averages
+from numeric.problem.solution import QUANTITIES
+from numeric.saddle.estimator import Denoised, Vector
+
+if TYPE_CHECKING:
+    from numeric.saddle.solve import SaddleMap
+    from numeric.saddle.unknowns import Unknowns
+
+STEP = (
+    10  # times the roughness of the rule: differences then see its slope, at a truncation error of the step's own size
+)
+CONFIDENCE = 0.95
+
+
+class Response(NamedTuple):
+    """Derivatives at a root: of the map, (unknowns, unknowns), and of the quantities, (quantities, unknowns)."""
+
+    jacobian: Vector
+    quantities: Vector
+
+
+def respond(saddle: SaddleMap, unknowns: Unknowns, y: Vector) -> Response:
+    """Forward differences of the map and of the quantities; one channel average per unknown, and one at y."""
+
+    def both(point: Vector) -> tuple[Vector, Vector]:
+        at = unknowns.denoised(point)
+        averages = saddle.averages(at).mean()
+        return unknowns.image(point, at, saddle.conjugates(averages)[0]), saddle.quantities(at, averages)[0]
+
+    base, values = both(y)
+    step = STEP * saddle.rule.roughness
+    columns = [both(y + step * axis) for axis in np.eye(len(y))]
+    return Response(
+        np.stack([(moved - base) / step for moved, _ in columns], axis=-1),
+        np.stack([(moved - values) / step for _, moved in columns], axis=-1),
+    )
+
+
+ENERGY = QUANTITIES.index("free_entropy")
+
+
+def _parts_of_M(averages: Averages, coarser: Averages) -> float:
+    """Change of M with those of the loss and of the elastic energy added without their signs; one replicate each.
+
+    The free entropy is stationary, so that nothing else enters its error, and their sum vanishes by accident now and then.
+    """
+    loss = coarser.train_error - averages.train_error
+    elastic = (coarser.M - coarser.train_error) - (averages.M - averages.train_error)
+    return float(np.abs(loss[0]) + np.abs(elastic[0]))
+
+
+def half_width(runs: Vector) -> Vector:
+    """Half the width of the confidence interval of the mean of independent replicates, along the first axis."""
+    return student.ppf((1 + CONFIDENCE) / 2, len(runs) - 1) / np.sqrt(len(runs)) * runs.std(axis=0, ddof=1)
+
+
+def spread(
+    saddle: SaddleMap,
+    unknowns: Unknowns,
+    y: Vector,
+    at: Denoised,
+    averages: Averages,
+    coarser: Averages,
+    response: Response,
+) -> Vector:
+    """Half-widths of the quantities at y, whose denoising problem is `at`.
+
+    They are the change from the next coarser rule, and a 95 % interval over independent replicates.
+    For a deterministic rule the change adds up the effects of each unknown and the direct one without their signs: for another rule
+    the signs would differ, and what cancels between two rules need not be small. Replicates alone are not enough: where few samples
+    carry an average, as that of the loss at weak decay, they agree with each other before they agree with the truth.
+    """
+    mean, before = averages.mean(), coarser.mean()
+
+    def images(of: Averages) -> Vector:
+        return np.array([unknowns.image(y, at, row) for row in saddle.conjugates(of)])
+
+    centre, values = images(mean)[0], saddle.quantities(at, mean)[0]
+    effects = response.quantities @ np.linalg.inv(np.eye(len(y)) - response.jacobian)
+    unsolved = np.abs(effects) @ np.abs(centre - y)  # what is left of the residual, which a slow mode amplifies
+    direct, change = saddle.quantities(at, before)[0] - values, images(before)[0] - centre
+    if saddle.rule.independent:
+        runs = saddle.quantities(at, averages) + (images(averages) - centre) @ effects.T
+        return unsolved + half_width(runs) + np.abs(direct + effects @ change)
+    direct[ENERGY] = saddle.problem.alpha * _parts_of_M(mean, before)
+    return unsolved + np.abs(direct) + np.abs(effects) @ np.abs(change)

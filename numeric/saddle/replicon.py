@@ -1,0 +1,58 @@
+"""The replicon eigenvalue of a solution: negative where replica symmetry is broken (theory note, end of section 3).
+
+Its channel factor is a mean over samples at two digits' accuracy, enough for a sign; it is infinite where the minimiser of a sample
+jumps, and the spectral factor is where the rank limit cuts a bulk: then the eigenvalue is minus infinity.
+"""
+
+import numpy as np
+
+from generated.tied_attention import float64 as generated
+from numeric.channel.points import Sampling
+from numeric.channel.rules import split
+from numeric.channel.sampling import SampleMeans, sample_means
+from numeric.laws.divided_difference import second_difference
+from numeric.problem.problem import Problem
+from numeric.saddle.estimator import Denoising, Overlaps, Vector, prior_of
+
+SAMPLING = Sampling(256)
+
+
+def replicon(problem: Problem, x: Vector) -> float:
+    """One minus the growth of a perturbation in one round, at conjugates exp(x).
+
+    Where very many eigenvalues stand alone it is a lower bound.
+    """
+    _, denoising, overlaps = prior_of(problem).denoised(x)
+    if overlaps.q == 0:
+        return 1.0  # nothing answers to a perturbation
+    spectral = spectral_factor(denoising)
+    means = _responses(problem, overlaps)
+    if np.isinf(spectral) or (means.rest.any() and means.moved.any()):
+        return -np.inf
+    alpha, mh = problem.alpha, float(np.exp(x[0]))
+    if not overlaps.V_odd:
+        return float(generated.replicon(alpha, means.response_ss.mean(), spectral, denoising.c, mh))
+    # A general matrix: perturbations of both parts feed each other; a row per part that responds.
+    odd = 2 * overlaps.V_odd  # 1/(stiffness + 2 lambda), which is c/mh for the symmetric part
+    rows = [
+        [float(generated.replicon_growth(alpha, response.mean(), 1.0, gain, 1.0)) for response in pair]
+        for gain, pair in (
+            (denoising.c / mh, (means.response_ss, means.response_so)),
+            (odd, (means.response_os, means.response_oo)),
+        )
+    ]
+    return 1 - float(np.max(np.linalg.eigvals(np.array(rows)).real))
+
+
+def spectral_factor(denoising: Denoising) -> float:
+    """Mean square divided difference of the shrinkage over its gain: 1 for direct training, infinite for a rank limit."""
+    if denoising.energy is None or denoising.b is None:
+        return 1.0
+    return second_difference(denoising.target, denoising.v, denoising.b, denoising.energy.quantile).value
+
+
+def _responses(problem: Problem, overlaps: Overlaps) -> SampleMeans:
+    fields = split(overlaps, problem).fields(overlaps.q_odd)
+    return sample_means(
+        fields, overlaps.V, overlaps.V_odd, problem.beta, problem.beta0, problem.tokens, SAMPLING, response=True
+    )

@@ -1,0 +1,166 @@
+"""Unknowns in which the saddle point is easy to find and to judge where the labels leave the student free.
+
+With few samples and weak decay the threshold b lies just inside the noise: a small change of the conjugates then decides between
+learning nothing and everything, their map repels, and their residual is a large multiple of any rounding. The share F = J_v(v, b) of
+directions left free is fixed by counting labels instead, hardly depends on anything else, and b follows from it. In the logarithms of
+(v, F, c) the map contracts: its residuals are those of v, of the conjugate of m, and of c.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import brentq
+
+from generated.tied_attention import float64 as generated
+from numeric.laws.law import Energy
+from numeric.maths.fixed_point import Map, Vector
+from numeric.problem.problem import Parametrisation, Problem
+from numeric.saddle.estimator import Denoised, Denoising, Overlaps, prior_of
+
+LEAST, STRIDE = float(np.log(40.0)), 4.0  # of log log(edge/b): a threshold so low is none, and its bracket
+SOLVED = 1e-3  # of log F: a root next to an edge is known to the rounding of its distance
+NOTHING = -1e3  # stands for the logarithm of no freedom at all, beyond the edge: a bracket needs a number
+HALF = 0.5  # of the freedom that the labels would take with no decay: any share of order one will do as a start
+
+
+class Unknowns(Protocol):
+    """Coordinates y of the conjugates, and what a map of their logarithms x is in them."""
+
+    def coordinates(self, x: Vector) -> Vector:
+        """Coordinates y at conjugates exp(x)."""
+        ...
+
+    def denoised(self, y: Vector) -> Denoised:
+        """The solved denoising problem at coordinates y.
+
+        Raises:
+            ArithmeticError: there are no conjugates.
+        """
+        ...
+
+    def image(self, y: Vector, at: Denoised, x: Vector) -> Vector:
+        """Where y goes if its conjugates, those of `at`, go to exp(x)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Logarithms:
+    """The logarithms of the conjugates themselves."""
+
+    problem: Problem
+
+    def coordinates(self, x: Vector) -> Vector:
+        """Itself."""
+        return x
+
+    def denoised(self, y: Vector) -> Denoised:
+        """At conjugates exp(y)."""
+        return prior_of(self.problem).denoised(y)
+
+    def image(self, y: Vector, at: Denoised, x: Vector) -> Vector:
+        """As it is given."""
+        return x
+
+
+@dataclass(frozen=True)
+class Freedom:
+    """Logarithms of (v, F, c), for a trace penalty."""
+
+    problem: Problem
+
+    def coordinates(self, x: Vector) -> Vector:
+        """Coordinates y at x; where no solution has their F, it is a share of what the labels would take."""
+        v, b, c = self._reduced(x)
+        free, taken = self._energy(v, b).J_v, self._taken(v)
+        return np.log([v, free if 0 < free < taken else HALF * taken, c])
+
+    def denoised(self, y: Vector) -> Denoised:
+        """At the threshold that leaves so many directions free; found as a distance from the edge, which may be small.
+
+        Raises:
+            ArithmeticError: no threshold does.
+        """
+        v, free, c = map(float, np.exp(y))
+        top = self.problem.target.upper_edge(v)
+
+        def excess_of(left: float) -> float:
+            return float(np.log(left / free)) if left > 0 else NOTHING
+
+        def excess(log_ratio: float) -> float:
+            try:
+                return excess_of(self._energy(v, _below(top, log_ratio)).J_v)
+            except ArithmeticError:  # so close to an edge that the law is not resolved: beyond it, little is free
+                return NOTHING
+
+        near = LEAST
+        while excess(near) > 0:
+            near -= STRIDE
+        if near == LEAST:
+            raise ArithmeticError(f"no threshold leaves {free:g} of all directions free")
+        b = _below(top, float(brentq(excess, near, near + STRIDE, xtol=1e-14, rtol=1e-14)))
+        energy = self._energy(v, b)
+        if abs(excess_of(energy.J_v)) > SOLVED:
+            raise ArithmeticError(f"the threshold that leaves {free:g} of all directions free is not resolved")
+        x = np.log(generated.unreduced_variables(v, b, c, self.problem.lambda_, self.problem.width))
+        m, q, V = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, float(np.exp(x[2]))))
+        return Denoised(x, Denoising(v, c, b, energy, self.problem.target), Overlaps(m, q, V))
+
+    def image(self, y: Vector, at: Denoised, x: Vector) -> Vector:
+        """(v, c) of exp(x), and F moved as the conjugate of m is."""
+        v, _, c = self._reduced(x)
+        halfway = (y[1] + np.log(self._energy(float(np.exp(y[0])), 0.0).J_v)) / 2  # to the whole: no step may pass it
+        return np.array([np.log(v), min(y[1] + x[0] - at.x[0], halfway), np.log(c)])
+
+    def governs(self, x: Vector) -> bool:
+        """Whether labels could be fitted by the directions free at noise exp(x) without weight decay."""
+        problem = self.problem
+        if problem.parametrisation is not Parametrisation.FACTORISED or problem.lambda_ == 0 or problem.leading:
+            return False
+        return self._labels_over_numbers(self._reduced(x)[0]) < 1
+
+    def leaves_some(self, x: Vector) -> bool:
+        """Whether exp(x) leaves directions free, and fewer than the labels would without decay, as a solution does."""
+        v, b, _ = self._reduced(x)
+        return 0 < self._energy(v, b).J_v < self._taken(v)
+
+    def _taken(self, v: float) -> float:
+        return self._labels_over_numbers(v) * self._energy(v, 0.0).J_v
+
+    def _labels_over_numbers(self, v: float) -> float:
+        """Sample ratio over the greatest that the directions free at noise v can fit."""
+        numbers = generated.interpolation_ratio(self._energy(v, 0.0).J_v, generated.label_numbers(self.problem.tokens))
+        return float(self.problem.alpha / numbers)
+
+    def _reduced(self, x: Vector) -> tuple[float, float, float]:
+        mh, qh, Vh = np.exp(x)
+        v, b, c = map(float, generated.reduced_variables(mh, qh, Vh, self.problem.lambda_, self.problem.width))
+        return v, b, c
+
+    def _energy(self, v: float, b: float) -> Energy:
+        return self.problem.target.energy(v, b, self.problem.width)
+
+
+def unknowns_at(problem: Problem, x: Vector) -> Unknowns:
+    """The unknowns that suit a solution near exp(x)."""
+    freedom = Freedom(problem)
+    return freedom if freedom.governs(x) and freedom.leaves_some(x) else Logarithms(problem)
+
+
+def in_unknowns(image: Callable[[Denoised], Vector], unknowns: Unknowns) -> Map:
+    """A map of y, from what gives conjugates back for a denoising problem; not a number where either has no value."""
+
+    def moved(y: Vector) -> Vector:
+        try:
+            at = unknowns.denoised(y)
+            return unknowns.image(y, at, image(at))
+        except (ArithmeticError, ValueError):
+            return np.full_like(y, np.nan)
+
+    return moved
+
+
+def _below(top: float, log_ratio: float) -> float:
+    """The threshold b with log log(top/b) = log_ratio: near the edge the logarithm of their distance, far from it that of log b."""
+    return top + top * float(np.expm1(-np.exp(log_ratio)))

@@ -1,0 +1,179 @@
+"""The limit lambda -> 0+ of factorised training (theory note, section 5).
+
+Below interpolation the loss vanishes and the data leave a set of maps, of which weight decay picks that of least trace: V grows like
+1/lambda, the channel becomes linear, and v and b solve two equations. Above interpolation b = 0 and nothing is singular. Without label
+noise the target is recovered exactly beyond its threshold.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq, minimize_scalar
+
+from generated.tied_attention import float64 as generated
+from numeric.laws.divided_difference import second_difference
+from numeric.laws.law import TRUSTED, Energy, Risk, Target
+from numeric.prediction.pair import prediction_error
+from numeric.problem.problem import Problem
+from numeric.problem.solution import Solution, Status, failed
+from numeric.thresholds.interpolation import interpolation, recovery
+
+DIGITS = 12  # of the thresholds that separate the phases: closer to them double precision cannot tell
+BRACKET = (1e-10, 1e6)  # of v over the second moment of the target and its noise
+POINTS = 80  # of the search for sign changes: steps of a factor 1.6
+TOLERANCE = 1e-13  # relative, of v and b
+DOUBT = 1e-2  # relative, around the threshold found on the grid: there the proven one decides
+SMALL = Fraction(1, 10**20)  # of the variance of a noise
+
+
+def interpolates(problem: Problem) -> bool:
+    """Whether the training loss vanishes as lambda -> 0+ (replica-symmetrically, for width < 1)."""
+    law, width = problem.target.exact(), Fraction(problem.width)
+    if problem.noise == 0 and width >= 1 - law.zero_mass:
+        return True
+    least, most = _greatest_interpolated(problem)
+    if not least <= problem.alpha <= most:
+        return problem.alpha < least
+    noise = Fraction(problem.noise) or SMALL  # a narrow student without noise: the limit of small noise
+    return problem.alpha < float(interpolation(law, noise, problem.tokens, DIGITS, width))
+
+
+def _greatest_interpolated(problem: Problem) -> tuple[float, float]:
+    """Bounds of the interpolation threshold in double precision: the proven one takes seconds, and is seldom needed."""
+    numbers, noise, q0 = generated.label_numbers(problem.tokens), problem.noise, problem.q0
+
+    def objective(log_v: float, sign: int) -> float:
+        v = float(np.exp(log_v))
+        J = problem.target.energy(v, 0.0, problem.width).J * (1 + sign * TRUSTED)
+        return float(generated.interpolation_objective(J, v, noise, q0, numbers))
+
+    grid = np.log(_grid(q0 + noise))
+    values = [objective(log_v, +1) for log_v in grid]
+    peak = int(np.argmax(values))
+    around = grid[max(0, peak - 1)], grid[min(POINTS - 1, peak + 1)]
+    top = minimize_scalar(lambda log_v: -objective(log_v, +1), bounds=around, method="bounded").x
+    return objective(top, -1) * (1 - DOUBT), max(objective(top, +1), values[peak]) * (1 + DOUBT)
+
+
+def _grid(level: float) -> NDArray[np.float64]:
+    """Values of v, shape (POINTS,), for a second moment of target and noise."""
+    return level * np.geomspace(*BRACKET, POINTS)
+
+
+def recovers(problem: Problem) -> bool:
+    """Whether noise-free labels determine the target."""
+    law, width = problem.target.exact(), Fraction(problem.width)
+    if problem.noise > 0 or width < 1 - law.zero_mass:
+        return False
+    return problem.alpha >= float(recovery(law, problem.tokens, DIGITS, width))
+
+
+def solve_interpolating(problem: Problem) -> Solution:
+    """The phase of vanishing loss; V is infinite and the conjugates zero, as they scale with 1/lambda and lambda."""
+    if recovers(problem):
+        ratio = problem.beta0 / problem.beta
+        return _solution(problem, 0.0, 0.0, ratio * problem.q0, ratio**2 * problem.q0, None, 0.0)
+    roots = list(_roots(problem))
+    if not roots:
+        return failed(problem, Status.DIVERGED, float("inf"), 0)
+    v, b, energy = min(roots, key=lambda root: -root[2].J_b)  # weight decay picks the least trace, which is -J_b/2
+    # Units in which the student reproduces the labels: theirs is beta0/beta times the target's.
+    ratio = problem.beta0 / problem.beta
+    m, q, _ = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, 1.0, 1.0))
+    residual = abs(_imbalance(problem, v)) / generated.interpolation_level(*_levels(problem))
+    solution = _solution(problem, v / ratio**2, b / ratio, m / ratio, q, energy.quantile, float(residual))
+    numbers = float(generated.label_numbers(problem.tokens))
+    fixed = problem.alpha * numbers  # V Vh; the dual field answers to each of the label's numbers with 1/V
+    spectral = second_difference(_target(problem), v, b, energy.quantile).value
+    stability = float(generated.replicon(problem.alpha, numbers, spectral, 1.0, fixed))
+    return replace(solution, replicon=stability, status=Status.UNSTABLE if stability < 0 else Status.CONVERGED)
+
+
+def _levels(problem: Problem) -> tuple[float, float]:
+    """Second moment and noise in the units of the student."""
+    ratio = problem.beta0 / problem.beta
+    return ratio**2 * problem.q0, ratio**2 * problem.noise
+
+
+def _roots(problem: Problem) -> Iterator[tuple[float, float, Energy]]:
+    """Solutions (v, b) with the spectral energy there, by sign changes of the balance along v."""
+    grid = _admissible(problem)
+    values = [_imbalance(problem, v) for v in grid]
+    for (low, left), (high, right) in pairwise(zip(grid, values, strict=True)):
+        if left * right <= 0:  # never where one is not a number
+            v = float(brentq(lambda trial: _imbalance(problem, trial), low, high, xtol=1e-300, rtol=TOLERANCE))
+            yield v, _threshold(problem, v), _target(problem).energy(v, _threshold(problem, v), problem.width)
+
+
+def _admissible(problem: Problem) -> list[float]:
+    """A grid of v, with the ends of the ranges on which some threshold b >= 0 leaves as many numbers free as the labels fix."""
+    grid = _grid(sum(_levels(problem))).tolist()
+    ends = []
+    for low, high in pairwise(grid):
+        if (_freedom(problem, low) < 0) != (_freedom(problem, high) < 0):
+            root = brentq(lambda v: _freedom(problem, v), low, high, xtol=1e-300, rtol=TOLERANCE)
+            inside = [root * (1 + side * 4 * TOLERANCE) for side in (-1, 1)]  # the root itself may fall on either side
+            ends += [v for v in inside if _freedom(problem, v) >= 0]
+    return sorted([*grid, *ends])
+
+
+def _freedom(problem: Problem, v: float) -> float:
+    """Sample ratio that the numbers free at b = 0 could fit, less the one given."""
+    free = generated.interpolation_ratio(
+        _target(problem).energy(v, 0.0, problem.width).J_v, generated.label_numbers(problem.tokens)
+    )
+    return float(free) - problem.alpha
+
+
+def _target(problem: Problem) -> Target:
+    return problem.target.scaled(problem.beta0 / problem.beta)
+
+
+def _imbalance(problem: Problem, v: float) -> float:
+    """What vanishes at a solution, not a number where the data determine more than v leaves free."""
+    b = _threshold(problem, v)
+    if np.isnan(b):
+        return float("nan")
+    energy, (q0, noise) = _target(problem).energy(v, b, problem.width), _levels(problem)
+    return float(generated.interpolating_residual(energy.J, energy.J_v, energy.J_b, v, b, noise, q0))
+
+
+def _threshold(problem: Problem, v: float) -> float:
+    """The eigenvalue threshold b >= 0 at which the fitted labels outnumber nothing: J_v(v, b) = 2 D alpha."""
+    target, numbers = _target(problem), generated.label_numbers(problem.tokens)
+
+    def excess(b: float) -> float:
+        return float(generated.interpolation_ratio(target.energy(v, b, problem.width).J_v, numbers)) - problem.alpha
+
+    top = target.upper_edge(v)
+    if _freedom(problem, v) < 0:
+        return float("nan")
+    return float(brentq(excess, 0.0, top, xtol=1e-300, rtol=TOLERANCE))
+
+
+def _solution(
+    problem: Problem, v: float, b: float, m: float, q: float, quantile: float | None, residual: float
+) -> Solution:
+    gain, target = problem.beta0 / problem.beta, problem.target  # on the target as it is
+    risk = target.risk(v, b, target.energy(v, b, problem.width)) if v > 0 else Risk(0.0, 0.0)
+    test_error, averaging = prediction_error(m, q, problem.rho, problem.beta, problem.beta0, problem.tokens)
+    values: dict[str, Any] = {
+        "m": m, "q": q, "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "delta": float(np.sqrt(v)), "b": b,
+        "c": gain,
+        "train_error": 0.0, "test_error": test_error,
+        "estimation_error": float(generated.estimation_error(problem.q0, m, q)),
+        "unit_gain_error": risk.value, "free_entropy": 0.0,
+    }  # fmt: skip
+    # Two nested roots: the inner one's tolerance, amplified by the slope of the outer, and the test error's own.
+    errors = {name: 1e-8 * abs(value) for name, value in values.items() if np.isfinite(value)}
+    errors["test_error"] += averaging
+    errors["unit_gain_error"] += risk.rounding
+    return Solution(
+        problem, Status.CONVERGED, **values, quantile=quantile, odd=None, replicon=float("nan"),
+        residual=residual, iterations=1, errors=errors,
+    )  # fmt: skip

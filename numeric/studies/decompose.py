@@ -1,0 +1,167 @@
+"""Where the test error comes from: overfitting, underfitting, approximation, mismatch, and the label noise (theory note, section 7).
+
+The best a student can do with infinitely many samples is a multiple c* of the target. The distance of S from it splits exactly:
+
+- overfitting: energy of S in eigenvectors that stand for noise, less what they know of unlearned features;
+- underfitting: energy of the unlearned features of c* S0, less what the noisy eigenvectors know of them: S holds `gain` times them;
+- approximation: the rest, learned features with a wrong eigenvalue or direction.
+
+Where noisy eigenvectors know nothing of the target (gain 0) these are the energy of S in the noise and c*^2 s_k^2; where many weak
+features fill the lowest interval together, S holds much of them without any having left it. What noisy eigenvectors know of learned
+features counts as approximation, which it can make slightly negative.
+
+Which eigenvectors of S stand for features is a matter of order: of those above the threshold the first `features` (a share of all)
+do, and they are matched with the largest eigenvalues of the target. For a list of eigenvalues these are the ones that have left the
+lowest interval of the support of Y; for the Marchenko-Pastur target it is its rank kappa0, which is the mass of the upper
+interval once the law has split in two, and is kept as the count where both have merged.
+
+The excess test error is this distance times a rate: to leading order the slope of the error in q, as it is stationary along c S0.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from generated.tied_attention import float64 as generated
+from numeric.laws.law import energy_above, quantile
+from numeric.prediction.pair import least_test_error, mismatch, multiple_slope, prediction_error
+from numeric.problem.problem import Parametrisation, Problem
+from numeric.problem.solution import Solution
+from numeric.saddle.estimator import prior_of
+
+FACTORS = (1e-3, 2.0)  # range of c* beta/beta0: 1 without noise, and less with noise, which flattens E[y | X]
+
+
+class DistanceParts(NamedTuple):
+    """Parts of ||S - c* S0||^2/d (eigenvalue^2), the gain of noisy eigenvectors, and that distance."""
+
+    overfitting: float
+    underfitting: float
+    approximation: float
+    gain: float
+    distance: float
+
+
+@dataclass(frozen=True)
+class Decomposition:
+    """Parts of ||S - c* S0||^2/d (eigenvalue^2), and of the test error (unit loss per sample).
+
+    distance = overfitting + underfitting + approximation; test_error = least + mismatch + rate * distance, with `least` the error of
+    the best possible predictor E[y | X], `mismatch` what c* S0 adds to it, and `rate` = excess/distance (0 where both vanish).
+    """
+
+    solution: Solution
+    c_star: float
+    overfitting: float
+    underfitting: float
+    approximation: float
+    gain: float
+    distance: float
+    least: float
+    mismatch: float
+    rate: float
+
+
+def best_multiple(problem: Problem) -> tuple[float, float]:
+    """c* and the test error of c* S0, the least over multiples of the target.
+
+    Raises:
+        ArithmeticError: the minimum is outside the range searched, or the error cannot be resolved.
+    """
+    return _best_multiple(problem.q0, problem.rho, problem.beta, problem.beta0, problem.tokens)
+
+
+@lru_cache(maxsize=64)
+def _best_multiple(q0: float, rho: float, beta: float, beta0: float, tokens: int) -> tuple[float, float]:
+    scales = (rho, beta, beta0, tokens)
+    low, high = (factor * beta0 / beta for factor in FACTORS)
+    if multiple_slope(low, q0, *scales) >= 0 or multiple_slope(high, q0, *scales) <= 0:
+        raise ArithmeticError(f"no best multiple of the target between {low:g} and {high:g}")
+    c = float(brentq(lambda c: multiple_slope(c, q0, *scales), low, high, xtol=1e-15, rtol=1e-14))
+    return c, prediction_error(c * q0, c**2 * q0, *scales)[0]
+
+
+def decompose(solution: Solution) -> Decomposition:
+    """Split the error of a solved point.
+
+    Raises:
+        NotConverged: the solution is none.
+        ArithmeticError: an average cannot be resolved in double precision.
+        ValueError: direct training, where no eigenvalue is left out, or leading features kept exactly.
+    """
+    problem = solution.unwrap().problem
+    if problem.leading:
+        raise ValueError(f"leading = {problem.leading}: test errors are split for Gaussian indices only; use 0")
+    c_star, at_best = best_multiple(problem)
+    parts = distance_parts(solution, c_star)
+    scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
+    test_error, _ = prediction_error(solution.m, solution.q, *scales)
+    return Decomposition(
+        solution=solution,
+        c_star=c_star,
+        **parts._asdict(),
+        least=least_test_error(problem.q0, problem.noise, problem.beta0, problem.tokens),
+        mismatch=mismatch(c_star, problem.q0, problem.noise, problem.beta, problem.beta0, problem.tokens),
+        rate=(test_error - at_best) / parts.distance if parts.distance else 0.0,
+    )
+
+
+def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
+    """Split the distance of a solved S from a multiple of the target; leading features may be kept exactly.
+
+    Raises:
+        NotConverged: the solution is none.
+        ArithmeticError: an average cannot be resolved in double precision.
+        ValueError: direct training, where no eigenvalue is left out.
+    """
+    problem = solution.unwrap().problem
+    if problem.parametrisation is not Parametrisation.FACTORISED:
+        raise ValueError(
+            f"parametrisation = {problem.parametrisation}: only factors leave eigenvalues out; use factorised"
+        )
+    share, q_top, hidden = _learned_features(solution)
+    q0_top = problem.target.top_energy(share)
+    gain = hidden / (problem.q0 - q0_top) if hidden else 0.0
+    over, under, approximation, distance = map(
+        float, generated.decomposition(solution.m, solution.q, problem.q0, q_top, q0_top, gain, c_star)
+    )
+    return DistanceParts(over, under, approximation, gain, distance)
+
+
+class _Learned(NamedTuple):
+    """Share of the eigenvalues of S that stand for features, their part of q, and what the others hold of other features."""
+
+    share: float
+    q: float
+    hidden: float
+
+
+def _learned_features(solution: Solution) -> _Learned:
+    if solution.q == 0:
+        return _Learned(0.0, 0.0, 0.0)
+    problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
+    target = solution.seen_target
+    learned, features = target.energy(v, b, problem.width), target.features(v)
+    if features >= learned.mass:
+        return _Learned(learned.mass, solution.q, 0.0)
+    hidden = c * target.hidden_overlap(v, b, b if solution.quantile is None else max(b, solution.quantile))
+    hidden += _hidden_beyond_strengths(solution, features)
+    if features == 0:
+        return _Learned(0.0, 0.0, hidden)
+    top = energy_above(target, v, b, quantile(target, v, features, b, target.upper_edge(v)))
+    _, q, _ = generated.overlaps(top.J, top.J_v, top.J_b, v, b, c, 1.0)  # only V depends on the stiffness
+    return _Learned(features, float(q), hidden)
+
+
+def _hidden_beyond_strengths(solution: Solution, share: float) -> float:
+    """What S holds of leading features beyond the first `share` of all, less what it would at the strengths seen in their place."""
+    problem = solution.problem
+    if not problem.leading:
+        return 0.0
+    s, weight = problem.features
+    unlearned = max(0, problem.leading - round(share / weight))
+    held = np.array(prior_of(problem).denoised(solution.conjugates).overlaps.learned)[:unlearned]
+    return float(weight * held @ (s - solution.strengths)[:unlearned])

@@ -1,0 +1,76 @@
+"""Which scaling regime holds where, and the exponents there: the generated phase diagram of power-law targets at given numbers."""
+
+import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from generated.tied_attention import exponents as generated
+
+RECORD = Path(__file__).parents[2] / "generated" / "tied_attention" / "exponents.json"
+LEAST_GAMMA = Fraction(1, 2)  #: below it the second moment of the target diverges with the dimension
+
+
+@dataclass(frozen=True)
+class Regime:
+    """One cell of the phase diagram at one gamma.
+
+    `risk`: exponents of (n, lambda, d) of the excess risk; `conditions`: rows of exponents whose product is at least one inside;
+    `corrections`: rows whose products are one over the relative sizes of what the balance leaves out.
+    """
+
+    name: str
+    risk: tuple[Fraction, Fraction, Fraction]
+    conditions: tuple[tuple[Fraction, Fraction, Fraction], ...]
+    corrections: tuple[tuple[Fraction, Fraction, Fraction], ...]
+
+    def correction(self, log_n: float, log_lambda: float, log_d: float) -> float:
+        """Size of what is left out of the exponent of n, up to a constant: each correction times its own exponent of n."""
+        logs = (log_n, log_lambda, log_d)
+        return sum(abs(float(row[0])) * math.exp(-_form(row, logs)) for row in self.corrections)
+
+    def margin(self, log_n: float, log_lambda: float, log_d: float) -> float:
+        """Smallest logarithm of a condition: positive inside the cell, how far from its boundary; negative outside."""
+        return min(_form(row, (log_n, log_lambda, log_d)) for row in self.conditions)
+
+
+def _form(row: tuple[Fraction, Fraction, Fraction], logs: tuple[float, float, float]) -> float:
+    """Logarithm of the product of the parameters to these powers."""
+    return sum(float(power) * log for power, log in zip(row, logs, strict=True))
+
+
+def regimes(gamma: Fraction) -> tuple[Regime, ...]:
+    """All cells at gamma; together they cover the plane of (log n, log lambda) without overlap.
+
+    Raises:
+        ValueError: gamma is at most 1/2.
+    """
+    if gamma <= LEAST_GAMMA:
+        raise ValueError(
+            f"gamma = {gamma}: must exceed 1/2, as the second moment of k^-gamma diverges with the dimension below"
+        )
+    cells = zip(
+        generated.CELLS, generated.risk(gamma), generated.conditions(gamma), generated.corrections(gamma), strict=True
+    )
+    return tuple(
+        Regime(name, _exact(risk), tuple(map(_exact, conditions)), tuple(map(_exact, corrections)))
+        for name, risk, conditions, corrections in cells
+    )
+
+
+def _exact(powers: tuple[Any, Any, Any]) -> tuple[Fraction, Fraction, Fraction]:
+    """Generated exponents as fractions: constant ones are integers."""
+    n, decay, d = map(Fraction, powers)
+    return n, decay, d
+
+
+def regime_at(gamma: Fraction, log_n: float, log_lambda: float, log_d: float) -> Regime:
+    """The cell that holds a point; on a boundary one of its cells."""
+    return max(regimes(gamma), key=lambda regime: regime.margin(log_n, log_lambda, log_d))
+
+
+def symbolic() -> dict[str, Any]:
+    """The generated record: exponents and conditions as text in gamma, with the balance behind each."""
+    return json.loads(RECORD.read_text())

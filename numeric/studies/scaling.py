@@ -1,0 +1,169 @@
+"""Scaling curves of power-law targets at finite dimension: excess risk, its local slope and what is learned, along the samples.
+
+The finite-d theory takes the d eigenvalues as the law of the target (arXiv 2509.24914, Conjecture E.1; theory note, section 8).
+Risk is ||S/c - S0||^2/d, of the learned map with its gain c divided out: the exponents are about this. The excess test error, over
+that of the best multiple c* S0, has besides what c - c* costs. Labels fitted with their noise have the gain of the noisy labels, so
+that where weak decay lets the student interpolate the excess error ends at a floor, while the risk falls on.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from generated.tied_attention import float64 as generated
+from numeric.laws.law import Array
+from numeric.laws.power_law import PER_OCTAVE, power_law
+from numeric.prediction import leading as feature_average
+from numeric.prediction.pair import prediction_error
+from numeric.problem.problem import Problem
+from numeric.problem.solution import Solution
+from numeric.saddle.curve import Watch
+from numeric.saddle.error_bars import half_width
+from numeric.saddle.estimator import Denoising, Overlaps, prior_of
+from numeric.saddle.solve import solve
+from numeric.studies.decompose import best_multiple
+
+
+@dataclass(frozen=True)
+class ScalingProblem:
+    """A power-law target s_k ~ k^-gamma of dimension `dim` and second moment q0, learned at weight decay `lambda_`.
+
+    per_octave: blocks for each doubling of k, of which the tail is made (numeric.laws.power_law)
+    leading: so many of the first features keep the law that they have on token sequences (numeric.problem.problem)
+    """
+
+    gamma: float
+    dim: int
+    lambda_: float
+    noise: float
+    q0: float = 1.0
+    beta: float = 1.0
+    beta0: float = 1.0
+    per_octave: int = PER_OCTAVE
+    leading: int = 0
+
+    def problem(self) -> Problem:
+        """The learning problem, at any number of samples."""
+        target = power_law(self.gamma, self.dim, self.q0, self.per_octave)
+        return Problem(1.0, target, self.lambda_, self.noise, beta=self.beta, beta0=self.beta0, leading=self.leading)
+
+    def best_multiple(self) -> tuple[float, float | Array]:
+        """c* and its test error, by replicates where leading features keep their law; weight decay and samples do not enter.
+
+        Raises:
+            ArithmeticError: it cannot be found.
+        """
+        return feature_average.best_multiple(self.problem()) if self.leading else best_multiple(self.problem())
+
+
+@dataclass(frozen=True)
+class ScalingPoint:
+    """One sample size n: the solution, risk (eigenvalue^2) and excess test error (unit loss), each with an absolute error.
+
+    `gain`: c/c*, not a number where nothing is learned; `learned`: number of eigenvalues of S that are not zero; `features`: of
+    those that have left its bulk, no integer where the threshold cuts the interval over which one of them scatters; `bulk_edge`:
+    upper end of the bulk of S, 0 where it is below the threshold; the local slope d log(risk)/d log(n) with its error, not a number
+    where a neighbour is missing.
+    """
+
+    samples: float
+    solution: Solution
+    risk: float
+    risk_error: float
+    excess_error: float
+    excess_uncertainty: float
+    gain: float
+    learned: float
+    features: float
+    bulk_edge: float
+    slope: float = math.nan
+    slope_error: float = math.nan
+
+
+def scaling_curve(
+    asked: ScalingProblem, samples: Sequence[float], watch: Watch = iter, start: Solution | None = None
+) -> list[ScalingPoint]:
+    """Points at increasing numbers of samples, the first from `start` or cold, with local slopes from their neighbours.
+
+    Raises:
+        ArithmeticError: the best multiple of the target cannot be found.
+    """
+    problem, (c_star, at_best) = asked.problem(), asked.best_multiple()
+    points: list[ScalingPoint] = []
+    for n in watch(samples):
+        solution = solve(problem.at(n / asked.dim**2), start)
+        start = solution if solution.trusted and solution.q > 0 else None
+        points.append(_point(asked, n, solution, c_star, at_best))
+    return _with_slopes(points)
+
+
+STEP = 0.05  # of log(n), to either side: slopes then err by its square times the curvature
+
+
+def local_slope(asked: ScalingProblem, samples: float) -> ScalingPoint:
+    """The point at one n with its local slope, from solutions close to it on both sides.
+
+    Raises:
+        ArithmeticError: the best multiple of the target cannot be found.
+    """
+    around = [samples * math.exp(k * STEP) for k in (-2, -1, 0, 1, 2)]
+    first, left, here, right, last = scaling_curve(asked, around)
+    (near, error), (far, _) = slope_between(left, right), slope_between(first, last)
+    return replace(here, slope=(4 * near - far) / 3, slope_error=abs(far - near) / 3 + error)
+
+
+def slope_between(first: ScalingPoint, second: ScalingPoint) -> tuple[float, float]:
+    """Slope d log(risk)/d log(n) from one point to the other with the error of both risks; not numbers where there is none."""
+    if not (first.risk > 0 and second.risk > 0 and first.samples < second.samples):
+        return math.nan, math.nan
+    span = math.log(second.samples / first.samples)
+    error = (first.risk_error / first.risk + second.risk_error / second.risk) / span
+    return math.log(second.risk / first.risk) / span, error
+
+
+def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, at_best: float | Array) -> ScalingPoint:
+    if not solution.trusted:
+        return ScalingPoint(n, solution, *[math.nan] * 8)
+    problem = solution.problem
+    at = prior_of(problem).denoised(solution.conjugates)
+    excess, uncertainty = _excess(solution, at.overlaps, at_best)
+    risk, error = solution.unit_gain_error, solution.errors["unit_gain_error"]
+    spectrum = _spectrum(asked, solution, at.denoising, c_star)
+    return ScalingPoint(n, solution, risk, error, excess, uncertainty, *spectrum)
+
+
+def _spectrum(
+    asked: ScalingProblem, solution: Solution, at: Denoising, c_star: float
+) -> tuple[float, float, float, float]:
+    """Gain, learned, features and bulk_edge of a ScalingPoint."""
+    if at.energy is None or at.b is None or solution.q == 0:
+        return math.nan, 0.0, 0.0, 0.0
+    target, learned = solution.seen_target, at.energy.mass * asked.dim
+    (_, edge), *_ = target.support(at.v)
+    features = min(learned, target.features(at.v) * asked.dim)
+    return at.c / c_star, learned, features, max(0.0, float(generated.shrinkage(edge, at.b, at.c)))
+
+
+def _excess(solution: Solution, overlaps: Overlaps, at_best: float | Array) -> tuple[float, float]:
+    """Test error over that of the best multiple, on the same points where it is sampled, and its error."""
+    problem = solution.problem
+    if problem.leading:
+        differences = feature_average.prediction_errors(overlaps, problem) - at_best
+        excess = float(differences.mean())
+        # An excess is in proportion to the estimation error.
+        of_overlaps = solution.errors["estimation_error"] / solution.estimation_error
+        return excess, abs(excess) * of_overlaps + float(half_width(differences))
+    scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
+    test_error, averaging = prediction_error(solution.m, solution.q, *scales)
+    return test_error - float(at_best), solution.errors["test_error"] + averaging
+
+
+def _with_slopes(points: list[ScalingPoint]) -> list[ScalingPoint]:
+    """From each point's neighbours; the error has half the change of slope from one side to the other besides that of the risks."""
+    found = list(points)
+    for k in range(1, len(points) - 1):
+        left, here, right = points[k - 1 : k + 2]
+        slope, error = slope_between(left, right)
+        turn = abs(slope_between(here, right)[0] - slope_between(left, here)[0]) / 4
+        found[k] = replace(here, slope=slope, slope_error=error + turn)
+    return found

@@ -1,0 +1,1 @@
+"""Sample ratios at which something ends or begins, with proven digits."""

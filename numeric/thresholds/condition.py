@@ -1,0 +1,196 @@
+"""Condition for interpolation in ball arithmetic, for any target law and width (theory note, section 5)."""
+
+from bisect import bisect
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, log
+from typing import NamedTuple
+
+from flint import arb
+
+from numeric.maths.ball_roots import locate, newton_step, proven_near
+from numeric.maths.balls import START_BITS, Ball, Unresolved, ball, polish, precision, working
+from numeric.proven_laws.law import Law, over
+
+
+class Energy(NamedTuple):
+    """J, dJ/dv and d2J/dv2 at b = 0."""
+
+    J: Ball
+    J_v: Ball
+    J_vv: Ball
+
+    def union(self, other: "Energy") -> "Energy":
+        """The smallest balls that hold both."""
+        return Energy(*(mine.union(theirs) for mine, theirs in zip(self, other, strict=True)))
+
+
+class Residual(NamedTuple):
+    """E(v) - q0 - Delta/2 with its slope in v, and where it was taken."""
+
+    value: Ball
+    slope: Ball
+    v: Ball
+    energy: Energy
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The function of v whose roots are the candidates for the interpolation threshold."""
+
+    law: Law
+    noise: Fraction
+    energy: Callable[[Ball], Energy]
+
+    def __call__(self, v: Ball) -> Residual:
+        """The residual over the ball v."""
+        generated, energy = self.law.generated, self.energy(v)
+        _, q0 = self.law.moments()
+        value = generated.interpolation_residual(energy.J, energy.J_v, v, ball(self.noise), q0)
+        return Residual(value, generated.interpolation_slope(energy.J_vv, v), v, energy)
+
+    def excludes(self, left: Residual, right: Residual) -> bool:
+        """Whether the values at two points prove that no root lies between.
+
+        With P the projection on the admissible S, J = |P(S0 + delta G)|^2 is convex in delta, so that J and 2 v J_v - J increase
+        and E = J - v J_v changes by at most half of what J does. Also |P(G + eps S0)|^2 is convex in eps: E/delta does not increase.
+        """
+        change = (right.energy.J - left.energy.J) / 2
+        stretch = (right.v / left.v).sqrt()
+        level = self.law.generated.interpolation_level(self.law.moments()[1], ball(self.noise))
+        if left.value < 0:
+            return bool(left.value + change < 0 or (left.value + level) * stretch < level)
+        return bool(right.value - change > 0 or (right.value + level) / stretch > level)
+
+    def bounds(self, width: Fraction) -> tuple[Ball, Ball]:
+        """Interval of v that holds every root."""
+        generated, (t0, q0) = self.law.generated, self.law.moments()
+        theta = arb.pi() / 2
+        while not generated.semicircle_top(theta)[0] <= ball(
+            width
+        ):  # any angle with less mass above it gives a valid trace
+            theta = theta * 15 / 16
+        least, most = generated.interpolation_bounds(q0, t0, generated.semicircle_top(theta)[1], ball(self.noise))
+        return least.mid() / 2, most.mid() * 2
+
+
+def full_rank_energy(law: Law) -> Callable[[Ball], Energy]:
+    """Energy of the positive part of the noisy law, width >= 1."""
+
+    def energy(v: Ball) -> Energy:
+        point = over(law, v, arb(0))
+        return Energy(*(point.value(name) for name in Energy._fields))
+
+    return energy
+
+
+def rank_limited_energy(law: Law, width: Fraction) -> Callable[[Ball], Energy]:
+    """Energy of the largest eigenvalues only, a share `width` < 1 of them, or of the positive part if that is less."""
+    unlimited, quantile = full_rank_energy(law), Quantile(law, width)
+
+    def energy(v: Ball) -> Energy:
+        excess = over(law, v, arb(0)).value("mass") - ball(width)
+        if excess < 0:
+            return unlimited(v)
+        limited = _above(law, v, quantile(v), width)
+        return limited if excess > 0 else limited.union(unlimited(v))
+
+    return energy
+
+
+def _above(law: Law, v: Ball, Q: Ball, width: Fraction) -> Energy:
+    """Energy of the eigenvalues above the quantile Q."""
+    generated, point = law.generated, over(law, v, Q)
+    J, J_v, J_b, J_bv, J_vv = (point.value(name) for name in ("J", "J_v", "J_b", "J_bv", "J_vv"))
+    _, J_bvv, J_bbv, J_bbb = generated.third_derivatives(point.g)
+    # In a gap of the noisy law any quantile serves: let it rest.
+    drift = arb(0) if point.g.imag.is_zero() else generated.quantile_drift(J_bbv, J_bbb)
+    origin = arb(0)
+    J_top, J_v_top, _ = generated.rank_limited(J, J_v, J_b, J_bv, Q, origin, ball(width))
+    return Energy(J_top, J_v_top, generated.rank_limited_curvature(J_vv, J_bvv, J_bbv, drift, Q, origin))
+
+
+class _InGap(Exception):
+    """The mass asked for lies above every point of a gap of the noisy law; `args[0]` is one of them."""
+
+
+class Excess(NamedTuple):
+    """How much a quantity exceeds what is asked for, and the slope of that."""
+
+    value: Ball
+    slope: Ball
+
+
+class Quantile:
+    """Eigenvalue of the noisy law above which it has a given mass, as a function of v; remembers where it was found before."""
+
+    def __init__(self, law: Law, mass: Fraction) -> None:
+        self._law, self._mass = law, mass
+        self._known: list[tuple[float, float]] = []  # (log v, log Q) in order of v
+
+    def __call__(self, v: Ball) -> Ball:
+        """The quantile for every v of the ball; any point of a gap of the law that will do.
+
+        Raises:
+            Unresolved: the ball v is too wide or the precision too low.
+        """
+        try:
+            with working(min(precision(), START_BITS)):
+                root = self._start(v.mid())
+            root = polish(newton_step(lambda Q: self._excess(v.mid(), Q)), root, 2 * START_BITS)
+            return proven_near(lambda Q: self._excess(v, Q), root)
+        except _InGap as gap:
+            Q = gap.args[0].mid()
+            if self._law.at(v, Q).g.imag.is_zero():
+                return Q
+            raise Unresolved("the gap of the noisy law closes within the ball v") from None
+
+    def _excess(self, v: Ball, Q: Ball) -> Excess:
+        point = over(self._law, v, Q)
+        value = point.value("mass") - ball(self._mass)
+        if point.g.imag.is_zero() and value.contains(0):  # exact: outside the support all angles are multiples of pi
+            raise _InGap(Q)
+        return Excess(value, self._law.generated.third_derivatives(point.g)[3] / 2)
+
+    def _start(self, v: Ball) -> Ball:
+        """The quantile to about START_BITS: Newton steps from where it was for close v, else by bracketing it."""
+        if not 0 < float(v) < float("inf"):
+            raise Unresolved("v is outside the range of float")
+        place = log(float(v))
+        root = self._from_known(v, place)
+        if root is None:
+            root = locate(lambda Q: self._excess(v, Q), *self._bracket(v)).mid()
+        if not 0 < float(root) < float("inf"):
+            raise Unresolved("the quantile is outside the range of float")
+        self._known.insert(bisect(self._known, (place,)), (place, log(float(root))))
+        return root
+
+    def _from_known(self, v: Ball, place: float) -> Ball | None:
+        after = bisect(self._known, (place,))
+        near = self._known[max(0, after - 1) : after + 1]
+        if not near:
+            return None
+        slope = (near[-1][1] - near[0][1]) / (near[-1][0] - near[0][0]) if near[-1][0] > near[0][0] else 0.5
+        root = arb(exp(near[0][1] + slope * (place - near[0][0])))
+        try:
+            for _ in range(6):
+                here = self._excess(v, root)
+                step = here.value / here.slope
+                root = (root - step).mid()
+                if not root > 0:
+                    return None
+                if abs(step) < root * 2.0 ** (-START_BITS // 2):
+                    return root
+        except Unresolved:
+            return None
+        return None
+
+    def _bracket(self, v: Ball) -> tuple[Ball, Ball]:
+        """Positive positions with more and less mass above them than asked for."""
+        low = high = v.sqrt().mid()
+        while not self._excess(v, high).value < 0:
+            high = high * 2
+        while not self._excess(v, low).value > 0:
+            low = low / 2
+        return low, high

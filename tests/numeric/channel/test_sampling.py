@@ -1,0 +1,150 @@
+"""Channel averages at any number of tokens: against the two-token rule, exhaustive search, differences, and themselves."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from generated.tied_attention import float64 as physics
+from numeric.channel import sample as token_sample
+from numeric.channel.index import token_index
+from numeric.channel.points import Fields, Sampling
+from numeric.channel.quadrature import COARSE
+from numeric.channel.rules import Quadrature, Sampled
+from numeric.channel.sampling import sample_means
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Parametrisation, Problem
+from numeric.saddle.estimator import Overlaps
+
+POINTS = {
+    "convex": ((1.2, 1.3, 0.5), {}),
+    "stiff": ((1.2, 1.3, 0.01), {}),
+    "jumps": ((0.9, 1.1, 20.0), {}),
+    "temperatures": ((0.65, 0.30, 0.3), {"beta": 2.0}),
+    "no overlap": ((0.0, 1.2, 5.0), {}),
+}
+
+
+def problem(tokens: int, **changed: object) -> Problem:
+    return Problem(
+        **{"alpha": 1.0, "target": MarchenkoPastur(0.5), "lambda_": 0.01, "noise": 0.5, "tokens": tokens, **changed}
+    )
+
+
+def test_an_average_ends_where_a_start_leads_to_a_step_that_is_not_finite():
+    """Sharp labels met by a saturated student: the search for a shorter step once had no end."""
+    fields = Fields(1.790289100568929, 5.93328057002907, 5.0146735974956025, 0.0)
+    means = sample_means(fields, 15.633090147838178, 0.0, 25.175561407191985, 1.5131255162958501, 2, Sampling(256))
+    assert all(np.all(np.isfinite(mean)) for mean in means)
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_two_tokens_agree_with_the_deterministic_rule(name):
+    """Two routes that share the generated formulas only: other coordinates, another search, another rule."""
+    overlaps, changed = POINTS[name]
+    asked = problem(2, **changed)
+    exact = np.array(Quadrature(COARSE.refined().refined()).average(Overlaps(*overlaps), asked)[:6])[:, 0]
+    runs = np.array(Sampled(Sampling(512, 16)).average(Overlaps(*overlaps), asked)[:6])
+    z = (runs.mean(axis=1) - exact) / (runs.std(axis=1, ddof=1) / 4)
+    assert np.abs(z).max() < 5.5, f"z = {z}: Student's t with 15 degrees of freedom exceeds 5.5 with probability 6e-5"
+
+
+def test_two_tokens_at_zero_agree_with_the_deterministic_rule():
+    exact, runs = Quadrature().unlearned(problem(2)), Sampled(Sampling(512, 16)).unlearned(problem(2))
+    for name, value, sampled in zip(exact._fields[:6], exact, runs, strict=False):
+        error = sampled.std(ddof=1) / 4  # none for dM_dq: at S = 0 the curvature does not depend on the label
+        assert abs(sampled.mean() - value[0]) < 5.5 * error + 1e-9 * abs(value[0]), name
+
+
+def test_the_most_negative_curvature_of_a_row():
+    """The maximisation behind ROW_CURVATURE: it is attained on two tokens and no number of tokens exceeds it."""
+    rng = np.random.default_rng(3)
+
+    def lowest(parameters):
+        s, y = (np.exp(half - half.max()) / np.exp(half - half.max()).sum() for half in np.split(parameters, 2))
+        e, size = s - y, len(s)
+        se, ss = float(s @ e), float(s @ s)
+        H = [[physics.row_curvature(s[k], e[k], s[j], e[j], se, ss, 1.0) for j in range(size)] for k in range(size)]
+        local = np.diag(physics.row_curvature_local(s, e, se, 1.0))
+        return float(np.linalg.eigvalsh(np.array(H) + local)[0])
+
+    for tokens in (2, 3, 4):
+        starts = 2 * rng.normal(size=(25, 2 * tokens))
+        options = {"maxiter": 3000, "maxfev": 3000}
+        least = min(minimize(lowest, start, method="Nelder-Mead", options=options).fun for start in starts)
+        assert -token_sample.ROW_CURVATURE <= least < -token_sample.ROW_CURVATURE + 1e-3
+
+
+@pytest.mark.parametrize(("tokens", "V", "beta"), [(3, 20.0, 1.0), (3, 20.0, 5.0), (4, 2000.0, 1.0)])
+def test_minima_are_global(tokens, V, beta):
+    """Against descents from every set of fitted rows and from random points."""
+    rng, index = np.random.default_rng(5), token_index(tokens)
+    size = len(index.visible)
+    work, stiffness = token_sample.workspace(tokens, size), np.full(size, 1 / V)
+    for _ in range(60):
+        gamma1, gamma2 = rng.normal(size=(2, size))
+        w, z = 0.7 * gamma1 + 0.8 * gamma2, 1.3 * gamma1
+        token_sample.fill_index(z, index, work.fit)
+        token_sample.fill_softmax(work.fit, beta, work.y)
+        found, _ = token_sample.global_minimiser(w, stiffness, index, beta, work)
+        for rows in itertools.product((0.0, 1.0), repeat=tokens):
+            work.rival[:] = w + np.mean(rows) * (z - w) + 0.3 * rng.normal(size=size)
+            other = token_sample.descend(work.rival, w, stiffness, index, beta, 1 / beta, work)
+            assert found <= other + 1e-9, "a lower minimum was missed"
+
+
+@pytest.mark.parametrize(("tokens", "odd"), [(3, False), (4, False), (3, True)])
+def test_derivatives_are_those_of_M(tokens, odd):
+    """Differences of M on the same points as its derivatives: what is left is of second order in the step and in the rule."""
+    asked = problem(tokens, parametrisation=Parametrisation.GENERAL if odd else Parametrisation.FACTORISED)
+    rule = Sampled(Sampling(1024, 8))
+    point = [1.1, 1.3, 0.3, *((0.4, 0.2) if odd else ())]
+    names = ("dM_dm", "dM_dq", "dM_dV", "dM_dq_odd", "dM_dV_odd")
+    exact = rule.average(Overlaps(*point), asked)
+    for k, name in enumerate(names[: len(point)]):
+        step = 0.02 * point[k]
+        moved = [rule.average(Overlaps(*[*point[:k], point[k] + s, *point[k + 1 :]]), asked).M for s in (step, -step)]
+        difference, slope = (moved[0] - moved[1]) / (2 * step), getattr(exact, name)
+        scatter = (difference - slope).std(ddof=1) / np.sqrt(len(slope))
+        assert abs(np.mean(difference - slope)) < 5 * scatter + 2e-3 * abs(np.mean(slope)), name
+
+
+@pytest.mark.parametrize(
+    ("tokens", "V", "V_odd"), [(3, 0.3, 0.0), (3, 0.01, 0.0), (3, 5.0, 0.0), (4, 30.0, 0.0), (3, 0.5, 0.8)]
+)
+def test_a_control_variate_stands_in_for_minimisers(tokens, V, V_odd):
+    """The same points with every sample at its minimiser, as the response needs them: what differs must have mean zero."""
+    asked = (Fields.of(1.2, 1.3, 1.75, 0.4 if V_odd else 0.0), V, V_odd, 1.0, 1.2, tokens, Sampling(2048, 16))
+    quick, settled = sample_means(*asked), sample_means(*asked, response=True)
+    assert quick.test == pytest.approx(settled.test, rel=1e-9), "both have all points at their fields"
+    for name in ("train", "R", "R_odd", "F1", "F2", "F_odd"):
+        here, there = getattr(quick, name), getattr(settled, name)
+        scatter = (here - there).std(ddof=1) / 4
+        assert scatter <= 0.5 * there.std(ddof=1) / 4, f"{name}: the control scatters as much as the mean"
+        assert abs(np.mean(here - there)) <= 5.5 * scatter, name  # Student's t with 15 degrees of freedom: 6e-5
+
+
+def test_where_a_control_variate_does_not_follow_every_sample_is_settled():
+    """Sharp student, labels full of noise: most samples have several minima."""
+    asked = (Fields.of(1.1, 1.4, 26.5), 3.0, 0.0, 3.0, 1.0, 3, Sampling(1024, 4))
+    quick, settled = sample_means(*asked), sample_means(*asked, response=True)
+    assert (quick.moved > 0.02).all()
+    assert (quick.F2 == settled.F2).all()
+
+
+def test_equal_input_gives_equal_bits():
+    rule = Sampled(Sampling(64, 4))
+    first = rule.average(Overlaps(1.1, 1.3, 5.0), problem(3))
+    rule.average(Overlaps(1.0, 1.3, 0.5), problem(4))
+    second = rule.average(Overlaps(1.1, 1.3, 5.0), problem(3))
+    assert all((a == b).all() for a, b in zip(first, second, strict=True))
+
+
+def test_invalid_sampling_is_named():
+    with pytest.raises(ValueError, match="power of two"):
+        Sampling(100)
+    with pytest.raises(ValueError, match="replicates"):
+        Sampling(64, 2)
+    with pytest.raises(ValueError, match="need V > 0"):
+        Sampled(Sampling(64)).average(Overlaps(1.1, 0.1, 1.0), problem(3))

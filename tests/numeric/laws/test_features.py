@@ -1,0 +1,186 @@
+"""Outliers against random matrices, the double integral of the response, the learned spectrum of listed targets."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import kappa0s, log_uniform
+
+from generated.tied_attention import float64 as generated
+from numeric.__main__ import main
+from numeric.laws import divided_difference as module
+from numeric.laws import subordination
+from numeric.laws.divided_difference import second_difference
+from numeric.laws.eigenvalue_list import finite_rank
+from numeric.laws.law import edge_grid
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.power_law import power_law
+from numeric.problem.problem import Problem
+from numeric.saddle.solve import solve
+from numeric.studies.spectrum import learned_spectrum
+
+targets = st.one_of(
+    st.builds(MarchenkoPastur, kappa0s),
+    st.builds(power_law, st.floats(0.3, 2.0), st.integers(2, 60)),
+    st.builds(finite_rank, st.tuples(st.floats(0.5, 6), st.floats(0.5, 6)), st.integers(2, 60)),
+)
+
+
+def noisy(values: np.ndarray, v: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors of diag(values) + sqrt(v) G, entry variance (1 + delta_ij)/(2d) of G doubled by symmetry."""
+    d = len(values)
+    a = rng.standard_normal((d, d))
+    return np.linalg.eigh(np.diag(values) + np.sqrt(v) * (a + a.T) / np.sqrt(2 * d))
+
+
+# Response of the shrinkage.
+
+
+@settings(max_examples=60, deadline=None)
+@given(target=targets, v=log_uniform(1e-3, 10.0), place=st.floats(-0.3, 0.95))
+def test_second_difference_is_that_of_a_dense_grid(target, v, place):
+    """Midpoint sums in the angle of each bulk: coarse, but nothing is shared with the panels."""
+    b = place * target.upper_edge(v)
+    found = second_difference(target, v, b)
+    x, masses = [], []
+    for low, high in target.support(v):
+        angles = (np.arange(300) + 0.5) * np.pi / 300
+        points = (low + high) / 2 - (high - low) / 2 * np.cos(angles)
+        x.append(points)
+        masses.append(target.density(v, points) * (high - low) / 2 * np.sin(angles) * np.pi / 300)
+    x, masses = np.concatenate(x), np.concatenate(masses)
+    gaps = x[:, None] - x
+    np.fill_diagonal(gaps, 1.0)
+    D = (np.clip(x[:, None] - b, 0, None) - np.clip(x - b, 0, None)) / gaps
+    np.fill_diagonal(D, x > b)
+    # The grid cuts the bulk that b lies in at a node: an error of one mass in 300.
+    assert found.value == pytest.approx(masses @ D**2 @ masses, abs=0.02)
+    assert 0 <= found.value <= 1 + found.error
+    assert found.error < 1e-9
+
+
+def test_a_density_that_is_rounding_is_not_halved_without_end(monkeypatch):
+    """A bulk 1e-7 of its distance from 0 wide, of a target scaled down: panels were halved twelve times (5 s a solution)."""
+    panels = []
+    evaluated = module._evaluated
+    monkeypatch.setattr(module, "_evaluated", lambda *a: panels.append(len(a[3].start)) or evaluated(*a))
+    found = second_difference(MarchenkoPastur(0.08771151907238502), 1.576660499174209e-08**2, 4.146887596099467e-05)
+    assert 0 < found.value < 1
+    assert max(panels) <= module._GROWTH * panels[0]
+
+
+def test_second_difference_at_its_ends():
+    target, v = MarchenkoPastur(0.5), 0.3
+    assert second_difference(target, v, target.support(v)[0][0] - 1.0).value == pytest.approx(1.0, abs=1e-12)
+    assert second_difference(target, v, target.upper_edge(v) + 1e-9) == (0.0, 0.0)
+    assert second_difference(target, v, 0.1, quantile=0.5).value == np.inf
+
+
+# Outliers.
+
+
+def test_outliers_are_those_of_random_matrices():
+    """Position and overlap of each isolated eigenvalue, in units of the scatter over draws and of its own size at finite d."""
+    d, v, draws, rng = 400, 0.2, 12, np.random.default_rng(5)
+    target = finite_rank((4.0, 2.5, 1.2), d)
+    values = np.zeros(d)
+    values[-3:] = (1.2, 2.5, 4.0)
+    outliers = target.outliers(v)
+    assert [outlier.target for outlier in outliers] == [1.2, 2.5, 4.0]
+    positions, overlaps = np.empty((draws, 3)), np.empty((draws, 3))
+    for k in range(draws):
+        eigenvalues, vectors = noisy(values, v, rng)
+        positions[k], overlaps[k] = eigenvalues[-3:], np.diag(vectors[-3:, -3:]) ** 2
+    for j, outlier in enumerate(outliers):
+        for found, theory in ((positions[:, j], outlier.position), (overlaps[:, j], outlier.overlap)):
+            # 4 standard errors; 3/d for the effect of a finite weight, which is of order 1/d.
+            assert abs(found.mean() - theory) < 4 * found.std(ddof=1) / np.sqrt(draws) + 3 / d
+        # Theory's interval at weight 1/d is that of a free, not of a random, eigenvalue: its width is the scale of the scatter.
+        assert outlier.low < outlier.position < outlier.high
+
+
+def test_power_law_bulks_and_outliers_hold_all_eigenvalues():
+    target, v = power_law(0.75, 100), 0.05
+    outliers, bulks = target.outliers(v), target.bulks(v)
+    assert len(outliers) == sum(bulk.first == bulk.last for bulk in bulks) > 3
+    for outlier in outliers:
+        s, w = target.arrays
+        others = s != outlier.target
+        assert v * np.sum(w[others] / (s[others] - outlier.target) ** 2) < 1
+        assert outlier.overlap == pytest.approx(1 - v * np.sum(w[others] / (s[others] - outlier.target) ** 2))
+
+
+def shares(target, v: float, x: np.ndarray) -> np.ndarray:
+    """Squared overlap per unit weight of the eigenvectors at x with each eigenvector of the target, shape (x, eigenvalues)."""
+    g = subordination.transforms(x, v, *target.arrays)
+    return generated.feature_share(generated.subordinate(x, g, v)[:, None], target.arrays[0], g[:, None])
+
+
+@settings(max_examples=30, deadline=None)
+@given(v=log_uniform(1e-3, 10.0), exponent=st.floats(0.3, 1.5), place=st.floats(0.05, 0.95))
+def test_eigenvectors_of_the_target_are_complete(v, exponent, place):
+    """Inside the support, where the density is not zero, the squared overlaps of an eigenvector of Y add up to one."""
+    target = power_law(exponent, 30)
+    low, high = target.support(v)[0]
+    x = np.array([low + place * (high - low)])
+    # u is known to 1e-16 over its height above the axis, which is small in nearly closed gaps.
+    assert shares(target, v, x) @ target.arrays[1] == pytest.approx([1.0], abs=1e-6)
+
+
+def test_the_overlap_of_an_outlier_is_what_its_interval_holds_of_it():
+    """At weight 1/d the interval's share of the target eigenvector is the overlap, up to 1/d."""
+    d, v = 2000, 0.2
+    target = finite_rank((4.0, 2.0), d)
+    for outlier, index in zip(target.outliers(v), (1, 2), strict=True):
+        x, weights = edge_grid(outlier.low, outlier.high, 200)
+        masses = weights * target.density(v, x)
+        assert masses @ shares(target, v, x)[:, index] == pytest.approx(outlier.overlap, abs=3 / d)
+        assert masses @ x / masses.sum() == pytest.approx(outlier.position, abs=3 / d)
+
+
+# Learned spectrum.
+
+
+@pytest.mark.parametrize(
+    "target", [power_law(0.75, 60), finite_rank((4.0, 3.0, 2.0), 50), MarchenkoPastur(0.3)], ids=["power", "rank", "mp"]
+)
+def test_learned_spectrum_has_mass_one_and_second_moment_q(target):
+    solution = solve(Problem(alpha=1.0, target=target, lambda_=0.1, noise=0.5)).unwrap()
+    spectrum = learned_spectrum(solution, 2000)
+    mass = spectrum.zero_mass + sum(outlier.weight for outlier in spectrum.outliers)
+    start = 0
+    for low, high in spectrum.bulks:
+        part = slice(start, start + 2000)
+        mass += np.trapezoid(spectrum.density[part], spectrum.x[part])
+        start += 2000
+        assert low == spectrum.x[part][0] and high == spectrum.x[part][-1]
+    # Trapezes on Chebyshev nodes; the bulk is cut at the threshold, where the density does not vanish.
+    assert mass == pytest.approx(1, abs=1e-3)
+    assert spectrum.second_moment == pytest.approx(solution.q, abs=spectrum.moment_error + 1e-7 * solution.q)
+    assert spectrum.moment_error < 1e-5 * solution.q
+    assert bool(spectrum.outliers) == (not isinstance(target, MarchenkoPastur))
+
+
+def test_command_line_lists_outliers(capsys, monkeypatch):
+    arguments = [
+        "numeric",
+        "spectrum",
+        "--alpha",
+        "1",
+        "--eigenvalues",
+        "4,3",
+        "--dim",
+        "40",
+        "--lambda",
+        ".1",
+        "--noise",
+        "1/2",
+    ]
+    monkeypatch.setattr("sys.argv", [*arguments, "--json"])
+    assert main() == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["parameters"]["eigenvalues"] == "4,3"
+    assert [outlier["target"] for outlier in document["outliers"]] == [3.0, 4.0]
+    assert set(document["outliers"][0]) == {"target", "position", "value", "overlap", "weight"}

@@ -1,0 +1,198 @@
+"""Target laws in ball arithmetic: two laws that agree, roots on both sides of the axis, balls that hold their points."""
+
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from flint import arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from generated.tied_attention import float64
+from numeric.laws.marchenko_pastur import TRUSTED, MarchenkoPastur, physical_root
+from numeric.maths.balls import Unresolved, working
+from numeric.proven_laws.law import finite_list, over, power_law, rational_law
+from numeric.thresholds.interpolation import interpolation
+
+NAMES = ("J", "J_v", "J_b", "J_vv", "J_bv", "mass")
+
+
+def gauss_law(kappa0, count):
+    """The Marchenko-Pastur law (kappa0 < 1) at its own Gauss nodes, plus its atom: Jacobi matrix of the free Poisson law."""
+    mp = mpmath.mp.clone()
+    mp.dps = 60
+    k, jump = mp.mpf(kappa0.numerator) / kappa0.denominator, 1 / mp.sqrt(mp.mpf(kappa0.numerator) / kappa0.denominator)
+    # Orthogonal polynomials of the continuous part weighted with x: Chebyshev of the second kind on its support.
+    centre, radius = jump * (1 + k), 2 * jump * mp.sqrt(k)
+    angles = [mp.pi * j / (count + 1) for j in range(1, count + 1)]
+    nodes = [centre + radius * mp.cos(t) for t in angles]
+    # density sqrt(r^2 - (x - c)^2)/(2 pi jump x): Gauss weights of the semicircle, divided by x
+    weights = [radius**2 * mp.sin(t) ** 2 / (2 * jump * (count + 1)) / x for t, x in zip(angles, nodes, strict=True)]
+    exact = [Fraction(int(mp.nint(value * 10**50)), 10**50) for value in nodes]
+    shares = [Fraction(int(mp.nint(value * 10**50)), 10**50) for value in weights]
+    return finite_list([*exact, Fraction(0)], [*shares, 1 - sum(shares)])
+
+
+def test_closed_forms_and_path_integrals_agree_on_a_law_and_its_gauss_nodes():
+    kappa0 = Fraction(1, 3)
+    closed, listed = rational_law("tied_attention", kappa0, Fraction(1)), gauss_law(kappa0, 60)
+    with working(120):
+        for v, x in ((arb(2), arb(0)), (arb(2), arb(1)), (arb(1), arb(-1) / 2)):
+            one, other = closed.at(v, x), listed.at(v, x)
+            for name in NAMES:
+                assert abs(float(one.value(name) - other.value(name))) < 1e-20, name
+
+
+def test_interpolation_at_the_gauss_nodes():
+    closed = interpolation(rational_law("tied_attention", Fraction(1, 3), Fraction(1)), Fraction(1), 2, 20)
+    assert interpolation(gauss_law(Fraction(1, 3), 60), Fraction(1), 2, 20).value == closed.value
+
+
+@pytest.mark.parametrize("x", [-4.0, 9.0])
+def test_beyond_the_support_everything_is_a_moment_or_zero(x):
+    law = finite_list([Fraction(1), Fraction(3)], [Fraction(1, 4), Fraction(3, 4)])
+    with working(100):
+        point, (t0, q0) = law.at(arb(1) / 2, arb(x)), law.moments()
+        below = x < 0
+        assert point.value("mass").contains(1 if below else 0)
+        assert point.value("J").contains((q0 + arb(1) / 2 - 2 * t0 * x + arb(x) ** 2).mid() if below else 0)
+
+
+def test_a_gap_between_eigenvalues_holds_whole_weights():
+    law = finite_list([Fraction(1), Fraction(3)], [Fraction(1, 4), Fraction(3, 4)])
+    with working(100):
+        point = law.at(arb(1) / 1000, arb(2))
+        assert point.g.imag.is_zero()
+        assert point.value("mass").contains(arb(3) / 4)
+
+
+laws = st.sampled_from(
+    [
+        rational_law("tied_attention", Fraction(1, 3), Fraction(1)),
+        finite_list([Fraction(2), Fraction(0)], [Fraction(1, 4), Fraction(3, 4)]),
+    ]
+)
+
+
+@settings(max_examples=30)
+@given(law=laws, v=st.floats(0.05, 3), x=st.floats(0, 2), width=st.sampled_from([1e-4, 1e-3]), place=st.floats(-1, 1))
+def test_values_over_balls_hold_the_values_at_their_points(law, v, x, width, place):
+    with working(100):
+        try:
+            box = over(law, arb(v, v * width), arb(x, width))
+            inside = law.at(arb(v) * (1 + width * place / 2), arb(x) - width * place / 2)
+        except Unresolved:  # an edge of the support within the balls
+            return
+        for name in NAMES:
+            assert box.value(name).overlaps(inside.value(name)), name
+            assert float(box.value(name).rad()) < 0.2
+
+
+def test_power_law_has_the_second_moment_asked_for():
+    with working(150):
+        _, q0 = power_law(Fraction(3, 4), 50, Fraction(7, 3)).moments()
+        assert abs(float(q0 - arb(7) / 3)) < 1e-40
+
+
+# The float64 closed forms against ball arithmetic.
+
+
+def random_points(count, seed):
+    rng = np.random.default_rng(seed)
+    kappa0 = np.exp(rng.uniform(np.log(0.02), np.log(5.0), count))
+    v = np.exp(rng.uniform(np.log(1e-6), np.log(30.0), count))
+    b = rng.uniform(-1, 3, count) * np.sqrt(1 + kappa0 + v)
+    return (kappa0, np.sqrt(kappa0)), v, b  # the model's inverse jump is sqrt(kappa0)
+
+
+def test_float64_closed_forms_are_within_their_stated_error_at_1e5_points():
+    from generated.tied_attention import balls
+
+    law, v, b = random_points(100_000, 1)
+    g = physical_root(v, b, law)
+    values = {name: getattr(float64, f"spectral_{name}")(g, v, b, *law) for name in ("J", "J_v", "mass")}
+    errors = {name: getattr(float64, f"spectral_{name}_error")(g, v, b, *law) for name in values}
+    for name in values:
+        assert np.isfinite(values[name]).all() and np.isfinite(errors[name]).all(), name
+    assert (-g.imag >= 0).all()
+    assert (values["mass"] > -errors["mass"] - 1e-9).all() and (values["mass"] < 1 + errors["mass"] + 1e-9).all()
+    from flint import acb
+
+    with working(120):
+        for k in range(len(v)):
+            point = acb(g[k].real, g[k].imag), arb(v[k]), arb(b[k]), arb(law[0][k]), arb(law[1][k])
+            for name in values:
+                exact = getattr(balls, f"spectral_{name}")(*point)
+                assert abs(float(exact - values[name][k])) <= errors[name][k], (name, point)
+
+
+@pytest.mark.parametrize("kappa0", [0.05, 0.5, 2.0])
+def test_the_switch_to_balls_is_right_on_both_sides(kappa0):
+    """Approaching the upper edge the bound on the float64 error crosses the switch; values agree on both sides of it."""
+    law, v = MarchenkoPastur(kappa0), 0.3
+    top = law.support(v)[-1][1]
+    sides = set()
+    for depth in np.geomspace(1e-5, 0.3, 25):
+        b = top * (1 - depth)
+        g = complex(physical_root(v, np.array(b), law.law))
+        trusted = float64.spectral_J_error(g, v, b, *law.law) <= TRUSTED * abs(float64.spectral_J(g, v, b, *law.law))
+        sides.add(bool(trusted))
+        chosen, exact = law.values(v, b), law.exact_values(v, b)
+        for mine, theirs in zip(chosen, exact, strict=True):
+            # g itself is known to 1e-16 over its distance from a double root at the edge.
+            assert mine == pytest.approx(theirs, rel=3e-9), depth
+    assert sides == {True, False}
+
+
+@pytest.mark.parametrize("kappa0", [0.05, 1.0, 4.0])
+def test_many_pairs_at_once_are_the_pairs_one_by_one(kappa0):
+    """Including pairs for which ball arithmetic has to take over, and thresholds beyond the upper edge."""
+    law, rng = MarchenkoPastur(kappa0, 1.5), np.random.default_rng(3)
+    v = np.exp(rng.uniform(np.log(1e-4), np.log(10), (4, 50)))
+    top = np.vectorize(law.upper_edge)(v)
+    b = top * rng.uniform(-0.5, 1.2, v.shape)
+    b[0, :5] = top[0, :5] * (1 - 1e-4)
+    grid = law.grid(v, b)
+    assert grid.J.shape == v.shape
+    for index in np.ndindex(v.shape):
+        one = law.energy(v[index], b[index], 10.0)
+        # Alone, a pair also needs J_bv: where that cancels, all of it comes from ball arithmetic.
+        assert [row[index] for row in grid] == pytest.approx([one.J, one.J_v, one.J_b, one.mass], rel=TRUSTED)
+
+
+@settings(max_examples=200)
+@given(kappa0=st.floats(0.01, 10), v=st.floats(-14, 4), place=st.floats(-1, 3))
+def test_the_physical_root_solves_its_equation_on_its_branch(kappa0, v, place):
+    law, variance = (kappa0, np.sqrt(kappa0)), 10**v
+    b = place * np.sqrt(1 + kappa0 + variance)
+    g = complex(physical_root(variance, np.array(b), law))
+    assert g.imag <= 0 and abs(g) <= 1 / np.sqrt(variance) * (
+        1 + 1e-9
+    )  # a Stieltjes transform of variance v is bounded so
+    terms = abs(variance * g) + abs(kappa0 / (law[1] - g)) + abs(1 / g)
+    # At a double root g is known to sqrt(eps), but z is stationary there.
+    assert abs(float64.inverse_stieltjes(g, variance, *law) - b) <= 1e-13 * terms
+    if g.imag == 0:
+        assert float64.resolvent_slope(g.real, variance, *law) < 1e-6 / abs(g) ** 2
+
+
+def test_ball_arithmetic_takes_the_precision_that_it_needs():
+    """At huge v the law is a semicircle: at 200 bits the terms of the closed form cancel, and J once came out as zero."""
+    values = MarchenkoPastur(0.5).values(1e200, 0.0)
+    assert pytest.approx(0.5e200, rel=1e-9) == values.J
+    assert values.J_v == pytest.approx(0.5, rel=1e-9)
+    assert values.mass == pytest.approx(0.5, rel=1e-9)
+
+
+def test_a_grid_that_starts_at_the_left_edge_keeps_its_branch():
+    """Where other codes lose the branch: density >= 0 and total mass 1 on a grid from edge to edge."""
+    for kappa0, v in ((0.5, 0.01), (2.0, 0.1), (0.1, 1.0)):
+        law = MarchenkoPastur(kappa0)
+        total = 0.0
+        for low, high in law.support(v):
+            x = np.linspace(low, high, 20_001)
+            density = law.density(v, x)
+            assert (density >= 0).all()
+            total += float(np.trapezoid(density, x))
+        assert total == pytest.approx(1, abs=2e-4)  # trapezes under square-root edges

@@ -1,0 +1,125 @@
+"""Continuation: a curve with known folds, and branches of solutions that do not depend on the direction they are followed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.arclength import End, Keller
+from numeric.problem.problem import Problem
+from numeric.problem.solution import NotConverged, Status
+from numeric.saddle.continuation import branches, coexisting, follow
+from numeric.saddle.curve import coexisting_along
+from numeric.saddle.solve import solve
+
+FIGURE_ONE = Problem(alpha=0.3, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
+
+
+def cubic(position):
+    """p = x^3 - 3 x with a second unknown y = x: folds at x = -1, p = 2 and x = 1, p = -2."""
+    x, y, p = position
+    return np.array([p - x**3 + 3 * x, y - x])
+
+
+def test_a_curve_is_followed_through_both_folds():
+    trace = Keller(tolerance=1e-10).follow(cubic, np.array([-3.0, -3.0, -18.0]), 1.0, -18.0, 18.0)
+    assert trace.end is End.RANGE
+    assert trace.points[-1].position[0] > 2.9
+    folds = [point.position for point in trace.points if point.fold]
+    # The tangent is found to 1e-3, so x is off by 1e-3 at most and p by its square, times three.
+    assert np.allclose(folds, [[-1, -1, 2], [1, 1, -2]], atol=2e-3)
+    assert np.allclose([p for _, _, p in folds], [2, -2], atol=1e-5)
+    assert all(np.max(np.abs(cubic(point.position))) < 1e-10 for point in trace.points)
+
+
+def test_both_directions_pass_the_same_folds():
+    there = Keller(tolerance=1e-10).follow(cubic, np.array([-3.0, -3.0, -18.0]), 1.0, -18.0, 18.0)
+    back = Keller(tolerance=1e-10).follow(cubic, np.array([3.0, 3.0, 18.0]), -1.0, -18.0, 18.0)
+    folds = [[point.position for point in trace.points if point.fold] for trace in (there, back)]
+    assert np.allclose(folds[0], folds[1][::-1], atol=2e-3)  # as above
+
+
+def test_a_curve_that_ends_says_so():
+    """sqrt(x) = p has no points at p < 0."""
+    trace = Keller(tolerance=1e-10).follow(
+        lambda y: np.array([np.sqrt(y[0]) - y[1]]) if y[0] > 0 else np.full(1, np.nan),
+        np.array([1.0, 1.0]),
+        -1.0,
+        -5.0,
+        5.0,
+    )
+    assert trace.end is End.STEP
+    assert 0 < trace.points[-1].position[-1] < 0.2
+
+
+def test_no_points_where_there_is_no_solution_to_start_from():
+    trace = Keller(tolerance=1e-10).follow(lambda y: 1 + y[:1] ** 2, np.zeros(2), 1.0, -1.0, 1.0)
+    assert trace == ([], End.STEP)
+
+
+@pytest.mark.parametrize(("parameter", "low", "high"), [("alpha", 0.2, 0.5), ("lambda_", 0.005, 0.02)])
+def test_branches_join_solutions_found_directly(parameter, low, high):
+    """A convex problem has one solution: one branch from both ends, and solve finds what it passes."""
+    found = branches(FIGURE_ONE, parameter, low, high)
+    assert len(found) == 1
+    assert found[0].folds == ()
+    assert found[0].ends == (End.RANGE, End.RANGE)
+    middle = float(np.sqrt(low * high))
+    (solution,) = coexisting(found, middle)
+    direct = solve(replace(FIGURE_ONE, **{parameter: middle}))
+    # Both are solved to 1e-8 on rules of the same refinement.
+    assert solution.q == pytest.approx(direct.q, rel=1e-6)
+
+
+def test_a_branch_passes_from_nothing_learned_to_something():
+    zero = solve(replace(FIGURE_ONE, lambda_=50.0))
+    assert zero.status is Status.UNLEARNED
+    branch = follow(zero, "lambda_", 0.3, 60.0)
+    assert branch.folds == ()  # the transition is continuous, without coexistence
+    (learned,) = coexisting([branch], 0.5)
+    assert learned.status is Status.CONVERGED
+    assert learned.q == pytest.approx(solve(replace(FIGURE_ONE, lambda_=0.5)).q, rel=1e-6)
+
+
+def test_a_failed_start_cannot_be_followed():
+    solution = solve(FIGURE_ONE)
+    with pytest.raises(NotConverged):
+        follow(replace(solution, status=Status.STEP_LIMIT), "alpha", 0.1, 1.0)
+    with pytest.raises(ValueError, match="must lie in a range"):
+        follow(solution, "alpha", 0.5, 1.0)
+
+
+def test_a_point_that_fails_is_solved_from_the_next(monkeypatch):
+    """The first attempt at the middle point is made to fail."""
+    calls = []
+
+    def failing(problem, start=None, accuracy=None):
+        calls.append(problem.alpha)
+        if calls == [0.2, 0.25]:
+            return replace(solve(problem), status=Status.STEP_LIMIT)
+        return solve(problem, start)
+
+    monkeypatch.setattr("numeric.saddle.curve.solve", failing)
+    along = coexisting_along(FIGURE_ONE, [0.2, 0.25, 0.3])
+    assert calls == [0.2, 0.25, 0.3, 0.25, 0.2]
+    assert [len(found) for found in along] == [1, 1, 1]
+    assert along[1][0].q == pytest.approx(solve(FIGURE_ONE.at(0.25)).q, rel=1e-6)  # both solved to 1e-8
+
+
+def test_where_both_directions_differ_the_smaller_free_entropy_is_physical(monkeypatch):
+    """The upward pass is made to return another solution, marked by its q, of larger free entropy."""
+    calls = []
+
+    def other(problem, start=None, accuracy=None):
+        calls.append(problem.alpha)
+        found = solve(problem, start)
+        if calls == [0.2]:
+            return replace(found, q=2 * found.q, qh=10 * found.qh, free_entropy=2 * found.free_entropy)
+        return found
+
+    monkeypatch.setattr("numeric.saddle.curve.solve", other)
+    (first, second), (upper,) = coexisting_along(FIGURE_ONE, [0.2, 0.3])
+    assert first.free_entropy < second.free_entropy
+    assert second.q == pytest.approx(2 * first.q, rel=1e-6)
+    assert upper.problem.alpha == 0.3

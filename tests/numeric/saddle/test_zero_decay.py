@@ -1,0 +1,99 @@
+"""The limit of vanishing weight decay: continuous with small decay, exact recovery, phases that meet at the thresholds."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from numeric.laws.law import quantile
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Parametrisation, Problem
+from numeric.problem.solution import Status
+from numeric.saddle.solve import solve
+from numeric.saddle.zero_decay import interpolates
+from numeric.thresholds.interpolation import interpolation
+
+INTERPOLATING = Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0)
+
+
+@pytest.mark.parametrize("beta", [1.0, 2.0])
+def test_small_decay_tends_to_the_limit(beta):
+    """The distance falls like a power of lambda between 1/2 and 1 (measured .6); a wrong limit would leave it constant."""
+    limit = solve(Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, beta=beta)).unwrap()
+    gaps = []
+    for decay in (1e-3, 1e-4):
+        near = solve(Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=decay, noise=1.0, beta=beta)).unwrap()
+        gaps.append(
+            [abs(getattr(near, name) - getattr(limit, name)) for name in ("m", "q", "delta", "b", "test_error")]
+        )
+    for far, close in zip(*gaps, strict=True):
+        assert close < 0.5 * far
+
+
+def test_the_loss_vanishes_below_interpolation_only():
+    below, above = solve(INTERPOLATING.at(0.145)), solve(INTERPOLATING.at(1.0))
+    assert (below.train_error, below.free_entropy, below.V) == (0.0, 0.0, math.inf)
+    assert above.trusted and above.train_error > 1e-4 and above.b == 0.0
+
+
+@given(
+    kappa0=st.floats(0.02, 5.0), width=st.floats(0.03, 1.5), noise=st.floats(1e-6, 50.0), side=st.sampled_from([-1, 1])
+)
+@settings(max_examples=20, deadline=None)
+def test_double_precision_decides_as_the_proven_threshold_does(kappa0, width, noise, side):
+    target, beyond = MarchenkoPastur(kappa0), 1 + side * 0.03  # where double precision may decide alone
+    threshold = float(interpolation(target.exact(), Fraction(noise), 2, 12, Fraction(width)))
+    assert interpolates(Problem(threshold * beyond, target, 0.0, noise, width)) is (side < 0)
+
+
+def test_close_to_interpolation_the_proven_threshold_decides():
+    target, noise = MarchenkoPastur(0.5), 0.5
+    threshold = float(interpolation(target.exact(), Fraction(noise), 2, 12, Fraction(1)))
+    assert interpolates(Problem(threshold * (1 - 1e-9), target, 0.0, noise))
+    assert not interpolates(Problem(threshold * (1 + 1e-9), target, 0.0, noise))
+
+
+def test_the_phases_meet_at_interpolation():
+    """From check_values.json: alpha = .14555...; b falls to 0 there."""
+    far, near = (solve(INTERPOLATING.at(0.14555052507242764 - gap)) for gap in (1e-3, 1e-6))
+    assert 0 < near.b < 0.05 * far.b
+
+
+def test_noise_free_labels_give_the_target_beyond_recovery():
+    """At kappa0 = 1/2 the threshold is .21108...; in the units of the student the target counts beta0/beta times."""
+    base = Problem(alpha=0.212, target=MarchenkoPastur(0.5), lambda_=0.0, noise=0.0, beta=2.0, beta0=1.0)
+    recovered, missed = solve(base), solve(base.at(0.21))
+    assert recovered.m == pytest.approx(0.5 * base.q0) and recovered.q == pytest.approx(0.25 * base.q0)
+    assert recovered.test_error < 1e-12
+    assert missed.test_error > 1e-6 and missed.train_error == 0.0
+
+
+def test_stability_of_the_interpolating_phase():
+    """Full width: the mean of DD^2 is below that of DD. A rank limit cuts the bulk and breaks replica symmetry."""
+    assert 0 < solve(INTERPOLATING).replicon < 1
+    narrow = solve(Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, width=0.2))
+    assert narrow.status is Status.UNSTABLE and narrow.quantile is not None
+
+
+def test_direct_training_needs_decay():
+    with pytest.raises(ValueError, match="lambda_ = 0: direct training"):
+        Problem(
+            alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0, parametrisation=Parametrisation.SYMMETRIC
+        )
+
+
+def test_the_upper_edge_itself_has_no_mass_above_it():
+    """Two branches of the Stieltjes transform meet there; without label noise and below the rank the search came upon it."""
+    problem = Problem(
+        alpha=0.019567820178366137, target=MarchenkoPastur(0.08830727748064571), lambda_=0.0, noise=0.0,
+        width=0.04812274606506897, beta=47.03125811669323, beta0=1.9732072120287985,
+    )  # fmt: skip
+    assert solve(problem).status is not Status.CONVERGED or solve(problem).residual < 1e-8
+    target, v = problem.target, 1e-10
+    top = target.upper_edge(v)
+    for mass in (1e-3, 1e-6, 1e-9):
+        cut = quantile(target, v, mass, 0.0, top)
+        assert cut < top
+        assert target.mass_above(v, cut) == pytest.approx(mass, rel=1e-6)

@@ -1,0 +1,69 @@
+"""The Bayes optimum and what learning costs against it."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from generated.tied_attention import float64 as generated
+from numeric.cli.plots import recovery_figure
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Problem
+from numeric.studies.against_bayes import cost_curve
+from numeric.studies.bayes_optimal import bayes_error, cubed_density
+from numeric.studies.recovery_table import recovery_table
+
+LAW = MarchenkoPastur(0.5)
+
+
+def test_cubed_density_of_a_nearly_pure_semicircle():
+    """int rho^3 of a semicircle of variance v is 3/(4 pi^2 v): at large v the target hardly shows."""
+    v = 1e4
+    assert cubed_density(v, LAW) * v == pytest.approx(3 / (4 * np.pi**2), rel=1e-3)
+
+
+def test_bayes_error_falls_from_the_variance_to_zero():
+    errors = [bayes_error(alpha, LAW, 0.0) for alpha in (1e-4, 0.05, 0.1, 0.18, 0.19)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[0] == pytest.approx(1.0, abs=1e-3)  # q0 - t0^2: the mean is known
+    assert errors[-1] == 0.0  # beyond (kappa0 - kappa0^2/2)/D = .1875
+
+
+def test_bayes_error_of_many_samples_is_that_of_a_weak_noise():
+    """alpha -> infinity: v = Delta/(4 D alpha) and E = v, every eigenvalue resolved (kappa0 > 1: no zero eigenvalues)."""
+    law, alpha, noise = MarchenkoPastur(3.0), 1e5, 0.5
+    v = noise / (4 * 2 * alpha)
+    assert bayes_error(alpha, law, noise) == pytest.approx(v, rel=1e-3)
+
+
+def test_posterior_mean_in_a_random_matrix():
+    """The best rotation-invariant denoiser of S0 + delta G, eigenvalue by eigenvalue, has the generated error."""
+    rng, d, v = np.random.default_rng(1), 400, 0.3
+    w = rng.standard_normal((d, d // 2))
+    s0 = w @ w.T / np.sqrt(d * d / 2)
+    a = rng.standard_normal((d, d))
+    y = s0 + np.sqrt(v) * (a + a.T) / np.sqrt(2 * d)
+    _, vectors = np.linalg.eigh(y)
+    oracle = np.einsum("ij,ik,kj->j", vectors, s0, vectors)  # the optimum knows these in the limit
+    error = ((s0 - (vectors * oracle) @ vectors.T) ** 2).sum() / d
+    assert error == pytest.approx(float(generated.bayes_error(v, cubed_density(v, LAW))), rel=0.02)
+
+
+def test_learning_never_beats_the_optimum():
+    problem = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.02, noise=0.5)
+    for point in cost_curve(problem, [0.2, 1.0]):
+        assert point.ratio > 1
+
+
+def test_points_beyond_double_precision_do_not_stop_the_others():
+    points = cost_curve(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.02, noise=0.5), [1e-9, 0.5])
+    assert points[0].bayes_error is None and np.isnan(points[0].ratio)
+    assert points[1].bayes_error is not None
+
+
+def test_recovery_table_costs_at_least_the_optimum_and_draws_any_number_of_widths():
+    grid = [Fraction(k, 10) for k in range(1, 10)]
+    widths = [Fraction(1), Fraction(9, 10), Fraction(8, 10), Fraction(7, 10), Fraction(6, 10), Fraction(1, 2)]
+    rows = recovery_table(grid, widths, [2, 3])
+    assert all(row.ratio >= 1 for row in rows)
+    assert len(recovery_figure(rows).axes[0].lines) == 2 * (len(widths) + 1)

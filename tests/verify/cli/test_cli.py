@@ -1,0 +1,141 @@
+"""The command line and the report: one line for bad input, one document for --json, whole files only."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+
+from numeric.cli.arguments import BadInput
+from numeric.problem.problem import Parametrisation
+from verify.__main__ import build_parser, main
+from verify.cli.cross_validate import Group, against_factors
+from verify.jobs.store import Store
+from verify.judging.spectra import distance, zero_fraction
+from verify.report import page as report
+from verify.studies import main_job as job
+from verify.studies.cross_validation import Choice, Search
+from verify.studies.main_job import Campaign, Plan, carry_out, preset
+from verify.training.data import DataKind
+from verify.training.minimise import Status
+from verify.training.run import Run, RunResult
+
+SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "--workers", "2"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["curve", "--kappa0", "0"], "--kappa0 0: must be positive"),
+        (["curve", "--lambda", "0"], "--lambda 0: the theory needs weight decay"),
+        (["curve", "--runs", "8,8,8"], "--runs 8,8,8: must be one number or 2"),
+        (["curve", "--data", "gaussian-equivalent", "--dim", "300,400"], "--dim 300: .* GiB"),
+        (["figure", "7"], "figure 7: is unknown; use one of 1,2,6"),
+        (["figure", "1", "--runs", "8,8,8"], "--runs 8,8,8: must be one number or 2"),
+        (["cross-validate", "--parametrisation", "free"], "--parametrisation free: is unknown"),
+        (["cross-validate", "--decays", "1,0.1,0.01"], "--decays .*: must be three or more, positive and increasing"),
+        (["--out", "/dev/null/report"], "--out /dev/null/report: cannot be written"),
+    ],
+)
+def test_bad_input_is_named_with_its_rule(arguments, message):
+    with pytest.raises(BadInput, match=message):
+        main(arguments)
+
+
+def test_every_command_shows_an_example(capsys):
+    for command in ([], ["curve"], ["figure"], ["spectrum"], ["scaling"], ["cross-validate"]):
+        with pytest.raises(SystemExit) as end:
+            build_parser().parse_args([*command, "--help"])
+        assert end.value.code == 0
+        assert "example: python -m verify" in capsys.readouterr().out
+
+
+def test_curve_prints_one_document_and_shuffling_makes_it_fail(tmp_path, capsys):
+    codes = [main(["curve", *SMALL, "--out", str(tmp_path), "--json", *extra]) for extra in ([], ["--shuffle-labels"])]
+    assert codes == [0, 1]
+    decoder = json.JSONDecoder()
+    text = capsys.readouterr().out
+    good, end = decoder.raw_decode(text)
+    broken = json.loads(text[end:])
+    assert good["agrees"]
+    assert not broken["agrees"]
+    assert {p["quantity"] for p in good["points"]} == {"m", "q", "train_error", "test_error"}
+
+
+def test_cross_validation_finds_factors_better_and_says_when_they_are_not(tmp_path, capsys):
+    """Direct training at few samples of a target of low rank is far worse; with its labels shuffled nothing is better than S = 0."""
+    arguments = ["cross-validate", "--alpha", "0.3", "--dim", "12", "--runs", "3", "--kappa0", "0.1", "--folds", "3",
+                 "--decays", "0.003:3:5", "--workers", "2", "--out", str(tmp_path), "--json"]  # fmt: skip
+    assert main(arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    errors = {point["parametrisation"]: point["test_error"] for point in document["points"]}
+    assert errors["factorised"] < errors["symmetric"]
+    assert errors["factorised"] < errors["general"]
+    assert [item["z"] > 0 for item in document["direct_against_factorised"]] == [True, True]
+    assert all(len(point["lambdas"]) == 3 for point in document["points"])
+
+
+def test_the_verdict_turns_when_factors_lose():
+    search = Search(Run(dim=8, alpha=1.0, kappa0=0.5, width=1.0, lambda_=1.0, noise=0.5), (0.1, 0.2, 0.3))
+    groups = [
+        Group(1.0, 8, what, tuple(
+            Choice(search, (), (), 0.2, 1, 1, 1, error + 0.001 * i, 1, Status.CONVERGED, 0.0, 1, 0.0) for i in range(8)
+        ))
+        for what, error in ((Parametrisation.FACTORISED, 0.2), (Parametrisation.SYMMETRIC, 0.1))
+    ]  # fmt: skip
+    groups[1] = dataclasses.replace(groups[1], choices=groups[1].choices[::-1])  # so that differences scatter
+    assert not against_factors(groups[1], groups)["agrees"]
+    assert against_factors(dataclasses.replace(groups[1], choices=groups[0].choices[::-1]), groups)["agrees"]
+
+
+def test_the_report_stands_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(job, "CURVE_POINTS", 4)
+    base = Run(dim=24, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
+    campaign = Campaign(DataKind.SEQUENCES, ((16, 4), (24, 4)), (1.0, 2.0), (1.0,))
+    outcome = carry_out(
+        Plan(base, (campaign,), ((1.0, 24, 4),)), Store(tmp_path, RunResult), lambda stage: None, workers=2
+    )
+    report.write(outcome, tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    assert page.count("data:image/png;base64,") == 3
+    assert "<math" in page
+    assert "http" not in page.replace("http://www.w3.org/1998/Math/MathML", "")
+    document = json.loads((tmp_path / "report.json").read_text())
+    assert document["agrees"] == outcome.agrees
+    assert len(document["thresholds"]["interpolation"]["value"].strip("0.")) >= 50
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "index.html", "report.json", "runs.jsonl", "curve.png", "spectra.png", "scores.png"
+    }  # fmt: skip
+
+
+def test_a_campaign_varies_any_field_of_a_run():
+    base = Run(dim=24, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
+    varied = ({"tokens": 3}, {"beta": 2.0, "lambda_": 0.1}, {"parametrisation": "symmetric"})
+    runs = Campaign(DataKind.SEQUENCES, ((16, 1), (24, 2)), (1.0,), (1.0,), varied).runs(base)
+    assert len(set(runs)) == len(runs) == 9
+    assert {(r.tokens, r.beta, r.lambda_, str(r.parametrisation)) for r in runs} == {
+        (3, 1.0, 0.05, "factorised"), (2, 2.0, 0.1, "factorised"), (2, 1.0, 0.05, "symmetric")
+    }  # fmt: skip
+
+
+def test_spectrum_runs_of_the_main_job_are_those_of_its_curve():
+    plan = preset("main", "lbfgs", 0, "deterministic", "cpu", shuffle_labels=False)
+    campaign = set(plan.campaigns[0].runs(plan.base))
+    assert [set(runs) <= campaign for runs in plan.spectrum_runs()] == [True, True, True, False]
+    assert all(math.isclose(w * d, round(w * d)) for c in plan.campaigns for d, _ in c.sizes for w in c.widths)
+
+
+def test_distance_sees_a_shift_and_not_the_sampling():
+    @dataclasses.dataclass
+    class Law:  # uniform on [1, 2], half of the mass at zero
+        x = np.linspace(1, 2, 400)
+        density = np.full(400, 0.5)
+        zero_mass = 0.5
+        bulks = ((1.0, 2.0),)
+        outliers = ()
+
+    values = np.concatenate([np.zeros(50), 1 + (np.arange(50) + 0.5) / 50])
+    assert zero_fraction(values) == 0.5
+    assert distance(Law(), values) < 1e-10
+    assert distance(Law(), np.where(values > 0, values + 0.2, 0)) == pytest.approx(0.1, abs=0.01)

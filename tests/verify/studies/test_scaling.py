@@ -1,0 +1,225 @@
+"""Scaling of trained heads: plans, slopes with intervals, the split of trained errors, spectra against the theory's own model."""
+
+import dataclasses
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+
+from numeric.cli.arguments import BadInput
+from numeric.saddle.solve import solve
+from numeric.studies.regimes import regime_at
+from numeric.studies.spectrum import learned_spectrum
+from verify.__main__ import main
+from verify.figures import scaling as scaling_figures
+from verify.judging.scores import BAND, realised_setting
+from verify.judging.spectra import LEAST_P, Panel, distance, model_spectra
+from verify.judging.theory import problem_at
+from verify.studies.scaling import Place, slope_over, trained_parts
+from verify.studies.scaling_plan import ScalingPlan
+from verify.training.data import DataKind, rotated_target
+from verify.training.run import Run, execute, hidden_overlaps
+
+BASE = Run(dim=12, alpha=0.5, kappa0=None, width=1.0, lambda_=0.5, noise=0.5, power_law=0.75)
+PLAN = ScalingPlan(BASE, ("1/d", "1"), (0.5, 1.0), ((12, 2), (16, 3)), ((1.0, 2),))
+
+
+def test_a_plan_has_every_run_once_and_knows_its_law():
+    runs = PLAN.runs()
+    assert len(set(runs)) == len(runs) == 2 * 2 * (2 + 3)
+    assert {(run.dim, PLAN.decay_of(run)): run.lambda_ for run in runs} == {
+        (12, "1/d"): 1 / 12, (16, "1/d"): 1 / 16, (12, "1"): 1.0, (16, "1"): 1.0
+    }  # fmt: skip
+    assert all(set(group) <= set(runs) for group in PLAN.spectrum_runs().values())
+    assert all(run.dim == 16 for group in PLAN.spectrum_runs().values() for run in group)
+
+
+def place(samples, excess, theory):
+    regime = regime_at(Fraction(3, 4), 10.0, 0.0, 5.3)
+    parts = (0.0, 0.5, 0.5)
+    return Place(
+        200, "1", samples / 200**2, samples, tuple(excess), 2 * theory, theory, 0.0, regime, 5.0, True, parts, parts
+    )
+
+
+def test_slopes_are_those_of_power_laws_with_intervals_that_cover():
+    rng = np.random.default_rng(1)
+    covered, widths = [], []
+    for _ in range(60):
+        window = [
+            place(n, n**-0.7 * (1 + 0.05 * rng.standard_normal(8)), 2 * n**-0.7) for n in (1000, 2000, 4000, 8000)
+        ]
+        found = slope_over(window, rng)
+        assert found.theory == pytest.approx(-0.7)
+        covered.append(found.agrees)
+        widths.append(found.high - found.low)
+    assert 0.85 < np.mean(covered) <= 1  # 95 % and three deviations of the mean of 60 below
+    assert np.mean(widths) == pytest.approx(2 * 1.96 * 0.05 / math.sqrt(8 * 5 * math.log(2) ** 2), rel=0.1)
+
+
+def test_slopes_on_sequences_are_judged_from_enough_samples_for_each_dimension():
+    sequences, gaussian = (
+        PLAN,
+        dataclasses.replace(PLAN, base=dataclasses.replace(BASE, data=DataKind.GAUSSIAN_EQUIVALENT)),
+    )
+    assert [sequences.judges(200, n) for n in (1999, 2000)] == [False, True]
+    assert gaussian.judges(200, 500)
+    assert (sequences.own_problem(100, "1").leading, gaussian.own_problem(100, "1").leading) == (8, 0)
+
+
+def test_what_all_eigenvectors_know_is_the_overlap():
+    rng = np.random.default_rng(0)
+    s0 = torch.as_tensor(rotated_target(np.array([3.0, 2.0, 1.0, 0.5]), rng))
+    noise = rng.standard_normal((4, 4))
+    s = s0 + torch.as_tensor(noise + noise.T) / 8
+    hidden = hidden_overlaps(s, s0)
+    assert hidden[0] == pytest.approx(float((s * s0).sum()) / 4)
+    assert hidden[-1] == 0
+    assert hidden_overlaps(s0, s0) == pytest.approx([np.sum(np.array([9, 4, 1, 0.25])[k:]) / 4 for k in range(5)])
+
+
+@pytest.mark.parametrize("learned", [0.0, 2.0, 2.5, 12.0])
+def test_trained_parts_add_up(learned):
+    result = execute(BASE)
+    over, under, approximation = trained_parts([result], learned, 0.95)
+    assert over + under + approximation == pytest.approx(1)
+    if learned == 0:
+        assert approximation == pytest.approx(0, abs=1e-12)
+    if learned == 12:
+        assert (over, under) == pytest.approx((0, 0), abs=1e-12)
+
+
+def test_the_best_multiple_of_the_target_has_no_excess_and_no_map_has_less():
+    clean = execute(dataclasses.replace(BASE, noise=0.0))
+    assert clean.best_error == pytest.approx(0, abs=1e-5)  # labels of S0 itself: what interpolation in c leaves
+    noisy = execute(BASE)
+    assert 0 < noisy.best_error < noisy.test_error
+
+
+def law_and_model():
+    run = dataclasses.replace(BASE, dim=40, alpha=1.0)
+    solution = solve(problem_at(realised_setting(run, 1.0))).unwrap()
+    return run, solution, learned_spectrum(solution)
+
+
+def test_spectra_of_the_model_have_ordinary_p_values_and_others_have_none():
+    run, solution, law = law_and_model()
+    rng = np.random.default_rng(3)
+    simulated = np.array([distance(law, model_spectra(solution, run, 4, rng)) for _ in range(99)])
+    own = [Panel(1.0, 40, law, model_spectra(solution, run, 4, rng), simulated).p_value for _ in range(20)]
+    assert 0.2 < np.mean(own) < 0.8
+    assert min(own) > LEAST_P
+    louder = model_spectra(dataclasses.replace(solution, delta=1.3 * solution.delta), run, 4, rng)
+    assert not Panel(1.0, 40, law, louder, simulated).p_value > 1 / 100
+
+
+def test_the_law_of_the_model_is_the_limit_of_its_spectra():
+    """Outliers and bulk together; the distance falls like 1/d."""
+    gaps = []
+    for dim in (20, 80):
+        run = dataclasses.replace(BASE, dim=dim, alpha=1.0)
+        solution = solve(problem_at(realised_setting(run, 1.0))).unwrap()
+        values = model_spectra(solution, run, 20, np.random.default_rng(0))
+        gaps.append(distance(learned_spectrum(solution), values))
+    assert gaps[1] < 0.5 * gaps[0]
+
+
+def test_the_command_writes_figures_and_numbers(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    given = ["--dim", "12,16", "--runs", "3", "--alpha", "0.5,1,2", "--lambda", "1", "--data", "gaussian-equivalent"]
+    code = main(["scaling", *given, "--out", str(tmp_path), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert code == (0 if found["agrees"] else 1)
+    assert {point["dim"] for point in found["points"]} == {12, 16}
+    assert all(point["theory"] > 0 and sum(point["parts"].values()) == pytest.approx(1) for point in found["points"])
+    assert json.loads((tmp_path / "scaling.json").read_text()) == found
+    for name in ("scaling", "decomposition", "regimes"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+        assert (tmp_path / f"{name}.pdf").stat().st_size > 5_000
+
+
+def test_where_nothing_is_learned_nothing_is_judged(tmp_path, capsys, monkeypatch):
+    """A traceback after all the training before."""
+    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    given = ["--dim", "12,16", "--runs", "2", "--alpha", "0.02,0.05", "--lambda", "sqrt(d)"]
+    assert main(["scaling", *given, "--out", str(tmp_path)]) == 1
+    assert "nothing is judged; raise --alpha" in capsys.readouterr().out
+    assert main(["scaling", *given, "--out", str(tmp_path), "--data", "gaussian-equivalent"]) == 0
+    assert "data: excess errors agree with the theory" in capsys.readouterr().out
+
+
+def test_a_place_next_to_the_threshold_has_no_theory_and_costs_no_others(tmp_path, capsys, monkeypatch):
+    """NaN in the JSON before, or one panel less that ended the study, both after all the training."""
+    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    given = ["--dim", "16", "--runs", "2", "--alpha", "0.35,1", "--lambda", "1"]
+    assert main(["scaling", *given, "--out", str(tmp_path), "--json"]) in (0, 1)
+    found = json.loads(capsys.readouterr().out)
+    first, last = found["points"]
+    assert first["expected"] is None and last["expected"] > 0
+    assert set(first["theory_parts"].values()) == {None}
+    assert [spectrum["alpha"] for spectrum in found["spectra"]] == [1.0]
+    assert {point["alpha"] for point in found["comparison"]["points"]} == {1.0}
+
+
+def test_sequences_have_their_own_theory_everywhere(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    given = ["--dim", "12,16", "--runs", "3", "--alpha", "1", "--lambda", "1"]
+    code = main(["scaling", *given, "--out", str(tmp_path), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert code == (0 if found["agrees"] else 1)
+    assert all(point["expected"] > point["theory"] for point in found["points"])
+    assert all(sum(point["theory_parts"].values()) == pytest.approx(1) for point in found["points"])
+    assert len(found["spectra"]) == 1
+    run = dataclasses.replace(BASE, dim=16, alpha=1.0, lambda_=1.0)
+    own = solve(dataclasses.replace(problem_at(realised_setting(run, 1.0)), leading=8))
+    by_quantity = {score["quantity"]: score for score in found["comparison"]["points"]}
+    assert by_quantity["m"]["sizes"][-1]["theory"] == pytest.approx(own.m, rel=2e-3)  # another start
+
+
+@pytest.mark.slow
+def test_sequences_agree_with_the_theory_of_their_own_indices(tmp_path, capsys, monkeypatch):
+    """And their excess errors not with that of Gaussian indices."""
+    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    given = ["--dim", "24,32", "--runs", "8", "--alpha", "0.8,1.6", "--lambda", "1"]
+    assert main(["scaling", *given, "--out", str(tmp_path), "--json"]) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    assert all(abs(point["z"]) < BAND for point in points)
+    assert max((point["ratio"] - 1) / point["ratio_standard_error"] for point in points) > BAND
+
+
+@pytest.mark.slow
+def test_theory_and_training_agree_on_gaussian_equivalent_data(tmp_path, monkeypatch):
+    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    given = [
+        "--dim",
+        "24,32",
+        "--runs",
+        "8",
+        "--alpha",
+        "0.2,0.8,3.2",
+        "--lambda",
+        "1/d,1",
+        "--data",
+        "gaussian-equivalent",
+    ]
+    assert main(["scaling", *given, "--out", str(tmp_path)]) == 0
+    assert main(["scaling", *given, "--out", str(tmp_path / "shuffled"), "--shuffle-labels"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (["--power-law", "1/2"], "second moment"),
+        (["--lambda", "1/d,d^-1"], "names a weight decay twice"),
+        (["--lambda", "log(d)"], "no power of d"),
+        (["--lambda", "d^1000"], "beyond double precision"),
+        (["--lambda", "1/d,0.0625", "--dim", "12,16"], "names a weight decay twice"),
+        (["--dim", "40,40"], "names a size twice"),
+    ],
+)
+def test_bad_input_is_one_line(given, text, tmp_path):
+    with pytest.raises(BadInput, match=text):
+        main(["scaling", *given, "--out", str(tmp_path)])

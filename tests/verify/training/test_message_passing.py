@@ -1,0 +1,117 @@
+"""Message passing: its pieces are what they say, its fixed point is the minimum, and the theory predicts both."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Problem
+from numeric.saddle.solve import solve
+from verify.judging.scores import BAND, intercept_weights, normal_score
+from verify.training.data import DataKind
+from verify.training.message_passing import Channel, pass_messages, soft_threshold
+from verify.training.minimise import Lbfgs, Status
+from verify.training.risk import Risk
+from verify.training.run import Run, draw
+
+RUN = Run(
+    dim=24, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5, data=DataKind.GAUSSIAN_EQUIVALENT
+)  # fmt: skip
+
+
+def symmetric_basis(dim):
+    for i in range(dim):
+        for j in range(i, dim):
+            e = torch.zeros(dim, dim, dtype=torch.float64)
+            e[i, j] = e[j, i] = 1.0 if i == j else np.sqrt(0.5)
+            yield e
+
+
+def test_divergence_of_the_threshold_equals_central_differences():
+    y = torch.as_tensor(np.random.default_rng(0).standard_normal((6, 6)))
+    y, step = y + y.T, 1e-6  # truncation step^2, rounding eps/step: both below 1e-9
+    difference = sum(
+        float(((soft_threshold(y + step * e, 0.4)[0] - soft_threshold(y - step * e, 0.4)[0]) * e).sum())
+        for e in symmetric_basis(6)
+    )
+    assert soft_threshold(y, 0.4)[1] == pytest.approx(difference / (2 * step), rel=1e-7)
+
+
+def make_channel(tokens, beta=1.5, n=200):
+    run = dataclasses.replace(RUN, dim=10, alpha=n / 100, tokens=tokens, noise=1.0)
+    units = torch.as_tensor(np.random.default_rng(1).standard_normal((n, tokens * (tokens + 1) // 2)))
+    return Channel(draw(run).labels, beta), units
+
+
+@pytest.mark.parametrize("tokens", [2, 3])
+def test_slope_and_curvature_equal_central_differences(tokens):
+    channel, units = make_channel(tokens)
+    slope, curvature = channel.slope_and_curvature(units)
+    for k in range(units.shape[1]):
+        step = torch.zeros_like(units)
+        step[:, k] = 1e-5
+        by_energy = (channel.energy(units + step) - channel.energy(units - step)) / 2e-5
+        by_slope = (channel.slope(units + step) - channel.slope(units - step)) / 2e-5
+        # truncation step^2 = 1e-10, rounding eps/step = 1e-11
+        torch.testing.assert_close(slope[:, k], by_energy, rtol=1e-6, atol=1e-8)
+        torch.testing.assert_close(curvature[..., k], by_slope, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("V", [0.5, 3.0])
+def test_no_other_start_leads_lower(V):
+    channel, omega = make_channel(2)
+    least = channel.moreau(channel.proximal(omega, V), omega, V)
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        start = omega + 2 * torch.as_tensor(rng.standard_normal(omega.shape))
+        other = channel.moreau(channel.descend(start, omega, V), omega, V)
+        assert bool((other > least - 1e-12).all())  # energies of order one, summed from a handful of terms
+
+
+@pytest.mark.parametrize("tokens", [2, 3])
+def test_the_fixed_point_is_the_minimum(tokens):
+    run = dataclasses.replace(RUN, tokens=tokens)
+    drawn = draw(run)
+    passed = pass_messages(drawn.inputs, drawn.labels, run.lambda_, run.beta)
+    assert passed.status is Status.CONVERGED
+    risk = Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta)
+    minimum = Lbfgs(tolerance=1e-8).minimise(risk, drawn.start)
+    assert minimum.status is Status.CONVERGED
+    s = risk.weights.attention_map(torch.as_tensor(minimum.weights))
+    # both stop at relative steps of 1e-8; messages contract by about .6 a step, the risk is curved by a tenth of its scale
+    assert float((passed.s - s).norm() / s.norm()) < 1e-6
+
+
+def test_a_step_limit_is_reported():
+    drawn = draw(RUN)
+    passed = pass_messages(drawn.inputs, drawn.labels, RUN.lambda_, RUN.beta, max_steps=3)
+    assert passed.status is Status.MAX_STEPS
+    assert passed.steps == 3
+
+
+def test_messages_end_where_the_theory_says():
+    """Order parameters of the fixed point, V and Vh included, which no other way of training shows."""
+    theory = solve(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5))
+    sizes, count = (20, 36), 6
+    means, errors = [], []
+    for dim in sizes:
+        runs = np.array([measured(dataclasses.replace(RUN, dim=dim, index=i)) for i in range(count)])
+        means.append(runs.mean(0))
+        errors.append(runs.std(0, ddof=1) / np.sqrt(count))
+    weights = intercept_weights(sizes, [count] * 2)
+    expected = [getattr(theory, name) for name in ("m", "q", "train_error", "V", "Vh")]
+    ratios = (weights @ np.array(means) - expected) / np.sqrt(weights**2 @ np.array(errors) ** 2)
+    # the mean at the largest size carries most of the error: as many degrees of freedom as its runs allow
+    assert max(abs(normal_score(ratio, count - 1)) for ratio in ratios) < BAND, ratios
+    # and the comparison is sharp enough to mean something: errors below a tenth of the values
+    assert (np.array(errors[-1]) < 0.1 * np.array(expected)).all()
+
+
+def measured(run):
+    drawn = draw(run)
+    passed = pass_messages(drawn.inputs, drawn.labels, run.lambda_, run.beta, tolerance=1e-5)
+    assert passed.status is Status.CONVERGED
+    m, q = (float((passed.s * other).sum()) / run.dim for other in (drawn.s0, passed.s))
+    return m, q, Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta).train_error(passed.s), passed.V, passed.Vh

@@ -1,0 +1,201 @@
+"""Runs are reproducible, stored once, resumed, and their failures are seen."""
+
+import dataclasses
+import json
+import os
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from numeric.cli.arguments import BadInput
+from verify.jobs.pool import WorkerError, execute_all
+from verify.jobs.store import Store
+from verify.training.data import DataKind, TargetKind, haar_rotation
+from verify.training.minimise import Status
+from verify.training.run import Run, RunResult, draw, execute, fresh_errors, leading_overlaps
+
+TINY = Run(dim=8, alpha=0.5, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
+
+
+def canned(run: Run) -> RunResult:
+    """A result at no cost: what the store and the pool do does not depend on what is in it."""
+    return RunResult(
+        run, 1, 1, 1, 1, 1, 1, 1, 1, (1.0, 0.5), (1.0, 0.5), (0.9, 0.4), (0.1, 0.0), 1, Status.CONVERGED, 0.0, 1, 0.0
+    )
+
+
+def fail(run: Run) -> RunResult:
+    raise RuntimeError("the disk is on fire")
+
+
+def die(run: Run) -> RunResult:
+    os._exit(9)
+
+
+def test_equal_runs_give_equal_results():
+    first, second = execute(TINY), execute(TINY)
+    assert dataclasses.replace(first, seconds=0) == dataclasses.replace(second, seconds=0)
+
+
+def test_seeds_differ_where_the_physics_differs_and_only_there():
+    def state(**changes):
+        return dataclasses.replace(TINY, **changes).seeds()["inputs"].generate_state(4).tolist()
+
+    same = [
+        state(),
+        state(parametrisation="symmetric"),
+        state(minimiser="adam"),
+        state(shuffle_labels=True),
+        state(restart=1),
+    ]
+    assert all(s == same[0] for s in same)
+    other = [state(), state(index=1), state(entropy=1), state(alpha=0.6), state(width=0.5), state(noise=0.4)]
+    other += [state(kappa0=None, power_law=gamma) for gamma in (0.5, 1.0)] + [state(kappa0=None, spikes=(2.0,))]
+    assert len({tuple(s) for s in other}) == len(other)
+
+
+def test_a_measured_run_is_consistent():
+    result = execute(dataclasses.replace(TINY, dim=16))
+    values = np.array(result.singular_values)
+    assert result.q == pytest.approx((values**2).mean(), rel=1e-10)
+    assert result.estimation_error == pytest.approx(result.q0 - 2 * result.m + result.q, rel=1e-12)
+    assert result.m**2 <= result.q * result.q0
+    assert result.train_error < result.test_error
+    penalty = 0.05 * values.mean()  # lambda ||W||^2/d^2 = lambda sqrt(kappa) tr S/d
+    assert result.loss == pytest.approx(0.5 * result.train_error + penalty, rel=1e-10)
+
+
+def everywhere():
+    """Tokens, temperatures, widths about kappa0, parametrisations: all that a run may vary, not all at once."""
+    return [
+        *({"tokens": tokens, "beta": beta} for tokens in (2, 3, 4) for beta in (0.5, 2.0)),
+        *({"width": width, "alpha": alpha} for width in (0.25, 0.75) for alpha in (0.1, 2.0)),
+        *({"parametrisation": what, "tokens": t} for what in ("symmetric", "general") for t in (2, 4)),
+    ]
+
+
+@pytest.mark.parametrize("changes", everywhere(), ids=str)
+def test_every_kind_of_run_converges_and_learns(changes):
+    run = dataclasses.replace(TINY, dim=16, **{"alpha": 1.0, **changes})
+    result, drawn = execute(run), draw(run)
+    assert result.status is Status.CONVERGED
+    untrained = fresh_errors(run, torch.zeros_like(drawn.s0), drawn.s0, drawn.test).test
+    assert result.train_error < result.test_error < untrained
+
+
+def test_a_general_map_is_measured_whole():
+    result = execute(dataclasses.replace(TINY, dim=16, alpha=1.0, parametrisation="general"))
+    assert result.q == pytest.approx((np.array(result.singular_values) ** 2).mean(), rel=1e-10)
+    penalty = 0.05 * result.q  # lambda d ||A||^2/d^2
+    assert result.loss == pytest.approx(result.train_error + penalty, rel=1e-10)
+
+
+def test_targets_have_the_eigenvalues_they_state():
+    power = dataclasses.replace(TINY, kappa0=None, power_law=0.75).target_eigenvalues()
+    assert (power**2).mean() == pytest.approx(1.0, rel=1e-14)
+    assert power[0] / power[3] == pytest.approx(4**0.75, rel=1e-14)
+    spiked = dataclasses.replace(TINY, kappa0=None, spikes=(1.0, 3.0))
+    assert spiked.target_eigenvalues().tolist() == [3.0, 1.0] + [0.0] * 6
+    drawn = draw(spiked)
+    np.testing.assert_allclose(np.linalg.eigvalsh(drawn.s0)[-2:], [1.0, 3.0], rtol=1e-12)
+
+
+def test_overlaps_see_a_rotation_and_not_one_within_an_eigenspace():
+    """Levels 5, 3, 3, 0 .. 0; the first vector turned by .3 into the kernel, the next two by .7 into one another."""
+    axes = torch.as_tensor(haar_rotation(12, np.random.default_rng(0)))
+    levels = torch.tensor([5.0, 3.0, 3.0] + [0.0] * 9, dtype=torch.float64)
+    turned = axes.clone()
+    for i, j, angle in ((0, 5, 0.3), (1, 2, 0.7)):
+        turned[:, i], turned[:, j] = (
+            np.cos(angle) * axes[:, i] + np.sin(angle) * axes[:, j],
+            np.cos(angle) * axes[:, j] - np.sin(angle) * axes[:, i],
+        )
+    learned = (turned * (levels + torch.tensor([0.0, 0.2] + [0.0] * 10))) @ turned.T
+    values, overlaps = leading_overlaps(learned, (axes * levels) @ axes.T)
+    assert values[:3] == pytest.approx((5.0, 3.2, 3.0))
+    assert overlaps[:3] == pytest.approx((np.cos(0.3) ** 2, 1.0, 1.0))
+
+
+def test_restarts_see_other_weights_and_reach_the_same_minimum():
+    first, second = execute(TINY), execute(dataclasses.replace(TINY, restart=1))
+    assert first.relative_gradient != second.relative_gradient
+    assert first.m == pytest.approx(second.m, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"alpha": 0.0}, "--alpha 0.0: must be positive"),
+        ({"kappa0": -1.0}, "--kappa0 -1.0: must be positive"),
+        ({"noise": -0.1}, "--noise -0.1: must not be negative"),
+        ({"tokens": 1}, "--tokens 1: must be at least 2"),
+        ({"lambda_": 0.0}, "--lambda 0.0: must be positive"),
+        ({"minimiser": "sgd"}, "--minimiser sgd: is unknown"),
+        ({"power_law": 0.75}, "--kappa0 0.5: state one target law"),
+        ({"kappa0": None}, "--kappa0 None: state one target law"),
+        ({"kappa0": None, "power_law": -1.0}, "--power-law -1.0: must be positive"),
+        (
+            {"kappa0": None, "spikes": (1.0,), "target": "gaussian"},
+            "--target gaussian: this law has no Gaussian factor",
+        ),
+        ({"kappa0": None, "spikes": (1.0, 0.0)}, "--spikes .*: must be positive"),
+        ({"parametrisation": "symmetric", "width": 0.5}, "--width 0.5: a symmetric matrix has no rank limit"),
+        ({"parametrisation": "general", "data": "gaussian-equivalent"}, "--data gaussian-equivalent: has symmetric"),
+        ({"alpha": float("nan")}, "--alpha nan: must be positive"),
+    ],
+)
+def test_a_run_cannot_be_invalid(changes, message):
+    with pytest.raises(BadInput, match=message):
+        dataclasses.replace(TINY, **changes)
+
+
+def test_stored_results_come_back_whole(tmp_path):
+    runs = [
+        dataclasses.replace(TINY, target=TargetKind.GAUSSIAN, data=DataKind.GAUSSIAN_EQUIVALENT),
+        dataclasses.replace(TINY, kappa0=None, spikes=(2.0, 1.0), parametrisation="general"),
+    ]
+    results = {run: execute(run) for run in runs}
+    for result in results.values():
+        Store(tmp_path, RunResult).append(result)
+    assert Store(tmp_path, RunResult).load() == results
+
+
+def test_a_line_cut_short_is_passed_over_and_does_not_take_the_next_with_it(tmp_path):
+    store = Store(tmp_path, RunResult)
+    runs = [dataclasses.replace(TINY, index=i) for i in range(3)]
+    for run in runs[:2]:
+        store.append(canned(run))
+    store.path.write_bytes(store.path.read_bytes()[:-40])
+    assert set(store.load()) == {runs[0]}
+    store.append(canned(runs[2]))
+    assert set(store.load()) == {runs[0], runs[2]}
+
+
+def test_records_of_another_protocol_or_key_are_not_used(tmp_path):
+    store = Store(tmp_path, RunResult)
+    store.append(canned(TINY))
+    record = json.loads(store.path.read_text())
+    for change in ({"protocol": 0}, {"key": "0"}):
+        store.path.write_text(json.dumps({**record, **change}) + "\n")
+        assert store.load() == {}
+
+
+def test_resuming_does_only_what_is_missing(tmp_path):
+    store = Store(tmp_path, RunResult)
+    runs = [dataclasses.replace(TINY, index=i) for i in range(4)]
+    store.append(canned(runs[2]))
+    results = execute_all(runs, store, workers=2, progress=False)
+    assert [r.run for r in results] == runs
+    assert results[2] == canned(runs[2])  # the stored one, not a new one
+    assert len(store.path.read_text().splitlines()) == 4
+    before = time.perf_counter()
+    assert execute_all(runs, store, progress=False, task=fail) == results
+    assert time.perf_counter() - before < 0.5  # no process was started
+
+
+@pytest.mark.parametrize(("task", "message"), [(fail, "the disk is on fire"), (die, "a worker process died")])
+def test_a_failure_in_a_worker_is_raised(tmp_path, task, message):
+    with pytest.raises(WorkerError, match=message):
+        execute_all([TINY], Store(tmp_path, RunResult), workers=1, progress=False, task=task)

@@ -1,0 +1,1 @@
+"""Command line of the comparison with training: arguments and one file a command."""

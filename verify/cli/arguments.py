@@ -1,0 +1,69 @@
+"""Command-line arguments shared by the commands of `python -m verify`: sizes, runs, where and how to train."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from numeric.cli.arguments import BadInput, integer
+from verify.jobs.store import R, Store
+from verify.training.data import TargetKind
+from verify.training.minimise import MINIMISERS
+
+
+def add_execution(parser: argparse.ArgumentParser) -> None:
+    """Add what every command that trains takes."""
+    parser.add_argument("--out", default="report", metavar="FOLDER", help="where runs and report go (default report)")
+    parser.add_argument("--seed", type=integer("--seed", 0, 2**64 - 1, "try 0"), default="0", metavar="N",
+                        help="from which the seed of every run is spawned (default 0)")  # fmt: skip
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where to train (default cpu)")
+    parser.add_argument("--target", choices=[str(k) for k in TargetKind], default="deterministic",
+                        help="how the target's eigenvalues are drawn")  # fmt: skip
+    parser.add_argument("--minimiser", choices=tuple(MINIMISERS), default="lbfgs", help="default lbfgs")
+    parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
+                        help="processes (default one per core)")  # fmt: skip
+    parser.add_argument("--shuffle-labels", action="store_true",
+                        help="break the data on purpose: the verdict must turn negative")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def execution_fields(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The fields of a Run that the arguments of `add_execution` state."""
+    return {
+        "target": TargetKind(arguments.target), "minimiser": arguments.minimiser, "entropy": arguments.seed,
+        "shuffle_labels": arguments.shuffle_labels, "device": arguments.device,
+    }  # fmt: skip
+
+
+def integers(name: str, least: int) -> Callable[[str], tuple[int, ...]]:
+    """Argument type: integers from `least` on, separated by commas."""
+    parse = integer(name, least, 10_000, "give one number, or several separated by commas")
+    return lambda text: tuple(parse(part) for part in text.split(","))
+
+
+def size_counts(dims: Sequence[int], runs: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Pairs (d, number of runs), by size. Raises BadInput if --dim and --runs do not fit together."""
+    counts = tuple(runs) * len(dims) if len(runs) == 1 else tuple(runs)
+    if len(counts) != len(dims):
+        shown = ",".join(map(str, runs))
+        raise BadInput("--runs", shown, f"must be one number or {len(dims)}, as --dim has", "try --runs 8")
+    if len(set(dims)) < len(dims):
+        raise BadInput("--dim", ",".join(map(str, dims)), "names a size twice", "give each size once")
+    return tuple(sorted(zip(dims, counts, strict=True)))
+
+
+def opened(open_store: Callable[[Path], Store[R]], folder: Path) -> Store[R]:
+    """The store of that folder. Raises BadInput if it cannot be written."""
+    try:
+        return open_store(folder)
+    except OSError as error:
+        rule = f"cannot be written ({error.strerror})"
+        raise BadInput("--out", folder, rule, "name a folder you may write to") from None
+
+
+def note(text: str) -> None:
+    """Tell on stderr what goes on."""
+    sys.stderr.write(f"{text}\n")

@@ -1,0 +1,167 @@
+"""`python -m verify cross-validate`: weight decay chosen by cross-validation, factors against direct training of S."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import math
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
+from numeric.problem.problem import Parametrisation
+from verify.cli.arguments import add_execution, execution_fields, integers, note, opened
+from verify.jobs.pool import execute_all
+from verify.judging.scores import BAND, normal_score
+from verify.studies.cross_validation import Choice, Search, choice_store, choose
+from verify.training.data import DataKind, require_memory
+from verify.training.minimise import Status
+from verify.training.run import MINIMUM_DIM, Run
+
+PARAMETERS = ("kappa0", "noise", "tokens", "beta", "beta0")
+PAPER = {"kappa0": "0.05", "noise": "0.05"}  #: Figure 2
+SEEDING_DECAY = 1.0  #: of the runs that name the data: any value, the same for all
+
+
+@dataclass(frozen=True)
+class Group:
+    """Searches at one sample ratio, size and parametrisation, one for each draw of the data."""
+
+    alpha: float
+    dim: int
+    parametrisation: Parametrisation
+    choices: tuple[Choice, ...]
+
+    @property
+    def test_errors(self) -> np.ndarray:
+        """Test error of each draw, shape (runs,)."""
+        return np.array([choice.test_error for choice in self.choices])
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        errors = self.test_errors
+        return {
+            "alpha": self.alpha,
+            "dim": self.dim,
+            "parametrisation": str(self.parametrisation),
+            "lambdas": [choice.lambda_ for choice in self.choices],
+            "inside_grid": [choice.inside for choice in self.choices],
+            "converged": [choice.status is Status.CONVERGED for choice in self.choices],
+            "test_error": float(errors.mean()),
+            "standard_error": float(errors.std(ddof=1) / math.sqrt(len(errors))),
+            "decays": list(self.choices[0].run.decays),
+            "validation": np.mean([choice.validation for choice in self.choices], 0).tolist(),
+        }
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "cross-validate",
+        help="weight decay chosen by cross-validation, factors against direct training",
+        epilog="example: python -m verify cross-validate --alpha 0.1,0.3,1 --dim 40 --runs 4 --json",
+    )
+    parser.add_argument("--alpha", type=grid("--alpha"), default="0.1,0.3,1", metavar="GRID",
+                        help="0.2,0.5,1 or first:last:count (geometric)")  # fmt: skip
+    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40", metavar="N,N",
+                        help="sizes d (default 40)")  # fmt: skip
+    parser.add_argument("--runs", type=integer("--runs", 2, 10_000, "try 4"), default="4", metavar="N",
+                        help="draws of the data per point (default 4)")  # fmt: skip
+    parser.add_argument("--decays", type=grid("--decays"), default="0.001:1:10", metavar="GRID",
+                        help="weight decays to choose from (default 0.001:1:10)")  # fmt: skip
+    parser.add_argument("--folds", type=integer("--folds", 2, 1000, "try 5"), default="5", metavar="N",
+                        help="parts into which the samples are cut (default 5)")  # fmt: skip
+    parser.add_argument("--parametrisation", type=_parametrisations, default="factorised,symmetric,general",
+                        metavar="P,P", help="what to train (default factorised,symmetric,general)")  # fmt: skip
+    add_problem_arguments(parser, *PARAMETERS, defaults=PAPER)
+    add_execution(parser)
+
+
+def _parametrisations(text: str) -> tuple[Parametrisation, ...]:
+    known = [str(p) for p in Parametrisation]
+    for part in text.split(","):
+        if part not in known:
+            raise BadInput("--parametrisation", part, "is unknown", f"use one or more of {','.join(known)}")
+    return tuple(dict.fromkeys(Parametrisation(part) for part in text.split(",")))
+
+
+def cross_validate(arguments: argparse.Namespace) -> int:
+    """Search, print, and judge whether direct training is ever better than factors."""
+    started = time.perf_counter()
+    points = {(a, d, p): _searches(arguments, a, d, p) for a, d, p in _points(arguments)}
+    flat = [search for searches in points.values() for search in searches]
+    for search in flat:
+        require_memory(search.base.data, search.base.samples, search.base.tokens, search.dim)
+    store = opened(choice_store, Path(arguments.out))
+    found = dict(zip(flat, execute_all(flat, store, workers=arguments.workers, task=choose), strict=True))
+    groups = [Group(*point, tuple(found[search] for search in searches)) for point, searches in points.items()]
+    comparisons = [compared for group in groups if (compared := against_factors(group, groups)) is not None]
+    holds = all(choice.status is Status.CONVERGED for group in groups for choice in group.choices)
+    holds &= all(item["agrees"] for item in comparisons)
+    if arguments.json:
+        print_json({
+            "parameters": {name: str(getattr(arguments, name)) for name in PARAMETERS},
+            "points": [group.document() for group in groups],
+            "direct_against_factorised": comparisons,
+            "agrees": holds,
+            "seed": arguments.seed,
+            "seconds": time.perf_counter() - started,
+        })  # fmt: skip
+    else:
+        sys.stdout.write("".join(map(_line, groups)))
+    for group in groups:
+        if not all(choice.inside for choice in group.choices):
+            note(
+                f"alpha {group.alpha:g}, {group.parametrisation}: a choice lies at the end of the grid; widen --decays"
+            )
+    return 0 if holds else 1
+
+
+def _points(arguments: argparse.Namespace) -> list[tuple[float, int, Parametrisation]]:
+    alphas = dict.fromkeys(float(alpha) for alpha in arguments.alpha)
+    return list(product(alphas, dict.fromkeys(arguments.dim), arguments.parametrisation))
+
+
+def _searches(arguments: argparse.Namespace, alpha: float, dim: int, what: Parametrisation) -> list[Search]:
+    kappa0, noise, _, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
+    base = Run(
+        dim=dim, alpha=alpha, kappa0=kappa0, width=1.0, lambda_=SEEDING_DECAY, noise=noise, tokens=arguments.tokens,
+        beta=beta, beta0=beta0, data=DataKind.SEQUENCES, parametrisation=what, **execution_fields(arguments),
+    )  # fmt: skip
+    decays = tuple(float(decay) for decay in arguments.decays)
+    return [Search(dataclasses.replace(base, index=i), decays, arguments.folds) for i in range(arguments.runs)]
+
+
+def against_factors(group: Group, groups: Sequence[Group]) -> dict[str, Any] | None:
+    """Test error of direct training minus that of factors on the same data, in standard errors; None without factors."""
+    if group.parametrisation is Parametrisation.FACTORISED:
+        return None
+    factors = [
+        other for other in groups
+        if (other.alpha, other.dim, other.parametrisation) == (group.alpha, group.dim, Parametrisation.FACTORISED)
+    ]  # fmt: skip
+    if not factors:
+        return None
+    excess = group.test_errors - factors[0].test_errors
+    error = float(excess.std(ddof=1)) / math.sqrt(len(excess))
+    z = normal_score(float(excess.mean()) / error, len(excess) - 1)
+    return {
+        "alpha": group.alpha, "dim": group.dim, "parametrisation": str(group.parametrisation),
+        "excess_test_error": float(excess.mean()), "standard_error": error, "z": z, "agrees": z > -BAND,
+    }  # fmt: skip
+
+
+def _line(group: Group) -> str:
+    document = group.document()
+    lambdas = " ".join(f"{value:.3g}" for value in sorted(document["lambdas"]))
+    return (
+        f"alpha {group.alpha:g}, d {group.dim}, {group.parametrisation}: test error {document['test_error']:.5f} "
+        f"+- {document['standard_error']:.5f}, weight decays {lambdas}\n"
+    )

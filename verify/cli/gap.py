@@ -1,0 +1,113 @@
+"""`python -m verify gap`: the universality gap of power-law targets on token sequences, along d and gamma."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, positive, print_json, write_atomically
+from verify.cli.arguments import add_execution, execution_fields, integers, opened, size_counts
+from verify.figures.curve_panel import COLOURS
+from verify.figures.drawing import styled
+from verify.jobs.store import Store
+from verify.studies.gap import Trend, trends
+from verify.training.run import MINIMUM_DIM, Run, RunResult
+
+PARAMETERS = ("noise", "beta", "beta0")
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "gap",
+        help="how far the theory is from token sequences whose target has leading features",
+        epilog="example: python -m verify gap --power-law 1/4,3/4 --dim 24,36,56,84 --runs 48,32,24,16",
+    )
+    parser.add_argument("--power-law", type=grid("--power-law"), default="1/4,3/4", metavar="GRID",
+                        help="exponents of the eigenvalues k^-gamma; below 1/2 the gap must vanish (default 1/4,3/4)")  # fmt: skip
+    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="24,36,56,84", metavar="N,N",
+                        help="sizes d, at least three to extrapolate from (default 24,36,56,84)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default="24", metavar="N",
+                        help="runs per size, one number or one for each (default 24)")  # fmt: skip
+    parser.add_argument("--alpha", type=positive("--alpha", "try 1"), default="1", metavar="X",
+                        help="sample ratio n/d^2 (default 1)")  # fmt: skip
+    add_problem_arguments(parser, "lambda_", *PARAMETERS, defaults={"lambda_": "0.5", "noise": "0.5"})
+    add_execution(parser)
+
+
+def gap(arguments: argparse.Namespace) -> int:
+    """Train, fit, write figure and JSON, print."""
+    started, folder = time.perf_counter(), Path(arguments.out)
+    sizes = size_counts(arguments.dim, arguments.runs)
+    if len(sizes) < 3:
+        shown = ",".join(map(str, arguments.dim))
+        raise BadInput("--dim", shown, "fewer than three sizes show no trend", "try --dim 24,36,56")
+    noise, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
+    base = Run(
+        dim=sizes[0][0], alpha=float(arguments.alpha), kappa0=None, power_law=1.0, width=1.0, lambda_=float(arguments.lambda_),
+        noise=noise, beta=beta, beta0=beta0, **execution_fields(arguments),
+    )  # fmt: skip
+    store = opened(lambda path: Store(path, RunResult), folder)
+    found = trends(base, [float(gamma) for gamma in arguments.power_law], sizes, store, arguments.workers)
+    agrees = all(trend.agrees for trend in found)
+    for suffix, content in styled(lambda: draw(found)).items():
+        write_atomically(folder / f"gap.{suffix}", content)
+    document = {
+        "parameters": {name: getattr(base, name) for name in ("alpha", "lambda_", *PARAMETERS)},
+        "agrees": agrees,
+        "trends": [
+            {**dataclasses.asdict(trend), "z": trend.z, "must_vanish": trend.must_vanish, "agrees": trend.agrees}
+            for trend in found
+        ],
+        "seed": arguments.seed,
+        "seconds": time.perf_counter() - started,
+    }
+    write_atomically(folder / "gap.json", (json.dumps(document, indent=1) + "\n").encode())
+    if arguments.json:
+        print_json(document)
+    else:
+        sys.stdout.write("".join(lines(found)) + f"see {folder / 'gap.png'} and {folder / 'gap.json'}\n")
+    return 0 if agrees else 1
+
+
+def lines(found: Sequence[Trend]) -> Iterator[str]:
+    """Every ratio, and the limit of each target."""
+    for trend in found:
+        ratios = ", ".join(f"{gap.ratio:.4f}({gap.error:.4f}) at d = {gap.dim}" for gap in trend.gaps)
+        word = ("vanishes" if trend.agrees else "DOES NOT VANISH") if trend.must_vanish else "remains"
+        yield (
+            f"gamma {trend.gamma:g}{_kept(trend)}: trained over theory {ratios}; limit {trend.limit:.4f} +- {trend.error:.4f}, "
+            f"{trend.z:+.1f} standard errors from one: the gap {word}\n"
+        )
+
+
+def _kept(trend: Trend) -> str:
+    return f", {trend.leading} features kept exactly" if trend.leading else ""
+
+
+def draw(found: Sequence[Trend]) -> Figure:
+    """Ratio of excess errors against d, with the fits."""
+    figure = Figure(figsize=(5.2, 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    for colour, trend in zip(COLOURS, found, strict=False):
+        name, limit = rf"$\gamma = {trend.gamma:g}${_kept(trend)}", rf"${trend.limit:.3f} \pm {trend.error:.3f}$"
+        dims = [gap.dim for gap in trend.gaps]
+        axes.errorbar(
+            dims, [gap.ratio for gap in trend.gaps], [gap.error for gap in trend.gaps], fmt="o", ms=4.5, mfc="white",
+            capsize=2, color=colour, label=f"{name}: limit {limit}",
+        )  # fmt: skip
+    axes.axhline(1, color="0.4", lw=0.8)
+    sizes = [gap.dim for gap in found[0].gaps]
+    axes.set(xscale="log", xlabel="$d$", ylabel="excess error, trained / theory")
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.minorticks_off()
+    axes.legend(fontsize=9)
+    return figure

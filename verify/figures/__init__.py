@@ -1,0 +1,1 @@
+"""Drawings of outcomes; nothing is computed here."""

@@ -1,0 +1,109 @@
+"""Drawing of learning curves: theory as lines with their error bands, trained heads as points with their standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
+from scipy.interpolate import PchipInterpolator
+
+from numeric.problem.solution import Solution, Status
+from verify.judging.scores import Score
+
+COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f")
+STYLES = (("-", "o"), ("--", "s"))  #: line and marker of the first and the second quantity in one panel
+SMOOTH = 200  #: points of a line as drawn
+NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Theory along alpha (any points, solved or not) and the scores of heads trained at these settings."""
+
+    label: str
+    solutions: tuple[Solution, ...]
+    scores: tuple[Score, ...]
+
+
+def draw_curves(axes: Axes, curves: Sequence[Curve], quantities: Sequence[str]) -> None:
+    """Each quantity of each curve against alpha, on logarithmic axes.
+
+    Points are means at the largest d. Where replica symmetry is broken the line is thin and dotted; an unsolved point leaves a gap.
+    """
+    for colour, curve in zip(COLOURS, curves, strict=False):
+        for quantity, (line, marker) in zip(quantities, STYLES, strict=False):
+            _theory(axes, curve.solutions, quantity, colour, line)
+            _trained(axes, curve.scores, quantity, colour, marker)
+    axes.set(xscale="log", yscale="log", xlabel=r"sample ratio $\alpha = n/d^2$")
+    axes.set_ylabel(NAMES[quantities[0]] if len(quantities) == 1 else "mean square error per sample")
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = axis.get_view_interval()
+        axis.set_major_locator(
+            LogLocator(subs=(1.0, 2.0, 5.0) if high > 10 * low else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))
+        )
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
+
+
+def add_legend(figure: Figure, curves: Sequence[Curve], quantities: Sequence[str] = ()) -> None:
+    """Above the panels: colours of the curves, styles of the quantities that share a panel, and what else has a label."""
+    families = [Line2D([], [], color=c, lw=1.5, label=curve.label) for c, curve in zip(COLOURS, curves, strict=False)]
+    styles = [
+        Line2D([], [], color="0.3", ls=line, lw=1.5, marker=marker, mfc="white", ms=4.5, label=NAMES[quantity])
+        for quantity, (line, marker) in zip(quantities, STYLES, strict=False)
+    ]
+    others = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
+    figure.legend(
+        handles=[*families, *styles, *others], title=_title(curves), loc="outside upper center",
+        ncols=(len(families) + len(styles) + len(others) + 1) // (2 if styles else 1), fontsize=9, title_fontsize=9,
+    )  # fmt: skip
+
+
+def _title(curves: Sequence[Curve]) -> str:
+    dims = {score.groups[-1].dim for curve in curves for score in curve.scores if score.groups}
+    trained = f"trained heads, $d = {max(dims)}$" if dims else "trained heads"
+    broken = any(s.status is Status.UNSTABLE for curve in curves for s in curve.solutions)
+    return f"lines: theory{' (dotted: replica symmetry broken)' if broken else ''}; points: {trained}"
+
+
+def _theory(axes: Axes, solutions: Sequence[Solution], quantity: str, colour: str, line: str) -> None:
+    """Through the points solved, a cubic in logarithms that keeps their monotony."""
+    for stable, points in _pieces(solutions):
+        alphas = np.log([solution.problem.alpha for solution in points])
+        values = np.array([getattr(solution, quantity) for solution in points])
+        errors = np.array([solution.errors.get(quantity, 0.0) for solution in points])
+        x = np.linspace(alphas[0], alphas[-1], SMOOTH)
+        y, low, high = (
+            np.exp(PchipInterpolator(alphas, np.log(v))(x)) for v in (values, values - errors, values + errors)
+        )
+        axes.plot(np.exp(x), y, color=colour, ls=line if stable else ":", lw=1.5 if stable else 1.1)
+        axes.fill_between(np.exp(x), low, high, color=colour, alpha=0.25, lw=0)
+
+
+def _pieces(solutions: Sequence[Solution]) -> Iterator[tuple[bool, list[Solution]]]:
+    """Runs of solved neighbours, each with whether all of it is stable; runs of one solution share their end points."""
+
+    def kind(pair: tuple[Solution, Solution]) -> tuple[bool, bool]:
+        return all(s.trusted for s in pair), all(s.status is not Status.UNSTABLE for s in pair)
+
+    for (solved, stable), group in groupby(pairwise(solutions), key=kind):
+        pairs = list(group)
+        if solved:
+            yield stable, [first for first, _ in pairs] + [pairs[-1][1]]
+
+
+def _trained(axes: Axes, scores: Sequence[Score], quantity: str, colour: str, marker: str) -> None:
+    shown = [score for score in scores if score.quantity == quantity and score.groups]
+    groups = [score.groups[-1] for score in shown]
+    axes.errorbar(
+        [score.setting.alpha for score in shown],
+        [group.simulation for group in groups],
+        yerr=[group.standard_error for group in groups],
+        fmt=marker, ms=4.5, mfc="white", mec=colour, ecolor=colour, capsize=2, lw=1, zorder=3,
+    )  # fmt: skip

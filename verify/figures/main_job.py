@@ -1,0 +1,193 @@
+"""The three figures: error against alpha, singular values, scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from numeric.laws.law import edge_grid
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.target_spectrum import target_density, target_edges
+from verify.figures.curve_panel import COLOURS, NAMES, Curve, add_legend, draw_curves
+from verify.figures.drawing import STYLE, png, styled
+from verify.figures.scaling import excess_figure
+from verify.judging.scores import BAND, QUANTITIES, Comparison, Score, Setting
+from verify.judging.spectra import ZERO, Panel
+from verify.studies.main_job import Outcome
+from verify.studies.thresholds import Sighting
+from verify.training.data import DataKind
+
+BOTH_ERRORS = ("test_error", "train_error")
+
+
+def draw_all(outcome: Outcome) -> dict[str, bytes]:
+    """Return the figures as PNG files, by file name; those with nothing to show are absent."""
+    with matplotlib.rc_context(STYLE):
+        figures = {"scores.png": score_figure(outcome)}
+        if DataKind.SEQUENCES in outcome.comparisons and outcome.curves:
+            figures["curve.png"] = curve_figure(outcome)
+        if outcome.panels:
+            figures["spectra.png"] = spectrum_figure(outcome)
+        if outcome.laws:
+            figures["scaling.png"] = excess_figure(outcome.laws)
+        return {name: png(figure) for name, figure in figures.items()}
+
+
+def draw_thresholds(sightings: Sequence[Sighting]) -> bytes:
+    """Return as a PNG file the vanishing roots against the sample ratio, with crossings and proven thresholds."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(9.6, 4.2), layout="constrained")
+        for axes, sighting in zip(figure.subplots(1, len(sightings), squeeze=False)[0], sightings, strict=True):
+            _threshold_panel(axes, sighting)
+        return png(figure)
+
+
+def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
+    for colour, item in zip(COLOURS, sighting.points, strict=False):
+        axes.errorbar(
+            item.alphas,
+            item.means(),
+            item.errors(),
+            fmt="o",
+            ms=4,
+            capsize=2,
+            color=colour,
+            label=f"trained, $d={item.dim}$",
+        )
+    for colour, item in zip(COLOURS, sighting.beyond, strict=False):
+        axes.errorbar(item.alphas, item.means(), item.errors(), fmt="o", ms=4, capsize=2, mfc="white", color=colour)
+    axes.plot(*sighting.theory, "k-", lw=1, label=r"theory, $d\to\infty$")
+    proven, infinite = float(sighting.proven), sighting.crossing.infinite
+    axes.axvline(proven, color="k", ls=":", lw=1, label=f"proven {sighting.proven.value[:8]}")
+    axes.axvspan(infinite.low, infinite.high, color=COLOURS[3], alpha=0.2, lw=0, label="crossing, 95 %")
+    axes.axhline(0, color="0.6", lw=0.6)
+    axes.set_xlabel(r"sample ratio $\alpha = n/d^2$")
+    axes.set_ylabel(f"square root of the {sighting.kind.label}")
+    axes.set_title(sighting.kind.name)
+    axes.legend(fontsize=9, loc="lower right" if sighting.kind.beyond < 1 else "lower left")
+
+
+def curve_figure(outcome: Outcome) -> Figure:
+    """Test and train error against alpha: theory as lines, trained heads at the largest d as points."""
+    figure = Figure(figsize=(7.6, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    scores = outcome.comparisons[DataKind.SEQUENCES].scores
+    curves = [
+        Curve(rf"$\kappa = {width:g}$", tuple(solutions), tuple(s for s in scores if s.setting.width == width))
+        for width, solutions in sorted(outcome.curves.items())
+    ]
+    draw_curves(axes, curves, BOTH_ERRORS)
+    _threshold_lines(axes, outcome)
+    add_legend(figure, curves, BOTH_ERRORS)
+    return figure
+
+
+def draw_preset(curves: Sequence[Curve], quantities: Sequence[str]) -> dict[str, bytes]:
+    """Return the figure of a preset, a panel for each quantity, as PNG and as PDF file, by suffix."""
+
+    def draw() -> Figure:
+        figure = Figure(figsize=(1.2 + 3.6 * len(quantities), 3.6), layout="constrained")
+        for axes, quantity in zip(figure.subplots(1, len(quantities), squeeze=False)[0], quantities, strict=True):
+            draw_curves(axes, curves, (quantity,))
+        add_legend(figure, curves)
+        return figure
+
+    return styled(draw)
+
+
+def _threshold_lines(axes: Axes, outcome: Outcome) -> None:
+    for kind, style, name in (("interpolation", ":", "interpolation"), ("recovery", "-.", r"recovery at $\Delta=0$")):
+        if kind in outcome.thresholds:
+            value = float(outcome.thresholds[kind].value)
+            axes.axvline(value, color="0.35", ls=style, lw=1, label=f"{name}, {value:.4f}")
+
+
+def spectrum_figure(outcome: Outcome) -> Figure:
+    """One panel per alpha: density of the singular values of S, trained ones as a histogram, the target's dashed."""
+    columns = min(4, len(outcome.panels))
+    rows = math.ceil(len(outcome.panels) / columns)
+    figure = Figure(figsize=(3.1 * columns, 2.9 * rows), layout="constrained")
+    kappa0 = outcome.plan.base.kappa0
+    target = None if kappa0 is None else MarchenkoPastur(kappa0)  # a list of eigenvalues has no density to draw
+    for axes, panel in zip(figure.subplots(rows, columns, squeeze=False).flat, outcome.panels, strict=False):
+        _spectrum_panel(axes, panel, target)
+    figure.axes[0].set_ylabel("density")
+    figure.axes[0].legend(fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.72))
+    return figure
+
+
+def _spectrum_panel(axes: Axes, panel: Panel, target: MarchenkoPastur | None) -> None:
+    values = panel.values.ravel()
+    nonzero = values[values > ZERO * values.max()]
+    # narrow bins at small values, where a spike of learned noise stands beside a broad bulk
+    edges = nonzero.max() * np.linspace(0, 1, max(12, round(1.6 * len(nonzero) ** 0.4)) + 1) ** 1.6
+    heights, _ = np.histogram(nonzero, bins=edges)
+    density = heights / (len(values) * np.diff(edges))  # of all values, so that its area is the non-zero mass
+    axes.stairs(density, edges, fill=True, color="0.82", label=f"trained, $d={panel.dim}$")
+    axes.plot(panel.theory.x, panel.theory.density, color=COLOURS[0], lw=1.6, label="theory")
+    typical = float(np.median(panel.theory.density)) if len(panel.theory.density) else 1.0
+    if target is not None:
+        x, _ = edge_grid(*target_edges(target), 400)
+        bulk = target_density(x, target)
+        typical = float(np.median(bulk))
+        axes.plot(x, bulk, "--", color="#c0392b", lw=1.1, label="target")
+    axes.set_title(rf"$\alpha = {panel.alpha:g}$", fontsize=11)
+    axes.text(
+        0.97, 0.97, f"mass at 0\ntheory {panel.theory.zero_mass:.3f}\ntrained {1 - len(nonzero) / len(values):.3f}",
+        transform=axes.transAxes, ha="right", va="top", fontsize=8,
+    )  # fmt: skip
+    axes.set_xlabel("singular value of $S$")
+    _scale(axes, max(float(density.max()), float(np.max(panel.theory.density, initial=0))), typical)
+    axes.set_xlim(0, None)
+
+
+def _scale(axes: Axes, peak: float, bulk: float) -> None:
+    """Show what was learned (the target's density may diverge), cutting a peak that would flatten the bulk beside it."""
+    top = min(1.45 * peak, 12 * bulk)
+    axes.set_ylim(0, top)
+    if peak > top:
+        axes.annotate(
+            f"peak {peak:.1f}", (0.03, 1), xycoords="axes fraction", xytext=(0.14, 0.93), fontsize=8,
+            arrowprops={"arrowstyle": "->", "lw": 0.7},
+        )  # fmt: skip
+
+
+def score_figure(outcome: Outcome) -> Figure:
+    """Score z of each quantity at each point, with the band outside which theory and simulation disagree."""
+    figure = Figure(figsize=(7.6, 3.4), layout="constrained")
+    axes = figure.add_subplot()
+    columns = [(kind, setting) for kind, c in outcome.comparisons.items() for setting in _settings(c)]
+    for offset, (quantity, colour) in enumerate(zip(QUANTITIES, COLOURS, strict=True)):
+        scores = [_find(outcome.comparisons[kind], quantity, setting) for kind, setting in columns]
+        positions = np.arange(len(columns)) + (offset - 1.5) * 0.18
+        z = np.clip([score.z for score in scores], -_LIMIT, _LIMIT)
+        axes.plot(positions, z, "o", ms=4, color=colour, label=NAMES[quantity])
+    axes.axhspan(-BAND, BAND, color="0.93", zorder=0)
+    axes.axhline(0, color="0.4", lw=0.7)
+    axes.set_xticks(range(len(columns)), [_tick(*column) for column in columns], rotation=90, fontsize=7)
+    axes.set_ylim(-_LIMIT - 0.5, _LIMIT + 0.5)
+    axes.set_xlabel(r"$\alpha$, $\kappa$ (G: Gaussian-equivalent data)")
+    axes.set_ylabel("$z$ (simulation $-$ theory)")
+    axes.legend(ncols=4, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    return figure
+
+
+_LIMIT = 8.0  #: larger scores are drawn at the margin; the table has their values
+
+
+def _settings(comparison: Comparison) -> list[Setting]:
+    return list(dict.fromkeys(score.setting for score in comparison.scores))
+
+
+def _find(comparison: Comparison, quantity: str, setting: Setting) -> Score:
+    return next(s for s in comparison.scores if s.quantity == quantity and s.setting == setting)
+
+
+def _tick(kind: DataKind, setting: Setting) -> str:
+    mark = "" if kind is DataKind.SEQUENCES else " G"
+    return rf"{setting.alpha:g}, {setting.width:g}{mark}"

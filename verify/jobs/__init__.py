@@ -1,0 +1,1 @@
+"""Many runs: stored as they finish, spread over the cores."""

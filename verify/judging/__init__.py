@@ -1,0 +1,1 @@
+"""Training against theory, in units of standard errors."""

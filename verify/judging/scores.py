@@ -1,0 +1,333 @@
+"""Simulation against theory, in standard errors: residuals, finite-size extrapolation, one verdict per quantity.
+
+A residual is simulation minus theory at the target that the run really had, and at its realised n/d^2 and m/d. A deterministic
+target is stated by its d eigenvalues. A Gaussian one has tr S0^2/d = q0, and by the scaling symmetry of the model the theory
+knows a target s S0 exactly, so it is evaluated at target scale s, the root of q0 over that of the law.
+
+At each point and for each quantity the residuals are modelled as r(d) = a + c/d, the leading finite-size effect
+(section 9), or with three sizes or more as a + c/d + e/d^2. The score is that of a, the residual extrapolated to
+infinite d. Two sizes cannot tell 1/d from 1/d^2: where the second dominates (training error at width below 1 and
+few samples), a is biased, and with many runs the bias shows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.special import ndtri_exp
+from scipy.stats import t as student
+
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Parametrisation
+from verify.training.data import TargetKind, target_rank
+from verify.training.minimise import Status
+from verify.training.run import Run
+
+QUANTITIES = ("m", "q", "train_error", "test_error")
+BAND = 4.0  #: |z| from here on is a disagreement: by chance once in 16000 comparisons
+MINIMUM_RUNS = 2  #: converged runs at each d without which there is no standard error
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The parameters that the theory depends on.
+
+    The target is target_scale times the Marchenko-Pastur one of `kappa0`, or the one named by `power_law` or `spikes`; where
+    `eigenvalues` are stated, the list of these.
+    """
+
+    alpha: float
+    kappa0: float | None
+    width: float
+    lambda_: float
+    noise: float
+    tokens: int
+    beta: float
+    beta0: float
+    target_scale: float = 1.0
+    parametrisation: Parametrisation = Parametrisation.FACTORISED
+    power_law: float | None = None
+    spikes: tuple[float, ...] = ()
+    eigenvalues: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the theory says of each quantity, and its own absolute error estimate."""
+
+    values: Mapping[str, float]
+    errors: Mapping[str, float]
+
+
+Theory = Callable[[Sequence[Setting]], list[Prediction]]  #: predictions in the order of the settings
+
+
+class Measured(Protocol):
+    """What a comparison reads of a trained head: the run (with the weight decay trained at), q0, each of QUANTITIES."""
+
+    @property
+    def run(self) -> Run:
+        """At which settings it was trained."""
+
+    @property
+    def q0(self) -> float:
+        """Of its target."""
+
+    @property
+    def status(self) -> Status:
+        """How training ended."""
+
+    @property
+    def relative_gradient(self) -> float:
+        """At which it ended."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one size at one point: mean residual with its standard error, mean simulation and theory."""
+
+    dim: int
+    runs: int
+    simulation: float
+    theory: float
+    residual: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """One quantity at one point. `z` is NaN where too few runs converged for a standard error."""
+
+    quantity: str
+    setting: Setting
+    groups: tuple[Group, ...]
+    theory_error: float
+    residual: float
+    standard_error: float
+    freedom: float
+    z: float
+
+    @property
+    def raw_in_errors(self) -> float:
+        """Residual at the largest d in its standard errors: no extrapolation, the theory taken as exact."""
+        return _ratio(self.groups[-1].residual, self.groups[-1].standard_error)
+
+    @property
+    def raw_percent(self) -> float:
+        """Residual at the largest d in percent of the theory's value."""
+        return 100 * _ratio(self.groups[-1].residual, abs(self.groups[-1].theory))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether |z| < BAND; NaN does not agree."""
+        return abs(self.z) < BAND
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Mean over the points of the extrapolated residual relative to the theory: a bias common to all shows here."""
+
+    relative: float
+    standard_error: float
+
+    @property
+    def z(self) -> float:
+        """The mean in its standard errors."""
+        return _ratio(self.relative, self.standard_error)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether theory and simulation agree on one quantity, at every point and in the mean over them."""
+
+    quantity: str
+    agrees: bool
+    worst: Score
+    pooled: Pooled
+    advice: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All scores, the verdict per quantity, and the runs left out because they did not converge."""
+
+    scores: tuple[Score, ...]
+    verdicts: tuple[Verdict, ...]
+    excluded: tuple[Measured, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every quantity agrees."""
+        return all(verdict.agrees for verdict in self.verdicts)
+
+
+def compare(results: Sequence[Measured], theory: Theory, point: Callable[[Run], Setting] | None = None) -> Comparison:
+    """Judge `results` by `theory`, each at its own settings.
+
+    Runs of equal `point` are averaged, by default those of equal nominal setting. Runs that did not converge are
+    excluded and listed. Raises ValueError if there is nothing to compare, and
+    whatever `theory` raises where it has no answer.
+    """
+    if not results:
+        raise ValueError("no runs to compare: ask for at least one")
+    converged = [r for r in results if r.status is Status.CONVERGED]
+    excluded = tuple(r for r in results if r.status is not Status.CONVERGED)
+    predictions = predict(converged, theory)
+    place = point or nominal_setting
+    points = sorted({place(r.run) for r in results}, key=_order)
+    scores = tuple(
+        _score(quantity, at, [(r, predictions[r.run]) for r in converged if place(r.run) == at])
+        for quantity in QUANTITIES
+        for at in points
+    )
+    verdicts = tuple(_verdict(q, [s for s in scores if s.quantity == q]) for q in QUANTITIES)
+    return Comparison(scores, verdicts, excluded)
+
+
+def _order(setting: Setting) -> tuple[str, tuple[float, ...], str]:
+    """By target law, then by every number."""
+    law = (setting.kappa0, setting.power_law, setting.spikes)
+    numbers = (
+        setting.alpha,
+        setting.width,
+        setting.lambda_,
+        setting.noise,
+        setting.tokens,
+        setting.beta,
+        setting.beta0,
+    )
+    return str(law), numbers, setting.parametrisation
+
+
+def nominal_setting(run: Run) -> Setting:
+    """Return the setting that was asked for, common to all sizes and seeds."""
+    shared = {field.name: getattr(run, field.name) for field in dataclasses.fields(Setting) if hasattr(run, field.name)}
+    return Setting(**shared)
+
+
+def realised_setting(run: Run, q0: float) -> Setting:
+    """Return the setting that the run really had: n/d^2, m/d and the target after rounding and sampling."""
+    setting = dataclasses.replace(nominal_setting(run), alpha=run.samples / run.dim**2, width=run.columns / run.dim)
+    if run.target is TargetKind.DETERMINISTIC or run.kappa0 is None:
+        return dataclasses.replace(setting, eigenvalues=tuple(run.target_eigenvalues().tolist()))
+    kappa0 = target_rank(run.dim, run.kappa0) / run.dim
+    return dataclasses.replace(setting, kappa0=kappa0, target_scale=math.sqrt(q0 / MarchenkoPastur(kappa0).q0))
+
+
+def predict(results: Iterable[Measured], theory: Theory) -> dict[Run, Prediction]:
+    """Return the prediction for each run at its realised target.
+
+    Gaussian targets have as many scales as runs. The theory is smooth in the scale, so where one point has more
+    than three it is solved at the least, the middle and the greatest and interpolated by the parabola, whose error
+    is of third order in a spread of a few percent.
+    """
+    wanted = {r.run: realised_setting(r.run, r.q0) for r in results}
+    families: dict[Setting, set[float]] = {}
+    for setting in wanted.values():
+        families.setdefault(_without_scale(setting), set()).add(setting.target_scale)
+    nodes = {family: _nodes(scales) for family, scales in families.items()}
+    settings = [dataclasses.replace(f, target_scale=s) for f, scales in nodes.items() for s in scales]
+    solved = dict(zip(settings, theory(settings), strict=True))
+    return {run: _interpolate(s, nodes[_without_scale(s)], solved) for run, s in wanted.items()}
+
+
+def _without_scale(setting: Setting) -> Setting:
+    return dataclasses.replace(setting, target_scale=1.0)
+
+
+def _nodes(scales: set[float]) -> list[float]:
+    low, high = min(scales), max(scales)
+    return sorted(scales) if len(scales) <= 3 else [low, (low + high) / 2, high]
+
+
+def _interpolate(setting: Setting, nodes: list[float], solved: Mapping[Setting, Prediction]) -> Prediction:
+    weights = [
+        math.prod((setting.target_scale - b) / (a - b) for b in nodes if b != a) for a in nodes
+    ]  # Lagrange: one at a node itself and zero at the others
+    at_nodes = [solved[dataclasses.replace(setting, target_scale=s)] for s in nodes]
+    return Prediction(
+        {k: sum(w * p.values[k] for w, p in zip(weights, at_nodes, strict=True)) for k in QUANTITIES},
+        {k: max(p.errors[k] for p in at_nodes) for k in QUANTITIES},
+    )
+
+
+def _score(quantity: str, point: Setting, judged: list[tuple[Measured, Prediction]]) -> Score:
+    groups = tuple(
+        _group(quantity, dim, [(r, p) for r, p in judged if r.run.dim == dim])
+        for dim in sorted({r.run.dim for r, _ in judged})
+    )
+    if not groups or any(group.runs < MINIMUM_RUNS for group in groups):
+        return Score(quantity, point, groups, math.nan, math.nan, math.nan, math.nan, math.nan)
+    theory_error = max(p.errors[quantity] for _, p in judged)
+    weights = intercept_weights([g.dim for g in groups], [g.runs for g in groups])
+    variances = (weights * [g.standard_error for g in groups]) ** 2
+    total = variances.sum() + theory_error**2
+    # Welch and Satterthwaite: the theory's error counts as known, with infinitely many degrees of freedom
+    freedom = _ratio(total**2, float((variances**2 / [g.runs - 1 for g in groups]).sum()))
+    residual = float(weights @ [g.residual for g in groups])
+    z = normal_score(_ratio(residual, math.sqrt(total)), freedom)
+    return Score(quantity, point, groups, theory_error, residual, math.sqrt(total), freedom, z)
+
+
+def _group(quantity: str, dim: int, judged: list[tuple[Measured, Prediction]]) -> Group:
+    simulation = np.array([getattr(result, quantity) for result, _ in judged])
+    theory = np.array([prediction.values[quantity] for _, prediction in judged])
+    residual = simulation - theory
+    error = residual.std(ddof=1) / math.sqrt(len(residual)) if len(residual) > 1 else math.nan
+    return Group(dim, len(judged), float(simulation.mean()), float(theory.mean()), float(residual.mean()), float(error))
+
+
+def intercept_weights(dims: Sequence[int], runs: Sequence[int]) -> np.ndarray:
+    """Return w with a = sum_k w_k r_k the least-squares intercept of r(d) = a + c/d, of a + c/d + e/d^2 from three d on.
+
+    Each mean counts by runs * d^2, as the scatter of a run is proportional to 1/d; taking the measured scatter
+    of eight runs instead would correlate weights and residuals. A lone d gives w = 1: no finite-size estimate.
+    """
+    d = np.asarray(dims, dtype=float)
+    importance = np.asarray(runs) * d**2
+    design = d[:, None] ** -np.arange(min(len(d), 3))
+    return np.linalg.solve((design.T * importance) @ design, design.T * importance)[0]
+
+
+def normal_score(ratio: float, freedom: float) -> float:
+    """Return the standard normal deviate as improbable as Student's t = `ratio` at `freedom` degrees of freedom.
+
+    Eight runs give heavy tails: |t| > 4 has probability 0.5 percent at 7 degrees of freedom, not 0.006. The score
+    saturates at 38, where the tail probability leaves the range of floating point; NaN stays NaN.
+    """
+    log_tail = max(student.logsf(abs(ratio), freedom), math.log(sys.float_info.min) - 36)
+    return float(math.copysign(ndtri_exp(log_tail), ratio))
+
+
+def pool(scores: Sequence[Score]) -> Pooled:
+    """Average the relative residuals of independent points, each weighted by its inverse squared error."""
+    theory = np.array([score.groups[-1].theory if score.groups else math.nan for score in scores])
+    residual = np.array([score.residual for score in scores])
+    precision = np.array([score.standard_error for score in scores]) ** -2.0
+    total = (theory**2 * precision).sum()
+    # the weights times residual/theory, written without the quotient: where nothing is learned the theory is zero
+    return Pooled(float((theory * residual * precision).sum() / total), float(total**-0.5))
+
+
+def _verdict(quantity: str, scores: list[Score]) -> Verdict:
+    # NaN first: a point without enough converged runs is the worst there is
+    worst = max(scores, key=lambda s: math.inf if math.isnan(s.z) else abs(s.z))
+    pooled = pool(scores)
+    if math.isnan(worst.z):
+        return Verdict(quantity, False, worst, pooled, "undetermined: too few runs converged; raise --runs")
+    if not worst.agrees:
+        return Verdict(quantity, False, worst, pooled, f"disagrees: |z| reaches {abs(worst.z):.1f}")
+    if not abs(pooled.z) < BAND:  # nor may a missing mean pass
+        return Verdict(quantity, False, worst, pooled, f"disagrees in the mean over points: z = {pooled.z:+.1f}")
+    return Verdict(quantity, True, worst, pooled, f"agrees at all {len(scores)} points")
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    """The quotient, infinite (not an error) where the denominator is zero."""
+    return numerator / denominator if denominator else math.copysign(math.inf, numerator)

@@ -1,0 +1,126 @@
+"""Trained singular values against the theory's law, with a p-value.
+
+In the theory the learned map is a soft-thresholded noisy target: S = c (S0 + delta Z - b)_+ with Z of the Gaussian orthogonal ensemble
+(arXiv 2509.24914, Claim 4.1). Maps drawn from this model at the size of the trained ones show how far finite size alone takes the
+empirical distribution from the law; eigenvalues repel, so that this falls like 1/d and tables of Kolmogorov and Smirnov do not apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from generated.tied_attention import float64 as generated
+from numeric.problem.solution import Solution
+from numeric.saddle.solve import solve
+from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum
+from verify.judging.scores import nominal_setting, realised_setting
+from verify.judging.theory import problem_at
+from verify.training.data import TargetKind, gaussian_target
+from verify.training.minimise import Status
+from verify.training.run import Run, RunResult
+
+#: Singular values below this share of the largest are zeros that the descent reached to its tolerance.
+ZERO = 1e-3
+DRAWS = 199  #: of the model: p-values are multiples of 1/(DRAWS + 1)
+LEAST_P = 1 / (
+    DRAWS + 1
+)  #: reached where no drawn distance is as large as the trained one: by chance once in 200 spectra
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Singular values of S at one alpha: the theory's law, and those of the trained maps, shape (runs, d).
+
+    `simulated`: distances from the law of as many maps drawn from the theory's model, shape (DRAWS,).
+    """
+
+    alpha: float
+    dim: int
+    theory: LearnedSpectrum
+    values: np.ndarray
+    simulated: np.ndarray
+
+    @property
+    def distance(self) -> float:
+        """Of the trained distribution from the law."""
+        return distance(self.theory, self.values)
+
+    @property
+    def p_value(self) -> float:
+        """Probability that maps drawn from the theory's model are as far from its law as the trained ones."""
+        return float(1 + np.sum(self.simulated >= self.distance)) / (1 + len(self.simulated))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the trained spectrum is no further from the law than some drawn from the model."""
+        return self.p_value > LEAST_P
+
+
+def panel(results: Sequence[RunResult], solved: Solution | None = None) -> Panel:
+    """Set the singular values of the converged `results`, all of one setting, beside the theory, `solved` or solved here.
+
+    Raises ArithmeticError if none converged or the theory did not.
+    """
+    converged = [r for r in results if r.status is Status.CONVERGED]
+    if not converged:
+        raise ArithmeticError(f"alpha {results[0].run.alpha:g}: no run converged: {results[0].status.value}")
+    run, q0 = converged[0].run, converged[0].q0
+    # A power law has no limit of infinite d: its law is that of its own eigenvalues.
+    setting = nominal_setting(run) if run.kappa0 is not None else realised_setting(run, q0)
+    solution = (solved or solve(problem_at(setting))).unwrap()
+    theory = learned_spectrum(solution)
+    rng = np.random.default_rng(run.entropy)
+    drawn = [distance(theory, model_spectra(solution, run, len(converged), rng)) for _ in range(DRAWS)]
+    return Panel(run.alpha, run.dim, theory, np.array([r.singular_values for r in converged]), np.array(drawn))
+
+
+def model_spectra(solution: Solution, run: Run, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Eigenvalues of maps drawn from the theory's model of the learned S at the size of the run, shape (count, d), decreasing."""
+    return np.array([_model_spectrum(solution, run, rng) for _ in range(count)])
+
+
+def _model_spectrum(solution: Solution, run: Run, rng: np.random.Generator) -> np.ndarray:
+    noise = rng.standard_normal((run.dim, run.dim))
+    noisy = _seen_target(run, solution, rng) + solution.delta * (noise + noise.T) / np.sqrt(2 * run.dim)
+    values = np.maximum(generated.shrinkage(np.linalg.eigvalsh(noisy)[::-1], solution.b, solution.c), 0.0)
+    values[run.columns :] = 0.0
+    return values
+
+
+def _seen_target(run: Run, solution: Solution, rng: np.random.Generator) -> np.ndarray:
+    if run.target is TargetKind.GAUSSIAN and run.kappa0 is not None:
+        return gaussian_target(run.dim, run.kappa0, rng)
+    eigenvalues = np.sort(run.target_eigenvalues())
+    eigenvalues[run.dim - len(solution.strengths) :] = solution.strengths
+    return np.diag(eigenvalues)
+
+
+def distance(theory: LearnedSpectrum, values: np.ndarray) -> float:
+    """Return the largest gap between the distribution functions, empirical and predicted, from ZERO of the largest value on.
+
+    Counted from above, so that what separates small singular values from zeros does not matter.
+    """
+    least = ZERO * values.max()
+    nonzero = np.sort(values[values > least])[::-1]
+    counts = (np.arange(len(nonzero)) + 0.5) / values.size
+    at_least = abs(float(mass_above(theory, np.array([least]))[0]) - len(nonzero) / values.size)
+    return float(np.max(np.abs(mass_above(theory, nonzero) - counts), initial=at_least))
+
+
+def zero_fraction(values: np.ndarray) -> float:
+    """Return the share of singular values that are zero."""
+    return float((values <= ZERO * values.max()).mean())
+
+
+def mass_above(theory: LearnedSpectrum, points: np.ndarray) -> np.ndarray:
+    """The law's mass above each point, by the trapezoidal rule on its grid."""
+    mass = np.zeros(len(points))
+    for low, high in theory.bulks:
+        inside = (theory.x >= low) & (theory.x <= high)
+        x, density = theory.x[inside], theory.density[inside]
+        pieces = np.concatenate([[0.0], np.cumsum(np.diff(x) * (density[1:] + density[:-1]) / 2)])
+        mass += np.interp(-points, -x[::-1], (pieces[-1] - pieces)[::-1])
+    return mass + sum(outlier.weight * (outlier.value > points) for outlier in theory.outliers)

@@ -1,0 +1,1 @@
+"""What is trained and compared to answer one question."""

@@ -1,0 +1,56 @@
+"""Weight decay on the factors W is a trace penalty on S: both descents, on the same data, must end at the same S."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import torch
+
+from verify.training.minimise import Lbfgs, Proximal, Status
+from verify.training.risk import Risk
+from verify.training.run import Run, draw
+
+TOLERANCE = 1e-6  #: relative gradient of both descents
+#: Relative difference allowed: the loss is quadratic at its minimum, the map is known to the root of that over the
+#: flattest curvature, which the weight decay keeps above a thousandth of the steepest.
+LOSS_BAND, MAP_BAND = 1e-6, 1e-4
+
+
+@dataclass(frozen=True)
+class Descents:
+    """Minimal loss per d^2 of both descents, distance of their maps relative to the map, and how they ended."""
+
+    alpha: float
+    factorised: float
+    convex: float
+    distance: float
+    statuses: tuple[Status, Status]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both converged, to the same loss and the same map."""
+        same = abs(self.factorised - self.convex) <= LOSS_BAND * self.factorised and self.distance <= MAP_BAND
+        return same and all(status is Status.CONVERGED for status in self.statuses)
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        return {**dataclasses.asdict(self), "statuses": [s.name.lower() for s in self.statuses], "agrees": self.agrees}
+
+
+def compare_descents(run: Run) -> Descents:
+    """Minimise over W and over S on the data of `run`."""
+    drawn = draw(run)
+    risk = Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta)
+    minima = [
+        Lbfgs(tolerance=TOLERANCE, proximal_steps=0).minimise(risk, drawn.start),
+        Proximal(tolerance=TOLERANCE).minimise(risk, drawn.start),
+    ]
+    factorised, convex = (risk.weights.attention_map(torch.as_tensor(minimum.weights)) for minimum in minima)
+    return Descents(
+        alpha=run.alpha,
+        factorised=minima[0].loss,
+        convex=minima[1].loss,
+        distance=float((factorised - convex).norm() / factorised.norm()),
+        statuses=(minima[0].status, minima[1].status),
+    )

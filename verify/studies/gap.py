@@ -1,0 +1,112 @@
+"""The universality gap: excess error of heads trained on token sequences over that of the theory, along d and the target's decay.
+
+Indices of sequences are Gaussian only as far as no eigenvalue of S carries a finite share of tr S^2 (theory note, end of section
+8). For s_k ~ k^-gamma the first has a share that falls like d^-(1 - 2 gamma) below gamma = 1/2, and a constant one above: there the
+gap remains, and vanishes over the theory that keeps the leading features exactly (section 10).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from numeric.studies.scaling import ScalingProblem, scaling_curve
+from verify.jobs.pool import execute_all
+from verify.jobs.store import Store
+from verify.judging.scores import BAND
+from verify.studies.scaling import INTERVAL
+from verify.studies.scaling_plan import LEADING, kept_exactly
+from verify.training.minimise import Status
+from verify.training.run import Run, RunResult
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Mean excess error of the runs at one size over that of the theory at the same d eigenvalues, with its standard error."""
+
+    dim: int
+    runs: int
+    ratio: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Trend:
+    """Gaps of one target along d, and their limit a of the fit a + c d^-p, with its standard error.
+
+    `leading`: number of features that the theory keeps exactly.
+    """
+
+    gamma: float
+    leading: int
+    gaps: tuple[Gap, ...]
+    power: float
+    limit: float
+    error: float
+
+    @property
+    def must_vanish(self) -> bool:
+        """Whether the theory is that of sequences in the limit: no eigenvalue that it takes for Gaussian keeps a finite share."""
+        return self.gamma < 0.5 or self.leading > 0
+
+    @property
+    def z(self) -> float:
+        """Limit less one in its standard errors."""
+        return (self.limit - 1) / self.error
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the gap vanishes where it must; elsewhere it is only reported."""
+        return not self.must_vanish or abs(self.z) < BAND
+
+
+def trends(
+    base: Run, gammas: Sequence[float], sizes: Sequence[tuple[int, int]], store: Store[RunResult], workers: int | None
+) -> tuple[Trend, ...]:
+    """Train at the sample ratio and weight decay of `base` what `store` lacks; a trend for each gamma, two above 1/2.
+
+    Raises WorkerError if a run fails, ArithmeticError where too few converged or the theory has no answer.
+    """
+    planned = {
+        (gamma, dim): [dataclasses.replace(base, power_law=gamma, dim=dim, index=i) for i in range(count)]
+        for gamma in gammas
+        for dim, count in sizes
+    }
+    results = iter(execute_all([run for runs in planned.values() for run in runs], store, workers=workers))
+    found = {place: [next(results) for _ in runs] for place, runs in planned.items()}
+    theories = [(gamma, leading) for gamma in gammas for leading in ((0, LEADING) if gamma > 0.5 else (0,))]
+    return tuple(
+        _trend(gamma, leading, tuple(_gap(found[gamma, dim], min(leading, kept_exactly(dim))) for dim, _ in sizes))
+        for gamma, leading in theories
+    )
+
+
+def _gap(results: Sequence[RunResult], leading: int) -> Gap:
+    run = results[0].run
+    excess = [result.excess_error for result in results if result.status is Status.CONVERGED]
+    if len(excess) < 2 or run.power_law is None:
+        raise ArithmeticError(f"d = {run.dim}: fewer than two runs converged")
+    asked = ScalingProblem(
+        run.power_law, run.dim, run.lambda_, run.noise, beta=run.beta, beta0=run.beta0, leading=leading
+    )
+    (point,) = scaling_curve(asked, [float(run.samples)])
+    point.solution.unwrap()
+    ratio, spread = (
+        value / point.excess_error for value in (np.mean(excess), np.std(excess, ddof=1) / math.sqrt(len(excess)))
+    )
+    of_theory = point.excess_uncertainty / INTERVAL / point.excess_error
+    return Gap(run.dim, len(excess), float(ratio), math.hypot(spread, ratio * of_theory))
+
+
+def _trend(gamma: float, leading: int, gaps: tuple[Gap, ...]) -> Trend:
+    """Weighted least squares; above gamma = 1/2 the usual 1/d."""
+    power = 1 - 2 * gamma if gamma < 0.5 else 1.0
+    weights = np.array([1 / gap.error for gap in gaps])
+    design = np.array([[1.0, gap.dim**-power] for gap in gaps]) * weights[:, None]
+    covariance = np.linalg.inv(design.T @ design)
+    limit = float((covariance @ design.T @ (weights * [gap.ratio for gap in gaps]))[0])
+    return Trend(gamma, leading, gaps, power, limit, math.sqrt(covariance[0, 0]))

@@ -1,0 +1,257 @@
+"""The paper's learning curves, each a row of a table: what varies, over which values, and heads trained beside the theory.
+
+Where a curve lists weight decays, its weight decay is chosen: by the theory as the one of least test error, by training through
+cross-validation among those listed, and a chosen head is judged by the theory at its own weight decay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from numeric.problem.problem import Parametrisation, Problem
+from numeric.problem.solution import Solution
+from numeric.saddle.curve import Watch, learning_curve
+from numeric.studies.optimal_decay import optimal_lambda
+from verify.cli.cross_validate import Group, against_factors
+from verify.figures.curve_panel import Curve
+from verify.jobs.pool import execute_all
+from verify.jobs.store import Store
+from verify.judging.scores import Comparison, Score, Setting, compare, nominal_setting
+from verify.judging.theory import problem_of, progress, watched_predictions
+from verify.studies.cross_validation import Search, choice_store, choose
+from verify.training.data import require_memory
+from verify.training.run import Run, RunResult
+
+LINE_ACCURACY = 1e-2  #: relative, of every quantity: as wide as a line is thick; shown as its band
+FOLDS = 5
+DECAY_TOLERANCE = 0.1  #: of log lambda: the test error is flat at its minimum and changes by 0.1 per cent or less
+SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, the same for all
+
+
+@dataclass(frozen=True)
+class Family:
+    """One curve: the fields of a Run that it changes; `every` how manieth of the sample ratios of a line is solved.
+
+    `decays` are those to choose from, none where lambda is given: for all curves of a preset or for none.
+    """
+
+    label: str
+    changes: Mapping[str, Any]
+    every: int = 1
+    decays: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One figure: its curves, the sample ratios trained at, sizes (d, number of runs), what is drawn.
+
+    `settings` are fields of a Run common to all curves where they are not those of Figure 1.
+    """
+
+    title: str
+    families: tuple[Family, ...]
+    alphas: tuple[float, ...]
+    sizes: tuple[tuple[int, int], ...] = ((32, 8), (48, 8))
+    quantities: tuple[str, ...] = ("test_error", "train_error")
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the weight decay is chosen."""
+        return all(family.decays for family in self.families)
+
+
+ALPHAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+FEW = (0.1, 0.3, 1.0, 3.0)  #: where training or theory takes longer
+LARGE = ((40, 8), (60, 8))
+POINTS = 25  #: of a line: smooth over two decades
+SAMPLED = 4  #: `every` where the theory takes seconds a point
+SEARCHED = 6  #: and where each point is a search of twenty such
+_FACTORS = {"parametrisation": Parametrisation.FACTORISED}
+_SYMMETRIC = {"parametrisation": Parametrisation.SYMMETRIC}
+_GENERAL = {"parametrisation": Parametrisation.GENERAL}
+
+
+def _decays(least: float, count: int) -> tuple[float, ...]:
+    """Up to 0.3. Least: a tenth of the best one at few samples; factors at weaker decay take thousands of steps there."""
+    return tuple(float(decay) for decay in np.geomspace(least, 0.3, count))
+
+
+PRESETS: dict[str, Preset] = {
+    "1": Preset(
+        "width of the student",
+        tuple(Family(rf"$\kappa = {width:g}$", {"width": width}) for width in (0.75, 1.0)),
+        (0.05, *ALPHAS),
+        LARGE,
+    ),
+    "2": Preset(
+        "factors against direct training, each at its best weight decay",
+        (
+            Family("factors $W W^T$", _FACTORS, decays=_decays(1e-3, 8)),
+            Family("symmetric $A$", _SYMMETRIC, decays=_decays(1e-4, 9)),
+            Family("general $A$", _GENERAL, SEARCHED, _decays(1e-4, 9)),
+        ),
+        FEW,
+        quantities=("test_error",),
+        settings={"kappa0": 0.05, "noise": 0.05},
+    ),
+    "6": Preset(
+        "weight decay",
+        tuple(Family(rf"$\lambda = {decay:g}$", {"lambda_": decay}) for decay in (0.001, 0.01, 0.1, 1.0)),
+        ALPHAS,
+        LARGE,
+    ),
+    "10": Preset(
+        "inverse temperature of the student",
+        tuple(Family(rf"$\beta = {beta:g}$", {"beta": beta}) for beta in (0.5, 1.0, 2.0)),
+        ALPHAS,
+    ),
+    "11": Preset(
+        "tokens per sequence",
+        tuple(Family(f"$T = {t}$", {"tokens": t}, 1 if t == 2 else SAMPLED) for t in (2, 3, 4)),
+        FEW,
+    ),
+    "rank": Preset(
+        "width of the student, below and above the rank of the target",
+        tuple(Family(rf"$\kappa = {width:g}$", {"width": width}) for width in (0.25, 0.75)),
+        FEW,
+    ),
+    "direct": Preset(
+        "factors against direct training at one weight decay",
+        (
+            Family("factors $W W^T$", _FACTORS),
+            Family("symmetric $A$", _SYMMETRIC),
+            Family("general $A$", _GENERAL, SAMPLED),
+        ),
+        FEW,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Curves of a preset, the comparison with training, and direct training against factors where lambda was chosen."""
+
+    preset: Preset
+    curves: tuple[Curve, ...]
+    comparison: Comparison
+    training_order: tuple[dict[str, Any], ...] = ()
+    theory_order: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether training agrees with the theory, and direct training is nowhere better than factors."""
+        return self.comparison.agrees and all(item["agrees"] for item in (*self.training_order, *self.theory_order))
+
+
+def carry_out(
+    preset: Preset, base: Run, folder: Path, note: Callable[[str], None], workers: int | None = None
+) -> Outcome:
+    """Train what `folder` lacks, solve the theory, compare; `base` says how to train and holds the settings of Figure 1.
+
+    Raises WorkerError if a run fails, ArithmeticError if the theory has no answer where heads were trained.
+    """
+    base = dataclasses.replace(base, **preset.settings)
+    note("training")
+    comparison, orders = (_cross_validated if preset.chooses else _trained)(preset, base, folder, workers)
+    note("theory curves")
+    grids = [_grid(preset)[:: family.every] for family in preset.families]
+    with progress("theory", sum(map(len, grids))) as watch:
+        lines = [
+            _line(preset, dataclasses.replace(base, **family.changes), grid, watch)
+            for family, grid in zip(preset.families, grids, strict=True)
+        ]
+    curves = tuple(
+        Curve(family.label, tuple(line), _scores(comparison, family))
+        for family, line in zip(preset.families, lines, strict=True)
+    )
+    theory_order = tuple(order_of_theory(curves[0], curve) for curve in curves[1:]) if preset.chooses else ()
+    return Outcome(preset, curves, comparison, orders, theory_order)
+
+
+def runs_of(preset: Preset, base: Run) -> list[Run]:
+    """Every run of the preset: all curves, sample ratios and sizes."""
+    return [
+        dataclasses.replace(base, dim=dim, alpha=alpha, index=index, **family.changes)
+        for family, (dim, count), alpha in product(preset.families, preset.sizes, preset.alphas)
+        for index in range(count)
+    ]
+
+
+Judged = tuple[Comparison, tuple[dict[str, Any], ...]]  #: and direct training against factors
+
+
+def _trained(preset: Preset, base: Run, folder: Path, workers: int | None) -> Judged:
+    runs = runs_of(preset, base)
+    _require_memory(runs)
+    results = execute_all(runs, Store(folder, RunResult), workers=workers)
+    return compare(results, watched_predictions), ()
+
+
+def _cross_validated(preset: Preset, base: Run, folder: Path, workers: int | None) -> Judged:
+    base = dataclasses.replace(base, lambda_=SEEDING_DECAY)
+    searches = [
+        Search(run, family.decays, FOLDS)
+        for family in preset.families
+        for run in runs_of(dataclasses.replace(preset, families=(family,)), base)
+    ]
+    _require_memory(search.base for search in searches)
+    choices = execute_all(searches, choice_store(folder), workers=workers, task=choose)
+    comparison = compare([choice.trained for choice in choices], watched_predictions, _any_decay)
+    members: dict[tuple[float, int, Parametrisation], list[Any]] = {}
+    for choice in choices:
+        run = choice.run.base
+        members.setdefault((run.alpha, run.dim, run.parametrisation), []).append(choice)
+    groups = [Group(*key, tuple(found)) for key, found in members.items()]
+    return comparison, tuple(item for group in groups if (item := against_factors(group, groups)) is not None)
+
+
+def _require_memory(runs: Iterable[Run]) -> None:
+    for run in runs:
+        require_memory(run.data, run.samples, run.tokens, run.dim)
+
+
+def _any_decay(run: Run) -> Setting:
+    return dataclasses.replace(nominal_setting(run), lambda_=SEEDING_DECAY)
+
+
+def _grid(preset: Preset) -> list[float]:
+    return np.geomspace(min(preset.alphas), max(preset.alphas), POINTS).tolist()
+
+
+def _line(preset: Preset, run: Run, alphas: Sequence[float], watch: Watch) -> list[Solution]:
+    along = best_decay_along if preset.chooses else learning_curve
+    return along(problem_of(run), alphas, watch, LINE_ACCURACY)
+
+
+def best_decay_along(problem: Problem, alphas: Sequence[float], watch: Watch, accuracy: float) -> list[Solution]:
+    """The solution at the weight decay of least test error, at each alpha."""
+    return [optimal_lambda(problem.at(alpha), DECAY_TOLERANCE, accuracy).solution for alpha in watch(alphas)]
+
+
+def _scores(comparison: Comparison, family: Family) -> tuple[Score, ...]:
+    return tuple(
+        score
+        for score in comparison.scores
+        if all(getattr(score.setting, name) == value for name, value in family.changes.items())
+    )
+
+
+def order_of_theory(factors: Curve, direct: Curve) -> dict[str, Any]:
+    """Least excess of the test error of direct training over that of factors, and whether it is nowhere below their errors."""
+    known = {s.problem.alpha: s for s in factors.solutions if s.trusted}
+    pairs = [(s, known[s.problem.alpha]) for s in direct.solutions if s.trusted and s.problem.alpha in known]
+    excess = [d.test_error - f.test_error for d, f in pairs]
+    allowed = [d.errors["test_error"] + f.errors["test_error"] for d, f in pairs]
+    return {
+        "curve": direct.label,
+        "least_excess_test_error": min(excess),
+        "agrees": all(e >= -a for e, a in zip(excess, allowed, strict=True)),
+    }

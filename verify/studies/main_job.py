@@ -1,0 +1,229 @@
+"""The main job: which runs, which theory, at which settings; all of it data until `carry_out` is called."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from numeric.problem.solution import Solution
+from numeric.proven_laws.law import marchenko_pastur
+from numeric.thresholds.interpolation import Threshold, interpolation, recovery
+from verify.jobs.pool import execute_all
+from verify.jobs.store import Store
+from verify.judging.scores import Comparison, compare
+from verify.judging.spectra import Panel, panel
+from verify.judging.theory import problem_of, replica_predictions, solve_along
+from verify.studies import scaling
+from verify.studies.exponents import GAMMA, Approach, approaches
+from verify.studies.scaling_plan import ScalingPlan
+from verify.training.data import DataKind, TargetKind
+from verify.training.run import Run, RunResult
+
+THRESHOLD_DIGITS = 50
+CURVE_POINTS = 30  #: of the theory, per width: enough for a smooth line over two decades
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Runs of one kind of data: every alpha, width and variation at every size (d, number of runs).
+
+    A variation gives other values to any further fields of a Run, e.g. {"tokens": 3, "beta": 2.0}.
+    """
+
+    data: DataKind
+    sizes: tuple[tuple[int, int], ...]
+    alphas: tuple[float, ...]
+    widths: tuple[float, ...]
+    variations: tuple[Mapping[str, Any], ...] = ({},)
+
+    def runs(self, base: Run) -> list[Run]:
+        """The runs, all other parameters those of `base`."""
+        return [
+            dataclasses.replace(base, data=self.data, dim=dim, alpha=alpha, width=width, index=index, **variation)
+            for dim, count in self.sizes
+            for alpha in self.alphas
+            for width in self.widths
+            for variation in self.variations
+            for index in range(count)
+        ]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to do: `base` holds the parameters that do not vary; `spectra` lists (alpha, d, number of runs).
+
+    `scaling_sizes`: (d, number of runs) of a power-law target on Gaussian-equivalent data; `dims`: of the theory's slopes.
+    """
+
+    base: Run
+    campaigns: tuple[Campaign, ...]
+    spectra: tuple[tuple[float, int, int], ...] = ()
+    scaling_sizes: tuple[tuple[int, int], ...] = ()
+    dims: tuple[int, ...] = ()
+
+    def scaling_plan(self) -> ScalingPlan:
+        """Heads trained on a power-law target at the paper's weight decays, where both exponents show."""
+        base = dataclasses.replace(
+            self.base,
+            kappa0=None,
+            power_law=float(GAMMA),
+            data=DataKind.GAUSSIAN_EQUIVALENT,
+            target=TargetKind.DETERMINISTIC,
+        )
+        return ScalingPlan(
+            base, SCALING_DECAYS, SCALING_ALPHAS, self.scaling_sizes, ((SCALING_ALPHAS[-1], self.scaling_sizes[-1][1]),)
+        )
+
+    def spectrum_runs(self) -> list[list[Run]]:
+        """The runs of each spectrum, at the width of `base`; the same as those of a campaign where they coincide."""
+        return [
+            [dataclasses.replace(self.base, alpha=alpha, dim=dim, index=i) for i in range(count)]
+            for alpha, dim, count in self.spectra
+        ]
+
+    def runs(self) -> list[Run]:
+        """Every run, once."""
+        wanted = [run for campaign in self.campaigns for run in campaign.runs(self.base)]
+        return list(dict.fromkeys(wanted + [run for runs in self.spectrum_runs() for run in runs]))
+
+    def run_count(self) -> int:
+        """Number of all runs, with those of the scaling laws."""
+        return len(self.runs()) + (len(self.scaling_plan().runs()) if self.scaling_sizes else 0)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Everything that a report shows."""
+
+    plan: Plan
+    results: dict[Run, RunResult]
+    comparisons: dict[DataKind, Comparison]
+    curves: dict[float, list[Solution]]  #: theory along alpha for each width
+    panels: list[Panel]
+    thresholds: dict[str, Threshold]
+    seconds: dict[str, float]
+    laws: scaling.Outcome | None = None
+    exponents: tuple[Approach, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every quantity agrees on every kind of data, and every spectrum with its law."""
+        quantities = all(comparison.agrees for comparison in self.comparisons.values())
+        laws = self.laws is None or self.laws.agrees
+        return quantities and laws and all(panel.agrees for panel in self.panels)
+
+
+def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None) -> Outcome:
+    """Do the job: train what `store` lacks, solve the theory, compare.
+
+    `note` is told what begins. Raises WorkerError if a run fails, ArithmeticError if the theory has no answer.
+    """
+    clock = _Clock(note)
+    clock.start("thresholds")
+    thresholds = _thresholds(plan.base)
+    clock.start("training")
+    runs = plan.runs()
+    results = dict(zip(runs, execute_all(runs, store, workers=workers), strict=True))
+    clock.start("theory at the realised targets")
+    comparisons = {
+        campaign.data: compare([results[run] for run in campaign.runs(plan.base)], replica_predictions)
+        for campaign in plan.campaigns
+    }
+    clock.start("theory curves and spectra")
+    curves = {width: _curve(plan, width) for width in dict.fromkeys(w for c in plan.campaigns for w in c.widths)}
+    panels = [panel([results[run] for run in runs]) for runs in plan.spectrum_runs()]
+    laws = None
+    if plan.scaling_sizes:
+        clock.start("scaling laws")
+        laws = scaling.carry_out(plan.scaling_plan(), store, note, workers)
+    found: tuple[Approach, ...] = ()
+    if plan.dims:
+        clock.start("exponents")
+        found = approaches(plan.dims, plan.base.noise)
+    return Outcome(plan, results, comparisons, curves, panels, thresholds, clock.stop(), laws, found)
+
+
+def _curve(plan: Plan, width: float) -> list[Solution]:
+    alphas = [alpha for campaign in plan.campaigns for alpha in campaign.alphas]
+    grid = np.geomspace(min(alphas), max(alphas), CURVE_POINTS)
+    problem = problem_of(dataclasses.replace(plan.base, width=width))
+    return list(solve_along(problem, grid.tolist()).values())
+
+
+def _thresholds(base: Run) -> dict[str, Threshold]:
+    """Interpolation at the noise of `base`, and recovery without noise, both for width at least 1."""
+    law = marchenko_pastur(Fraction(str(base.kappa0)))
+    found = {"recovery": recovery(law, base.tokens, THRESHOLD_DIGITS)}
+    if base.noise > 0:
+        found["interpolation"] = interpolation(law, Fraction(str(base.noise)), base.tokens, THRESHOLD_DIGITS)
+    return found
+
+
+class _Clock:
+    """Wall time of each stage, in seconds."""
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self.note, self.seconds, self.stage, self.since = note, dict[str, float](), "", 0.0
+
+    def start(self, stage: str) -> None:
+        self.stop()
+        self.note(stage)
+        self.stage, self.since = stage, time.perf_counter()
+
+    def stop(self) -> dict[str, float]:
+        if self.stage:
+            self.seconds[self.stage] = time.perf_counter() - self.since
+        self.stage = ""
+        return self.seconds
+
+
+def figure_one(minimiser: str, seed: int, target: TargetKind, device: str) -> Run:
+    """The settings of the paper's Figure 1."""
+    return Run(
+        dim=100, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.01, noise=0.5, tokens=2, beta=1.0, beta0=1.0,
+        target=target, minimiser=minimiser, entropy=seed, device=device,
+    )  # fmt: skip
+
+
+#: From deep below interpolation to well above recovery; the sizes are chosen so that m = kappa d is an integer.
+ALPHAS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.25, 2.0, 4.0)
+WIDTHS = (0.75, 1.0)
+SCALING_DECAYS = ("1/d", "1")
+SCALING_ALPHAS = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+_EQUIVALENT = Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((28, 8), (40, 8)), (0.1, 0.5, 2.0), (1.0,))
+
+PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
+    "main": {
+        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 16), (100, 8)), ALPHAS, WIDTHS), _EQUIVALENT),
+        "spectra": ((0.05, 100, 8), (0.5, 100, 8), (4.0, 100, 8), (40.0, 100, 1)),
+        "scaling_sizes": ((28, 8), (40, 8)),
+        "dims": (10**4, 10**8, 10**12, 10**18),
+    },
+    "quick": {
+        "campaigns": (
+            Campaign(DataKind.SEQUENCES, ((32, 8), (52, 8)), (0.1, 0.5, 2.0), WIDTHS),
+            Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((20, 8), (28, 8)), (0.5,), (1.0,)),
+        ),
+        "spectra": ((0.1, 52, 8), (0.5, 52, 8), (2.0, 52, 8)),
+        "scaling_sizes": ((16, 8), (24, 8)),
+        "dims": (10**4, 10**6),
+    },
+    "paper": {
+        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 64), (76, 64), (100, 64)), ALPHAS, WIDTHS), _EQUIVALENT),
+        "spectra": ((0.05, 200, 1), (0.5, 200, 1), (4.0, 200, 1), (40.0, 200, 1)),
+        "scaling_sizes": ((40, 16), (56, 16)),
+        "dims": (10**4, 10**8, 10**12, 10**18),
+    },
+}
+
+
+def preset(name: str, minimiser: str, seed: int, target: TargetKind, device: str, shuffle_labels: bool) -> Plan:
+    """Return the plan of this name."""
+    base = dataclasses.replace(figure_one(minimiser, seed, target, device), shuffle_labels=shuffle_labels)
+    return Plan(base, **PRESETS[name])

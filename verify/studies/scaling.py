@@ -1,0 +1,338 @@
+"""Scaling laws in training: heads trained on power-law targets beside the finite-d theory, along the number of samples.
+
+All quantities are compared at equal n/d^2 and law of weight decay. The excess error of a run is measured above the best multiple of
+its own target on its own test samples, that of the theory above the best multiple on Gaussian fields: each above its own limit of
+infinitely many samples.
+
+Power-law targets are dominated by few features, whose indices are not Gaussian on token sequences (theory note, section 8): there the
+theory is off by a factor, the universality gap, and the theory with the leading features kept exactly (section 10) takes its place. On
+Gaussian-equivalent data the theory is tested in standard errors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from generated.tied_attention import float64 as generated
+from numeric.cli.commands.scaling import weight_decay
+from numeric.problem.solution import Solution
+from numeric.studies.decompose import distance_parts
+from numeric.studies.regimes import Regime, regime_at
+from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve
+from verify.jobs.pool import execute_all
+from verify.jobs.store import Store
+from verify.judging.scores import (
+    BAND,
+    MINIMUM_RUNS,
+    Comparison,
+    Prediction,
+    Setting,
+    compare,
+    nominal_setting,
+    normal_score,
+)
+from verify.judging.spectra import Panel, panel
+from verify.judging.theory import prediction, progress
+from verify.studies.scaling_plan import Key, ScalingPlan, Theory, key_of, theories
+from verify.training.data import DataKind, require_memory
+from verify.training.minimise import Status
+from verify.training.run import Run, RunResult
+
+DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
+LEVEL = 0.95
+LINE = 40  #: points of a theory curve
+INTERVAL = 1.96  #: standard errors in the half-width of the theory's intervals of 95 %
+LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
+Target = tuple[int, str]  #: size d, law of weight decay
+PARTS = ("overfitting", "underfitting", "approximation")
+Parts = tuple[float, float, float]  #: shares of these in the distance
+
+
+@dataclass(frozen=True)
+class Place:
+    """The runs at one size, law of weight decay and n/d^2, with the theory there.
+
+    `excess`, `theory` and `expected` are excess test errors, of the runs, of Gaussian indices and of the law of the runs' own
+    indices, the last with a standard error; `ratio` is the first over the second and its standard error: on token sequences the
+    universality gap. `learned` is the number of eigenvalues of S that stand for features in the theory, no integer where the
+    threshold cuts the interval over which one of them scatters. `parts` are those of the distance from the best multiple, means
+    over runs, `theory_parts` those of the theory of the runs' own indices.
+    """
+
+    dim: int
+    decay: str
+    alpha: float
+    samples: int
+    excess: tuple[float, ...]
+    theory: float
+    expected: float
+    expected_error: float
+    regime: Regime
+    learned: float
+    whole_feature: bool
+    parts: Parts
+    theory_parts: Parts
+
+    @property
+    def mean(self) -> float:
+        """Mean excess error of the runs."""
+        return float(np.mean(self.excess))
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the excess error from run to run."""
+        return float(np.std(self.excess, ddof=1))
+
+    @property
+    def ratio(self) -> tuple[float, float]:
+        """Mean excess error over that of the theory, and the standard error of that."""
+        return self.mean / self.theory, self.deviation / math.sqrt(len(self.excess)) / self.theory
+
+    @property
+    def z(self) -> float:
+        """Excess error against the expected one in standard errors, without correction for finite size."""
+        error = math.hypot(self.deviation / math.sqrt(len(self.excess)), self.expected_error)
+        return normal_score((self.mean - self.expected) / error, len(self.excess) - 1)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Slope of log(excess error) against log(n) over the places of one window, by least squares.
+
+    `low` to `high` is the bootstrap interval of the trained slope over runs, `theory` that of the expected errors there and
+    `exponent` that of the regime in the limit of large d. `judged`: whether the theory holds at all samples of the window.
+    """
+
+    dim: int
+    decay: str
+    regime: str
+    samples: tuple[int, int]
+    value: float
+    low: float
+    high: float
+    theory: float
+    exponent: float
+    judged: bool = True
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the theory's slope lies within the interval of the trained one."""
+        return self.low <= self.theory <= self.high
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Everything measured.
+
+    `lines` are theory curves along n, `panels` spectra at the largest size by law of weight decay and n/d^2, where something has been
+    learned; `comparison` scores the runs at their own d eigenvalues.
+    """
+
+    plan: ScalingPlan
+    places: tuple[Place, ...]
+    slopes: tuple[Slope, ...]
+    lines: Mapping[Target, tuple[ScalingPoint, ...]]
+    panels: Mapping[tuple[str, float], Panel]
+    comparison: Comparison
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the indices of the data are Gaussian, as in the theory."""
+        return self.plan.base.data is DataKind.GAUSSIAN_EQUIVALENT
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """What the verdict is about."""
+        overlaps = ("overlaps", "train and test errors") if self.comparison.scores else ()
+        if self.gaussian:
+            return ("excess errors", *overlaps, *(("spectra",) if self.panels else ()))
+        return (*overlaps, *(("slopes",) if any(slope.judged for slope in self.slopes) else ()))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all that is judged agrees, and something is.
+
+        At a single size, without finite-size estimate, the theory of sequences leaves what the features beyond the leading ones add:
+        excess errors and spectra resolve it (theory note, section 10).
+        """
+        if self.gaussian:
+            errors = all(abs(place.z) < BAND for place in self.places)
+            return errors and self.comparison.agrees and all(panel.agrees for panel in self.panels.values())
+        return (
+            bool(self.judged) and self.comparison.agrees and all(slope.agrees for slope in self.slopes if slope.judged)
+        )
+
+
+def carry_out(
+    plan: ScalingPlan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None
+) -> Outcome:
+    """Train what `store` lacks, solve the theory, compare.
+
+    Raises WorkerError if a run fails, ArithmeticError if the theory has no answer where heads were trained.
+    """
+    curves, spectra = plan.runs(), plan.spectrum_runs()
+    runs = list(dict.fromkeys(curves + [run for group in spectra.values() for run in group]))
+    for run in runs:
+        require_memory(run.data, run.samples, run.tokens, run.dim)
+    note("training")
+    results = dict(zip(runs, execute_all(runs, store, workers=workers), strict=True))
+    note("theory")
+    return judge(plan, [results[run] for run in curves], {k: [results[run] for run in v] for k, v in spectra.items()})
+
+
+def judge(
+    plan: ScalingPlan, results: Sequence[RunResult], spectra: Mapping[tuple[str, float], Sequence[RunResult]]
+) -> Outcome:
+    """Set trained heads beside the theory.
+
+    Raises ArithmeticError if the theory has no answer where heads were trained.
+    """
+    solved = dict(theories(plan, [*results, *(result for group in spectra.values() for result in group)]))
+    places = tuple(_places(plan, results, solved))
+    targets = [(dim, decay) for decay in plan.decays for dim, _ in plan.sizes]
+    alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), LINE))
+    with progress("curves", len(targets) * len(alphas)) as watch:
+        lines = {
+            (dim, decay): tuple(scaling_curve(plan.problem(dim, decay), (alphas * dim**2).tolist(), watch))
+            for dim, decay in targets
+        }
+    laws = {key: solved[key_of(group[0].run)].own.solution for key, group in spectra.items()}
+    drawn = {key: panel(spectra[key], solution) for key, solution in laws.items() if solution.trusted}
+    return Outcome(
+        plan,
+        places,
+        tuple(slope for dim, decay in targets for slope in _slopes(plan, places, dim, decay)),
+        lines,
+        {key: found for key, found in drawn.items() if found.theory.zero_mass < 1},
+        _comparison(plan, results, solved),
+    )
+
+
+def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key, Theory]) -> Comparison:
+    """Runs against the theory of their own indices where that can be judged; all that did not converge are listed."""
+    excluded = tuple(result for result in results if result.status is not Status.CONVERGED)
+    judged = [
+        result
+        for result in results
+        if solved[key_of(result.run)].whole_feature and plan.judges_at_every_size(result.run.dim, result.run.samples)
+    ]
+    if not judged:
+        return Comparison((), (), excluded)
+
+    def predictions(settings: Sequence[Setting]) -> list[Prediction]:
+        keys = [(len(s.eigenvalues), s.lambda_, round(s.alpha * len(s.eigenvalues) ** 2)) for s in settings]
+        return [prediction(solved[key].own.solution.unwrap()) for key in keys]
+
+    found = compare(judged, predictions, lambda run: _law(run, plan))
+    return dataclasses.replace(found, excluded=excluded)
+
+
+def _law(run: Run, plan: ScalingPlan) -> Setting:
+    """Runs of one law of weight decay are one point whatever their size: that of the largest."""
+    return dataclasses.replace(nominal_setting(run), lambda_=weight_decay(plan.decay_of(run), plan.sizes[-1][0]))
+
+
+def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key, Theory]) -> Iterator[Place]:
+    groups: dict[Key, list[RunResult]] = {}
+    for result in results:
+        if result.status is Status.CONVERGED:
+            groups.setdefault(key_of(result.run), []).append(result)
+    for key, group in groups.items():
+        (dim, _, n), (gaussian, own) = key, solved[key]
+        decay = plan.decay_of(group[0].run)
+        c_star, _ = plan.own_problem(dim, decay).best_multiple()
+        learned = solved[key].learned
+        yield Place(
+            dim,
+            decay,
+            group[0].run.alpha,
+            n,
+            tuple(r.excess_error for r in group),
+            gaussian.excess_error,
+            own.excess_error,
+            own.excess_uncertainty / INTERVAL,
+            _regime(plan.problem(dim, decay), n),
+            learned,
+            solved[key].whole_feature,
+            trained_parts(group, learned, c_star),
+            _theory_parts(own.solution, c_star),
+        )
+
+
+def _regime(asked: ScalingProblem, samples: float) -> Regime:
+    logs = (math.log(samples), math.log(asked.lambda_), math.log(asked.dim))
+    return regime_at(Fraction(str(asked.gamma)), *logs)
+
+
+def _theory_parts(solution: Solution, c_star: float) -> Parts:
+    """Shares of the three parts of the distance; not numbers where there is no solution."""
+    if not solution.trusted:
+        return math.nan, math.nan, math.nan
+    found = distance_parts(solution, c_star)
+    over, under, approximation = (part / found.distance for part in found[: len(PARTS)])
+    return over, under, approximation
+
+
+def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -> Parts:
+    """Shares of overfitting, underfitting and approximation in the distance of trained maps from c* S0, means over runs.
+
+    The `learned` first eigenvectors of S stand for features, the last of them in part, as in the theory (theory note, section 7).
+    """
+    shares = []
+    for result in results:
+        spectra, dim = (result.singular_values, result.run.target_eigenvalues()), result.run.dim
+        ranks = np.arange(dim + 1)
+        q_top, q0_top = (
+            np.interp(learned, ranks, np.concatenate([[0.0], np.cumsum(np.square(x))]) / dim) for x in spectra
+        )
+        gain = float(np.interp(learned, ranks, result.hidden)) / (result.q0 - q0_top) if learned < dim else 0.0
+        *parts, distance = generated.decomposition(result.m, result.q, result.q0, q_top, q0_top, gain, c_star)
+        shares.append([float(part) / float(distance) for part in parts])
+    over, under, approximation = np.mean(shares, axis=0).tolist()
+    return over, under, approximation
+
+
+def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: str) -> Iterator[Slope]:
+    """One slope for each regime that holds LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
+    mine = [place for place in places if (place.dim, place.decay) == (dim, decay)]
+    for name in dict.fromkeys(place.regime.name for place in mine):
+        inside = (place for place in mine if place.regime.name == name and place.whole_feature)
+        window = [place for place in inside if len(place.excess) >= MINIMUM_RUNS]
+        if len(window) >= LEAST_POINTS:
+            slope = slope_over(window, np.random.default_rng(plan.base.entropy))
+            yield dataclasses.replace(slope, judged=all(plan.judges(dim, place.samples) for place in window))
+
+
+def slope_over(window: Sequence[Place], rng: np.random.Generator) -> Slope:
+    """The slope over places of one size and law, with its bootstrap interval over runs."""
+    x = np.log([place.samples for place in window])
+    rows = [np.array(place.excess) for place in window]
+    drawn = np.stack([_means_drawn(row, rng) for row in rows], axis=1)
+    low, high = np.quantile(_fitted(x, np.log(drawn)), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    value, theory = (
+        float(_fitted(x, np.log(y)[None])[0])
+        for y in ([place.mean for place in window], [place.expected for place in window])
+    )
+    first, last = window[0], window[-1]
+    ends, regime = (first.samples, last.samples), first.regime
+    return Slope(
+        first.dim, first.decay, regime.name, ends, value, float(low), float(high), theory, float(regime.risk[0])
+    )
+
+
+def _means_drawn(row: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Bootstrap means, shape (DRAWS,), as wide as the mean of so few runs: resampling alone lacks a degree of freedom."""
+    means = rng.choice(row, (DRAWS, len(row))).mean(axis=1)
+    return row.mean() + (means - row.mean()) * math.sqrt(len(row) / (len(row) - 1))
+
+
+def _fitted(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Least-squares slopes of the rows of y against x, shape (rows,)."""
+    centred = x - x.mean()
+    return y @ centred / (centred @ centred)

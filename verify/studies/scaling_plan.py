@@ -1,0 +1,135 @@
+"""What a study of scaling laws trains, and the theory beside it: for Gaussian indices, and for the law of the runs' own.
+
+A law of weight decay is a power of d ("1/d", "1", "sqrt(d)"), so that one name means the same regime at every size.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from numeric.cli.commands.scaling import weight_decay
+from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve
+from verify.judging.theory import progress
+from verify.training.data import DataKind
+from verify.training.run import Run, RunResult
+
+#: Samples for each dimension from which the theory of n ~ d^2 is judged on token sequences. The noise in S, a sum of n products of
+#: tokens, is semicircular up to d/n: excess errors are 3 per cent off at n = 2.5 d, 2 at 5 d, .5 at 10 d, whatever d
+#: (docs/performance.md).
+LEAST_RATIO = 10
+LEADING = 8  #: features kept exactly beside sequences: with twice as many the excess error changes by less than 2e-3
+
+
+@dataclass(frozen=True)
+class ScalingPlan:
+    """Which heads to train: `base` with each law of weight decay, at each n/d^2 and size (d, number of runs).
+
+    `spectra`: n/d^2 and number of runs for which spectra are compared at the largest size.
+    """
+
+    base: Run
+    decays: tuple[str, ...]
+    alphas: tuple[float, ...]
+    sizes: tuple[tuple[int, int], ...]
+    spectra: tuple[tuple[float, int], ...] = ()
+
+    def runs(self) -> list[Run]:
+        """Every run of the curves."""
+        return [
+            run
+            for decay in self.decays
+            for dim, count in self.sizes
+            for alpha in self.alphas
+            for run in self._runs(decay, dim, alpha, count)
+        ]
+
+    def spectrum_runs(self) -> dict[tuple[str, float], list[Run]]:
+        """The runs of each spectrum, by law of weight decay and n/d^2; the same as those of a curve where they coincide."""
+        dim = self.sizes[-1][0]
+        return {
+            (decay, alpha): self._runs(decay, dim, alpha, count)
+            for decay in self.decays
+            for alpha, count in self.spectra
+        }
+
+    def _runs(self, decay: str, dim: int, alpha: float, count: int) -> list[Run]:
+        first = dataclasses.replace(self.base, dim=dim, alpha=alpha, lambda_=weight_decay(decay, dim))
+        return [dataclasses.replace(first, index=index) for index in range(count)]
+
+    def decay_of(self, run: Run) -> str:
+        """Name of the law that the weight decay of a run follows."""
+        return next(decay for decay in self.decays if weight_decay(decay, run.dim) == run.lambda_)
+
+    def problem(self, dim: int, decay: str) -> ScalingProblem:
+        """What the theory solves beside the runs of one size and law."""
+        base = self.base
+        if base.power_law is None:
+            raise ValueError("the target is no power law")
+        return ScalingProblem(
+            base.power_law, dim, weight_decay(decay, dim), base.noise, beta=base.beta, beta0=base.beta0
+        )
+
+    def judges(self, dim: int, samples: int) -> bool:
+        """Whether the theory holds for the runs' own indices at so many samples."""
+        return self.base.data is not DataKind.SEQUENCES or samples >= LEAST_RATIO * dim
+
+    def judges_at_every_size(self, dim: int, samples: int) -> bool:
+        """Whether it does at the same n/d^2 of every size, for a finite-size estimate."""
+        return all(self.judges(other, round(samples * (other / dim) ** 2)) for other, _ in self.sizes)
+
+    def own_problem(self, dim: int, decay: str) -> ScalingProblem:
+        """The problem with the law of the runs' own indices: on token sequences with leading features kept exactly."""
+        sequences = self.base.data is DataKind.SEQUENCES
+        return dataclasses.replace(self.problem(dim, decay), leading=kept_exactly(dim) if sequences else 0)
+
+
+class Theory(NamedTuple):
+    """Points at one size, law of weight decay and number of samples: for Gaussian indices, and for the law of the runs' own.
+
+    The latter is not trusted where samples do not resolve it, as next to S = 0.
+    """
+
+    gaussian: ScalingPoint
+    own: ScalingPoint
+
+    @property
+    def learned(self) -> float:
+        """Number of eigenvalues of S that stand for features."""
+        return (self.own if self.own.solution.trusted else self.gaussian).features
+
+    @property
+    def whole_feature(self) -> bool:
+        """Whether one is learned: before, S is zero in most runs or all, and its overlaps have no scatter to judge by."""
+        return self.own.solution.trusted and self.learned >= 1
+
+
+Key = tuple[int, float, int]  #: size d, weight decay, samples
+
+
+def kept_exactly(dim: int) -> int:
+    """Number of features whose indices keep their law: some are left for the Gaussian rest."""
+    return min(LEADING, dim // 2)
+
+
+def key_of(run: Run) -> Key:
+    """Where a run belongs."""
+    return run.dim, run.lambda_, run.samples
+
+
+def theories(plan: ScalingPlan, results: Sequence[RunResult]) -> Iterator[tuple[Key, Theory]]:
+    """The theory wherever heads were trained."""
+    for decay in plan.decays:
+        for dim, _ in plan.sizes:
+            asked, own = plan.problem(dim, decay), plan.own_problem(dim, decay)
+            samples = sorted({r.run.samples for r in results if r.run.dim == dim and plan.decay_of(r.run) == decay})
+            points = scaling_curve(asked, list(map(float, samples)))
+            exact = points
+            if own.leading:
+                with progress("leading features", len(points)) as watch:
+                    exact = scaling_curve(own, list(map(float, samples)), watch)
+            for n, gaussian, expected in zip(samples, points, exact, strict=True):
+                gaussian.solution.unwrap()
+                yield (dim, asked.lambda_, n), Theory(gaussian, expected)

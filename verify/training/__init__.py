@@ -1,0 +1,1 @@
+"""One trained head: data, risk, minimiser, and what is measured of it."""
