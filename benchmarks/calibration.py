@@ -16,11 +16,12 @@ import numpy as np
 from numeric.channel.rules import ChannelRule, coarse_rules
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.fixed_point import Newton, iterate
+from numeric.maths.replicates import CONFIDENCE
 from numeric.problem.problem import Problem
 from numeric.problem.solution import QUANTITIES, Solution, Status
-from numeric.saddle.error_bars import CONFIDENCE
+from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import prior_of
-from numeric.saddle.solve import TOLERANCE, SaddleMap, solve
+from numeric.saddle.solve import TOLERANCE, solve
 
 DOMAIN = {"alpha": (0.05, 5.0), "lambda_": (1e-3, 1.0), "kappa0": (0.05, 2.0), "width": (0.1, 2.0)}
 DOMAIN |= {"beta": (0.3, 3.0), "beta0": (0.3, 3.0)}  #: drawn uniformly in the logarithm

@@ -11,15 +11,16 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 
 from benchmarks.timing import Case, report, seconds
-from generated.tied_attention import float64 as physics
 from numeric.channel.points import Sampling
 from numeric.channel.quadrature import Resolution
 from numeric.channel.rules import ChannelRule, Quadrature, Sampled
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.model import float64 as physics
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.curve import learning_curve
-from numeric.saddle.estimator import Overlaps
-from numeric.saddle.solve import SaddleMap, solve
+from numeric.saddle.equations import SaddleMap
+from numeric.saddle.solve import solve
 
 FIGURE_ONE = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
 FOUR_TOKENS = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5, tokens=4)

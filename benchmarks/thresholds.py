@@ -7,7 +7,8 @@ import time
 from fractions import Fraction
 
 from benchmarks.timing import Case, command, report
-from numeric.proven_laws.law import finite_list, marchenko_pastur
+from numeric.proven_laws.finite import finite_list
+from numeric.proven_laws.rational import marchenko_pastur
 from numeric.thresholds.interpolation import interpolation, recovery
 from tests.oracles.interpolation_by_quadrature import interpolation_by_quadrature
 

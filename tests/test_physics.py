@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 from strategies import kappa0s, laws, log_uniform, problems, thresholds, variances
 
-from generated.tied_attention import float64 as generated
 from numeric.channel.quadrature import COARSE, average
 from numeric.laws.law import Target, edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.target_spectrum import target_density, target_edges
+from numeric.model import float64 as generated
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status
-from numeric.proven_laws.law import FiniteLaw, finite_list, rational_law
+from numeric.proven_laws.finite import FiniteLaw, finite_list
+from numeric.proven_laws.rational import rational_law
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum
 from numeric.thresholds import interpolation as exact

@@ -12,10 +12,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from generated.tied_attention import float64 as physics
 from numeric.channel.points import BLOCK
 from numeric.channel.proximal import REACH
 from numeric.channel.sample import convexity
+from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
 

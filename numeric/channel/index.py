@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from generated.tied_attention import float64 as physics
+from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -3,8 +3,8 @@
 import numpy as np
 from numba import njit
 
-from generated.tied_attention import float64 as physics
 from numeric.channel.proximal import compiled, descend, energy_at, follow, global_minimiser, sample
+from numeric.model import float64 as physics
 
 CUT = 7.0  # standard deviations kept of a Gaussian line; the rest has probability 3e-12, below every error estimate
 MOST_PIECES = 4096  # of one panel, cut or not: with the sharpest labels it takes some hundreds

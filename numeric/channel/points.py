@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from generated.tied_attention import float64 as physics
 from numeric.maths.kernels import over_blocks
+from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
 NOTHING = np.zeros(0)

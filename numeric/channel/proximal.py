@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from generated.tied_attention import float64 as physics
+from numeric.model import float64 as physics
 
 REACH = 2.0  # largest step from a start, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
 # Most negative curvature of a row's loss at beta = 1, found by maximisation over softmax and label: two tokens, softmax .864 on the

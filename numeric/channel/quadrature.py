@@ -25,11 +25,11 @@ from numpy.polynomial.hermite_e import hermegauss
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
-from generated.tied_attention import float64 as physics
 from numeric.channel import line_integral, proximal
 from numeric.channel.line_integral import CUT, integrate_line, nearly_unlearned
 from numeric.channel.proximal import Line, Setting, compiled
 from numeric.maths.kernels import digest, over_blocks
+from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
 

@@ -1,7 +1,7 @@
 """Averages over the output channel, whatever the number of tokens: two rules with one interface.
 
-Two tokens are integrated by a deterministic rule in four dimensions (numeric.channel.quadrature); more, a general matrix, and labels too sharp
-for it by randomised quasi-Monte Carlo (numeric.channel.sampling).
+Two tokens are integrated by a deterministic rule in four dimensions (numeric.channel.quadrature); more, a general matrix, and labels
+too sharp for it by randomised quasi-Monte Carlo (numeric.channel.sampling).
 """
 
 from collections.abc import Hashable, Iterator
@@ -11,12 +11,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from generated.tied_attention import float64 as generated
 from numeric.channel.points import Fields, Sampling
 from numeric.channel.quadrature import COARSE, ChannelAverages, Resolution, average, unlearned
 from numeric.channel.sampling import sample_means, unlearned_means
+from numeric.model import float64 as generated
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
-from numeric.saddle.estimator import Overlaps
 
 Array = NDArray[np.float64]
 

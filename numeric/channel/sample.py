@@ -10,8 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from generated.tied_attention import float64 as physics
 from numeric.channel.proximal import REACH, ROW_CURVATURE, compiled
+from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
 

@@ -5,9 +5,9 @@ gamma2, which only the student sees; leading features kept exactly add products 
 (numeric.channel.points) is taken with both signs of gamma2: what is odd in gamma2, and what is left of it when student and target
 nearly agree, drops out exactly. The scatter of the replicates is the error.
 Large averages take few of their points at the global minimiser, the first of each replicate, which are a Sobol set too; a control
-variate at all points (numeric.channel.control_variate) takes away most of the variance. A few points of their own say how well it follows, and
-so how large that share must be.
-Formulas come from generated/tied_attention (theory.md, sections 1-3 and 6).
+variate at all points (numeric.channel.control_variate) takes away most of the variance. A few points of their own say how well it
+follows, and so how large that share must be.
+Formulas are generated (theory note, sections 1-3 and 6).
 """
 
 from typing import Any, NamedTuple
@@ -16,7 +16,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from generated.tied_attention import float64 as physics
 from numeric.channel import control_variate as token_control
 from numeric.channel import points as token_points
 from numeric.channel import sample as token_sample
@@ -37,6 +36,7 @@ from numeric.channel.sample import (
     workspace,
 )
 from numeric.maths.kernels import digest
+from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
 # Points per replicate from which on the control variate pays for its pilot, and at the least at their minimiser: where a stand-in

@@ -4,9 +4,9 @@ import argparse
 from fractions import Fraction
 from pathlib import Path
 
+from numeric import model
 from numeric.cli.arguments import HEAVY_TAIL, BadInput, integer, number, positive
 
-GENERATED = Path(__file__).parents[2] / "generated"
 MOST_EIGENVALUES = 10_000
 
 
@@ -83,7 +83,7 @@ def target_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  
     """
     _refuse_strays(arguments)
     if arguments.kappa0 is not None:
-        from numeric.proven_laws.law import marchenko_pastur
+        from numeric.proven_laws.rational import marchenko_pastur
 
         return marchenko_pastur(arguments.kappa0), {"kappa0": str(arguments.kappa0)}
     if arguments.eigenvalues is not None:
@@ -128,7 +128,7 @@ def _refuse_strays(arguments: argparse.Namespace) -> None:
 
 
 def _listed(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
-    from numeric.proven_laws.law import finite_list
+    from numeric.proven_laws.finite import finite_list
 
     values, weights, dim = arguments.eigenvalues, arguments.weights, arguments.dim
     if weights is not None and dim is not None:
@@ -157,7 +157,7 @@ def _listed(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
 
 
 def _power_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
-    from numeric.proven_laws.law import power_law
+    from numeric.proven_laws.finite import power_law
 
     gamma, q0 = arguments.power_law, arguments.q0
     if arguments.dim is None:
@@ -175,9 +175,9 @@ def _power_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
 
 
 def _of_model(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
-    from numeric.proven_laws.law import rational_law, setting_names
+    from numeric.proven_laws.rational import rational_law, setting_names
 
-    known = sorted(path.parent.name for path in GENERATED.glob("*/balls.py"))
+    known = model.available()
     if arguments.model not in known:
         raise BadInput("--model", repr(arguments.model), "is not a generated model", f"use one of {', '.join(known)}")
     names = setting_names(arguments.model)

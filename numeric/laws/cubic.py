@@ -9,8 +9,8 @@ import numpy as np
 from numba import njit
 from numba.extending import register_jitable
 
-from generated.tied_attention import float64 as physics
 from numeric.maths.kernels import digest
+from numeric.model import float64 as physics
 
 _REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
 _NEWTON = 6  # steps: the start has five digits or more where v >= 1e-14 of the scale, so that two would do

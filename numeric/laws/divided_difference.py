@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from generated.tied_attention import float64 as generated
 from numeric.laws.law import Array, Target
+from numeric.model import float64 as generated
 
 _NODES, _WEIGHTS = leggauss(12)  # on a panel [a, 4a] with the corner at 0 the error falls like 3^-24
 _LEVELS = 13  # the corner left out has the area (4^-13)^2 = 2e-16 of the whole

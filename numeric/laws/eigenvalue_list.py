@@ -1,6 +1,6 @@
 """A target with finitely many eigenvalues, and its noisy law mu_v in float64.
 
-Theory note, section 4 ("Atoms", Biane); formulas are generated (step `finite_spectrum`), the kernels are in numeric.laws.subordination.
+Theory note, section 4 ("Atoms", Biane); formulas are generated (step `finite_spectrum`), kernels are in numeric.laws.subordination.
 """
 
 import math
@@ -14,13 +14,13 @@ from flint import arb
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
-from generated.tied_attention import float64 as generated
 from numeric.laws import residues as isolated
 from numeric.laws import subordination
 from numeric.laws.exact_values import exact_values
 from numeric.laws.law import Array, Energy, Outlier, Risk, Values, edge_grid, finite_edge, limited_energy, risk_of
 from numeric.maths.balls import Unresolved
-from numeric.proven_laws.law import FiniteLaw
+from numeric.model import float64 as generated
+from numeric.proven_laws.finite import FiniteLaw
 
 SUMMED = 1e-7  #: relative error up to which sums over eigenvalues are used: balls take N times as long, and errors of m, q stay small
 MOST_IN_BALLS = 5000  #: eigenvalues beyond which balls take minutes; there a sum may have the relative error COARSE

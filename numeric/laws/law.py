@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from generated.tied_attention import float64 as generated
+from numeric.model import float64 as generated
 from numeric.proven_laws.law import Law
 
 Array = NDArray[np.float64]

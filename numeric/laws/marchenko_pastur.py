@@ -13,7 +13,6 @@ from flint import arb
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from generated.tied_attention import float64 as generated
 from numeric.laws import cubic
 from numeric.laws.exact_values import exact_values
 from numeric.laws.law import (
@@ -28,7 +27,8 @@ from numeric.laws.law import (
     risk_of,
 )
 from numeric.maths.kernels import over_blocks
-from numeric.proven_laws.law import RationalLaw, rational_law
+from numeric.model import float64 as generated
+from numeric.proven_laws.rational import RationalLaw, rational_law
 
 _POLISH = 1e-6  # eigenvalues of the companion matrix are closer than this to simple roots, relatively
 _LOWEST = 1e-12  # of the upper edge: the target's eigenvalues below it have a share 1e-6 at most, and no energy

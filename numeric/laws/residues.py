@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from generated.tied_attention import float64 as physics
 from numeric.laws import subordination
 from numeric.laws.subordination import (
     EPS,
@@ -26,6 +25,7 @@ from numeric.laws.subordination import (
     stieltjes,
 )
 from numeric.maths.kernels import digest
+from numeric.model import float64 as physics
 
 _density_integrands = njit(physics.density_integrands)
 _residues = njit(physics.finite_residues)

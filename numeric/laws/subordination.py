@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from generated.tied_attention import float64 as physics
 from numeric.maths.kernels import digest
+from numeric.model import float64 as physics
 
 #: Sums over eigenvalues have terms of one sign, or are compared with such: their order may change.
 compiled = njit(error_model="numpy", fastmath={"reassoc", "contract"})

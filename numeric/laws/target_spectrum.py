@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from generated.tied_attention import float64 as generated
 from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur, polynomial_roots
+from numeric.model import float64 as generated
 
 Array = NDArray[np.float64]
 _NODES_PER_BIN = 200  # interpolation of the cumulated moments then errs by about 1e-5 of a bin

@@ -14,9 +14,9 @@ from numeric.channel.index import TokenIndex, token_index
 from numeric.channel.points import Fields, Sampling, gaussians
 from numeric.channel.rules import split
 from numeric.laws.law import Array
+from numeric.prediction.best_multiple import FACTORS
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
-from numeric.saddle.estimator import Overlaps
-from numeric.studies.decompose import FACTORS
 
 SAMPLING = Sampling(1 << 15)  # excess errors of order .1 then scatter by 2e-3 of them
 TOLERANCE = 1e-6  # of the logarithm of the best multiple: its error is then known to the square of that

@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from generated.tied_attention import float64 as generated
 from numeric.channel.points import Fields
 from numeric.laws.law import Array
+from numeric.model import float64 as generated
 from numeric.prediction import row as row_average
 
 _REACH = 9.0  # standard deviations: a mass of 2e-19 is left out

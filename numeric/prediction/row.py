@@ -7,10 +7,10 @@ of their replicates the error. All averages of one problem use the same points: 
 import numpy as np
 from scipy.special import softmax
 
-from generated.tied_attention import float64 as generated
 from numeric.channel.index import visible_basis
 from numeric.channel.points import Array, Fields, Sampling, gaussians
-from numeric.saddle.error_bars import half_width
+from numeric.maths.replicates import half_width
+from numeric.model import float64 as generated
 
 _SAMPLING, _STREAM = Sampling(2**14), 2
 

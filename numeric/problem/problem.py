@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from generated.tied_attention import float64 as generated
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
+from numeric.model import float64 as generated
 
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
 

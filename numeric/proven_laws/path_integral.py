@@ -4,15 +4,13 @@ The path is a quarter circle around Re u, from the real axis to the vertical thr
 logarithm of its height the integrand is analytic in a strip of half-width pi/2 whatever the eigenvalues, as they are real.
 """
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from flint import acb, arb
 
 from numeric.maths.ball_quadrature import Panel, Values, integrate
 from numeric.maths.balls import Ball, ComplexBall, precision
-
-if TYPE_CHECKING:
-    from numeric.proven_laws.law import FiniteLaw
+from numeric.model import balls as generated
 
 I = acb(0, 1)
 _STRIP = 1.3  # of the half-width pi/2: closer to it the bound on the integrand grows, farther the nodes multiply
@@ -20,11 +18,21 @@ _PANEL = 3.0  # length in the logarithm of the height
 _FAR = 4  # radius of the circle over the distance of the farthest eigenvalue
 
 
-def path_integral(law: "FiniteLaw", u: ComplexBall, v: Ball, x: Ball) -> Values:
+class Atoms(Protocol):
+    """Eigenvalues with weights, and their Stieltjes transform."""
+
+    def atoms(self) -> tuple[tuple[Ball, Ball], ...]:
+        """Pairs (eigenvalue, weight)."""
+
+    def stieltjes(self, u: ComplexBall) -> ComplexBall:
+        """G(u)."""
+
+
+def path_integral(law: Atoms, u: ComplexBall, v: Ball, x: Ball) -> Values:
     """Integrals of the generated `finite_integrands` up to u, in their order."""
 
     def integrand(position: ComplexBall) -> Values:
-        return law.generated.finite_integrands(position, law.stieltjes(position), v, x)
+        return generated.finite_integrands(position, law.stieltjes(position), v, x)
 
     end = u.mid()
     total = _add_up([integrate(panel, integrand, precision()) for panel in _panels(law, end, v, x)])
@@ -36,7 +44,7 @@ def _add_up(parts: list[Values]) -> Values:
     return tuple(sum(column, acb(0)) for column in zip(*parts, strict=True))
 
 
-def _panels(law: "FiniteLaw", end: ComplexBall, v: Ball, x: Ball) -> list[Panel]:
+def _panels(law: Atoms, end: ComplexBall, v: Ball, x: Ball) -> list[Panel]:
     """The path, piece by piece, from the end of the quarter circle on the real axis to `end`."""
     centre = end.real
     distances = [(centre - s).abs_upper() for s, _ in law.atoms()]
@@ -46,7 +54,7 @@ def _panels(law: "FiniteLaw", end: ComplexBall, v: Ball, x: Ball) -> list[Panel]
     def bounds(reach: Ball, transform: Ball) -> tuple[Ball, ...]:
         """Bounds of the integrands at |u - centre| <= reach where |G| <= transform."""
         position, g = _square(reach) + centre, _square(transform)
-        return tuple(value.abs_upper() for value in law.generated.finite_integrands(position, g, v, x))
+        return tuple(value.abs_upper() for value in generated.finite_integrands(position, g, v, x))
 
     height = end.imag
     if height.is_zero():

@@ -14,7 +14,8 @@ from numeric.maths.arclength import End, Gap, Keller, Trace
 from numeric.maths.fixed_point import Vector
 from numeric.problem.problem import Problem
 from numeric.problem.solution import NotConverged, Solution
-from numeric.saddle.solve import SaddleMap, solve, solve_near
+from numeric.saddle.equations import SaddleMap
+from numeric.saddle.solve import solve, solve_near
 
 Parameter = Literal["alpha", "lambda_"]
 

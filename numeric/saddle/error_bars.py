@@ -3,25 +3,20 @@
 A channel that errs by dF moves the root by (1 - F')^-1 dF, and with it every quantity.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
 
 from numeric.channel.rules import Averages
+from numeric.maths.replicates import half_width
 from numeric.problem.solution import QUANTITIES
+from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import Denoised, Vector
-
-if TYPE_CHECKING:
-    from numeric.saddle.solve import SaddleMap
-    from numeric.saddle.unknowns import Unknowns
+from numeric.saddle.unknowns import Unknowns
 
 STEP = (
     10  # times the roughness of the rule: differences then see its slope, at a truncation error of the step's own size
 )
-CONFIDENCE = 0.95
 
 
 class Response(NamedTuple):
@@ -59,11 +54,6 @@ def _parts_of_M(averages: Averages, coarser: Averages) -> float:
     loss = coarser.train_error - averages.train_error
     elastic = (coarser.M - coarser.train_error) - (averages.M - averages.train_error)
     return float(np.abs(loss[0]) + np.abs(elastic[0]))
-
-
-def half_width(runs: Vector) -> Vector:
-    """Half the width of the confidence interval of the mean of independent replicates, along the first axis."""
-    return student.ppf((1 + CONFIDENCE) / 2, len(runs) - 1) / np.sqrt(len(runs)) * runs.std(axis=0, ddof=1)
 
 
 def spread(

@@ -10,25 +10,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from generated.tied_attention import float64 as generated
 from numeric.laws.law import ROUNDING, Energy, Risk, Target
+from numeric.model import float64 as generated
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 
 Vector = NDArray[np.float64]
-
-
-class Overlaps(NamedTuple):
-    """Order parameters of the student; `odd` ones are those of the antisymmetric part of a general matrix.
-
-    `learned` are the parts u^T S u along the leading features that are kept exactly, ascending in the target's eigenvalues.
-    """
-
-    m: float
-    q: float
-    V: float
-    q_odd: float = 0.0
-    V_odd: float = 0.0
-    learned: tuple[float, ...] = ()
 
 
 class Denoising(NamedTuple):

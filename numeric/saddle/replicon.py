@@ -6,13 +6,14 @@ jumps, and the spectral factor is where the rank limit cuts a bulk: then the eig
 
 import numpy as np
 
-from generated.tied_attention import float64 as generated
 from numeric.channel.points import Sampling
 from numeric.channel.rules import split
 from numeric.channel.sampling import SampleMeans, sample_means
 from numeric.laws.divided_difference import second_difference
+from numeric.model import float64 as generated
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
-from numeric.saddle.estimator import Denoising, Overlaps, Vector, prior_of
+from numeric.saddle.estimator import Denoising, Vector, prior_of
 
 SAMPLING = Sampling(256)
 

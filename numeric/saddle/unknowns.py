@@ -13,11 +13,12 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import brentq
 
-from generated.tied_attention import float64 as generated
 from numeric.laws.law import Energy
 from numeric.maths.fixed_point import Map, Vector
+from numeric.model import float64 as generated
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
-from numeric.saddle.estimator import Denoised, Denoising, Overlaps, prior_of
+from numeric.saddle.estimator import Denoised, Denoising, prior_of
 
 LEAST, STRIDE = float(np.log(40.0)), 4.0  # of log log(edge/b): a threshold so low is none, and its bracket
 SOLVED = 1e-3  # of log F: a root next to an edge is known to the rounding of its distance

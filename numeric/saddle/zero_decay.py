@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 
-from generated.tied_attention import float64 as generated
 from numeric.laws.divided_difference import second_difference
 from numeric.laws.law import TRUSTED, Energy, Risk, Target
+from numeric.model import float64 as generated
 from numeric.prediction.pair import prediction_error
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status, failed

@@ -6,8 +6,8 @@ Theory note, section 5; generated step `bayes`.
 import numpy as np
 from scipy.optimize import brentq
 
-from generated.tied_attention import float64 as generated
 from numeric.laws.law import Target, edge_grid
+from numeric.model import float64 as generated
 
 _POINTS = 2000  # per bulk: the cube of a square-root edge is smooth enough for 1e-9 of the integral
 _SEARCH = (1e-14, 1e6)  # bracket of v over the second moment: beyond it float64 keeps no digit of the balance

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from generated.tied_attention import float64 as generated
 from numeric.channel.rules import coarse_rules
+from numeric.model import float64 as generated
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Solution, Status
-from numeric.saddle.solve import SaddleMap, solve
+from numeric.saddle.equations import SaddleMap
+from numeric.saddle.solve import solve
 
 RATIO = 3.0  # between the decays of the first search
 LEAST = 1e-9  # of the largest decay: below it the limit 0 is as good as solved

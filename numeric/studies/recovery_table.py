@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from numeric.proven_laws.law import marchenko_pastur
+from numeric.proven_laws.rational import marchenko_pastur
 from numeric.thresholds.interpolation import bayes, recovery
 
 DIGITS = 15

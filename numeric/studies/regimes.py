@@ -4,12 +4,11 @@ import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-from generated.tied_attention import exponents as generated
+from numeric.model import exponents as generated
+from numeric.model import record
 
-RECORD = Path(__file__).parents[2] / "generated" / "tied_attention" / "exponents.json"
 LEAST_GAMMA = Fraction(1, 2)  #: below it the second moment of the target diverges with the dimension
 
 
@@ -73,4 +72,4 @@ def regime_at(gamma: Fraction, log_n: float, log_lambda: float, log_d: float) ->
 
 def symbolic() -> dict[str, Any]:
     """The generated record: exponents and conditions as text in gamma, with the balance behind each."""
-    return json.loads(RECORD.read_text())
+    return json.loads(record("exponents"))

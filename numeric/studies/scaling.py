@@ -10,18 +10,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from generated.tied_attention import float64 as generated
 from numeric.laws.law import Array
 from numeric.laws.power_law import PER_OCTAVE, power_law
+from numeric.maths.replicates import half_width
+from numeric.model import float64 as generated
 from numeric.prediction import leading as feature_average
+from numeric.prediction.best_multiple import best_multiple
 from numeric.prediction.pair import prediction_error
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch
-from numeric.saddle.error_bars import half_width
-from numeric.saddle.estimator import Denoising, Overlaps, prior_of
+from numeric.saddle.estimator import Denoising, prior_of
 from numeric.saddle.solve import solve
-from numeric.studies.decompose import best_multiple
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generated.tied_attention import float64 as generated
 from numeric.laws.law import Array, edge_grid
+from numeric.model import float64 as generated
 from numeric.problem.problem import Parametrisation
 from numeric.problem.solution import Solution
 

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from flint import arb
 
-from generated.tied_attention import balls as generated
 from numeric.maths.ball_roots import Function, Isolation, isolate, locate, refine
 from numeric.maths.balls import BITS_PER_DIGIT, START_BITS, Ball, Unresolved, ball, decimal, working
-from numeric.proven_laws.law import FiniteLaw, Law, require
+from numeric.model import balls as generated
+from numeric.proven_laws.finite import FiniteLaw
+from numeric.proven_laws.law import Law, require
 from numeric.thresholds.condition import Condition, Excess, full_rank_energy, rank_limited_energy
 
 MAX_DIGITS = 10_000  # a second for a law in closed form

@@ -10,7 +10,7 @@ from derive.passes.limits import bayes_optimal as bayes
 from derive.passes.limits import interpolation as limits
 from derive.passes.limits import recovery
 from derive.passes.spectral_function import rational_law as spectral
-from generated.tied_attention import multiprecision as generated
+from numeric.model import multiprecision as generated
 from tests.oracles.interpolation_by_quadrature import physical_root
 
 MODEL = load("tied_attention")

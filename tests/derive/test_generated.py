@@ -18,7 +18,7 @@ from derive.language.notation import sym
 from derive.models import load
 from derive.pipeline import derive, functions
 from derive.tools import diff as compare
-from generated.tied_attention import float64, multiprecision
+from numeric.model import float64, multiprecision
 
 ROOT = Path(__file__).parents[2]
 WITH_NOISE = {
@@ -112,7 +112,7 @@ def test_float64_functions_take_arrays():
 
 def test_generation_is_byte_identical_under_two_hash_seeds(files):
     program = (
-        "import hashlib\nfrom derive import emit\nfrom derive.models import load\n"
+        "import hashlib\nfrom derive.code import emit\nfrom derive.models import load\n"
         "files = emit.build(load('tied_attention'), [])\n"
         "print(hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest())"
     )

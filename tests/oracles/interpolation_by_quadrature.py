@@ -1,7 +1,7 @@
 """The interpolation threshold by a second route: mpmath quadrature of the density of the noisy law, no closed form, no balls.
 
-It shares with `numeric.thresholds.interpolation` only the cubic for the Stieltjes transform and the condition for interpolation; tests and the
-benchmark compare the two. A new context carries the precision; nothing global is touched.
+It shares with `numeric.thresholds.interpolation` only the cubic for the Stieltjes transform and the condition for interpolation; tests
+and the benchmark compare the two. A new context carries the precision; nothing global is touched.
 """
 
 from fractions import Fraction
@@ -10,7 +10,7 @@ from typing import Any
 
 from mpmath.ctx_mp import MPContext
 
-from generated.tied_attention import multiprecision as generated
+from numeric.model import multiprecision as generated
 
 Context = Any  # an mpmath context: mpmath ships no types
 Real = Any  # its real numbers

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from generated.tied_attention import float64 as generated
+from numeric.model import float64 as generated
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum

@@ -15,15 +15,14 @@ from typing import Any
 
 from latex2mathml.converter import convert
 
-import generated
 from numeric.cli.arguments import write_atomically
+from numeric.model import record
 from verify.figures.main_job import draw_all
 from verify.judging.scores import BAND, QUANTITIES, Comparison, Score
 from verify.studies import scaling
 from verify.studies.main_job import Outcome
 from verify.training.run import Run
 
-EQUATIONS = Path(generated.__path__[0]) / "tied_attention" / "equations.json"
 STYLESHEET = Path(__file__).with_name("report.css")
 LIBRARIES = ("torch", "numpy", "scipy", "numba")
 MAIN_STEPS = ("free_entropy", "stationarity", "weak_regularisation")  #: shown open; the other steps are folded
@@ -299,7 +298,7 @@ def _number(value: float, form: str) -> str:
 
 def _equations() -> str:
     steps: dict[str, list[dict[str, str]]] = {}
-    for equation in json.loads(EQUATIONS.read_text()):
+    for equation in json.loads(record("equations")):
         steps.setdefault(equation["step"], []).append(equation)
     parts = "".join(_step(step, equations) for step, equations in steps.items())
     return f"<section><h2>Equations</h2><p>All derived, none typed; folded: steps of detail.</p>{parts}</section>"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from numeric.problem.solution import Solution
-from numeric.proven_laws.law import marchenko_pastur
+from numeric.proven_laws.rational import marchenko_pastur
 from numeric.thresholds.interpolation import Threshold, interpolation, recovery
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store

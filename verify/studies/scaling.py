@@ -19,8 +19,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from generated.tied_attention import float64 as generated
 from numeric.cli.commands.scaling import weight_decay
+from numeric.model import float64 as generated
 from numeric.problem.solution import Solution
 from numeric.studies.decompose import distance_parts
 from numeric.studies.regimes import Regime, regime_at

@@ -13,7 +13,7 @@ import numpy as np
 
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
-from numeric.proven_laws.law import marchenko_pastur
+from numeric.proven_laws.rational import marchenko_pastur
 from numeric.thresholds import interpolation as thresholds
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store

@@ -19,7 +19,7 @@ from numpy.polynomial import Chebyshev
 from numeric.cli.arguments import BadInput
 from numeric.laws.target_spectrum import target_quantile_means
 from numeric.problem.problem import Parametrisation
-from numeric.proven_laws.law import power_law
+from numeric.proven_laws.finite import power_law
 from verify.training import data, minimise, parametrisation
 from verify.training import risk as erm
 from verify.training.data import DataKind, Inputs, TargetKind

@@ -33,7 +33,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
 def run(arguments: argparse.Namespace) -> int:
     """Print one threshold."""
     from numeric.maths.balls import Unresolved
-    from numeric.proven_laws.law import FiniteLaw
+    from numeric.proven_laws.finite import FiniteLaw
     from numeric.thresholds import interpolation as thresholds
 
     started = time.perf_counter()

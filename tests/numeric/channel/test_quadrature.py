@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.stats import norm, qmc
 
-from generated.tied_attention import float64 as physics
 from numeric.channel import proximal
 from numeric.channel.quadrature import COARSE, ChannelAverages, Resolution, average, unlearned
+from numeric.model import float64 as physics
 
 FINE = COARSE.refined()
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from generated.tied_attention import float64 as physics
 from numeric.channel import sample as token_sample
 from numeric.channel.index import token_index
 from numeric.channel.points import Fields, Sampling
@@ -14,8 +13,9 @@ from numeric.channel.quadrature import COARSE
 from numeric.channel.rules import Quadrature, Sampled
 from numeric.channel.sampling import sample_means
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.model import float64 as physics
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
-from numeric.saddle.estimator import Overlaps
 
 POINTS = {
     "convex": ((1.2, 1.3, 0.5), {}),

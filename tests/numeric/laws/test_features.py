@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import kappa0s, log_uniform
 
-from generated.tied_attention import float64 as generated
 from numeric.__main__ import main
 from numeric.laws import divided_difference as module
 from numeric.laws import subordination
@@ -17,6 +16,7 @@ from numeric.laws.eigenvalue_list import finite_rank
 from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
+from numeric.model import float64 as generated
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum

@@ -9,10 +9,12 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generated.tied_attention import float64
 from numeric.laws.marchenko_pastur import TRUSTED, MarchenkoPastur, physical_root
 from numeric.maths.balls import Unresolved, working
-from numeric.proven_laws.law import finite_list, over, power_law, rational_law
+from numeric.model import float64
+from numeric.proven_laws.finite import finite_list, power_law
+from numeric.proven_laws.law import over
+from numeric.proven_laws.rational import rational_law
 from numeric.thresholds.interpolation import interpolation
 
 NAMES = ("J", "J_v", "J_b", "J_vv", "J_bv", "mass")
@@ -107,7 +109,7 @@ def random_points(count, seed):
 
 
 def test_float64_closed_forms_are_within_their_stated_error_at_1e5_points():
-    from generated.tied_attention import balls
+    from numeric.model import balls
 
     law, v, b = random_points(100_000, 1)
     g = physical_root(v, b, law)

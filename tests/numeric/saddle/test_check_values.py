@@ -8,7 +8,8 @@ import pytest
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from numeric.proven_laws.law import power_law, rational_law
+from numeric.proven_laws.finite import power_law
+from numeric.proven_laws.rational import rational_law
 from numeric.saddle.solve import solve
 from numeric.thresholds.interpolation import interpolation, recovery
 

@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from generated.tied_attention import float64 as generated
 from numeric.channel.points import Fields, Sampling
 from numeric.channel.rules import Sampled
 from numeric.channel.sampling import sample_means
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
+from numeric.model import float64 as generated
 from numeric.prediction.leading import best_multiple, prediction_errors
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Status
-from numeric.saddle.estimator import Factorised, Leading, Overlaps
+from numeric.saddle.estimator import Factorised, Leading
 from numeric.saddle.solve import solve
 from numeric.studies.decompose import distance_parts
 from numeric.studies.spectrum import learned_spectrum

@@ -13,7 +13,8 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Solution, Status, failed
 from numeric.saddle.curve import learning_curve
-from numeric.saddle.solve import SaddleMap, solve
+from numeric.saddle.equations import SaddleMap
+from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum
 
 FIGURE_ONE = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)

@@ -8,8 +8,9 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.fixed_point import Anderson, iterate
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
+from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import prior_of
-from numeric.saddle.solve import SaddleMap, solve
+from numeric.saddle.solve import solve
 from numeric.saddle.unknowns import Freedom, Logarithms, in_unknowns, unknowns_at
 from numeric.studies.scaling import ScalingProblem
 

@@ -17,10 +17,11 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.laws.target_spectrum import target_density, target_edges
 from numeric.prediction import row as row_average
+from numeric.prediction.best_multiple import best_multiple
 from numeric.prediction.pair import least_test_error, mismatch, multiple_slope, prediction_error
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
-from numeric.studies.decompose import best_multiple, decompose
+from numeric.studies.decompose import decompose
 
 ADDITIVE = 1e-8  # the closed forms behind m and q are exact to 1e-9 where they are trusted
 

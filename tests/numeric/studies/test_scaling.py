@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from numeric.laws import power_law as blocks
 from numeric.laws.power_law import power_law, truncation
+from numeric.prediction.best_multiple import best_multiple
 from numeric.prediction.pair import prediction_error
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
-from numeric.studies.decompose import best_multiple, decompose
+from numeric.studies.decompose import decompose
 from numeric.studies.phase_diagram import phase_diagram
 from numeric.studies.regimes import regime_at, regimes, symbolic
 from numeric.studies.scaling import ScalingProblem, local_slope, scaling_curve, slope_between

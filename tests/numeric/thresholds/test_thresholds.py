@@ -6,9 +6,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from generated.tied_attention import balls as generated
 from numeric.maths.balls import BITS_PER_DIGIT, Unresolved, decimal, working
-from numeric.proven_laws.law import finite_list, power_law, rational_law
+from numeric.model import balls as generated
+from numeric.proven_laws.finite import finite_list, power_law
+from numeric.proven_laws.rational import rational_law
 from numeric.thresholds.interpolation import bayes, interpolation, recovery
 from tests.oracles.interpolation_by_quadrature import interpolation_by_quadrature
 

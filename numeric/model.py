@@ -1,0 +1,46 @@
+"""The generated functions, by kind of number and model: the one module that names a generated package.
+
+`from numeric.model import float64` hands out the functions of `DEFAULT`; so do `balls`, `multiprecision` and `exponents`. Each is
+imported when it is first asked for, so that a threshold needs no NumPy.
+"""
+
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+DEFAULT = "tied_attention"
+KINDS = ("float64", "balls", "multiprecision", "exponents")
+
+
+def _folder() -> Path:
+    return Path(import_module("generated").__path__[0])
+
+
+@lru_cache
+def available() -> tuple[str, ...]:
+    """Names of the generated models, in alphabetical order."""
+    return tuple(sorted(folder.name for folder in _folder().iterdir() if (folder / "balls.py").is_file()))
+
+
+def functions(kind: str, model: str = DEFAULT) -> ModuleType:
+    """Generated functions of a model for one kind of number, or its "exponents".
+
+    Raises:
+        KeyError: no such kind, or no such model.
+    """
+    if kind not in KINDS or model not in available():
+        raise KeyError(f"generated/{model}/{kind}.py")
+    return import_module(f"generated.{model}.{kind}")
+
+
+def record(name: str, model: str = DEFAULT) -> str:
+    """Text of a generated JSON record of a model, e.g. "exponents"."""
+    return (_folder() / model / f"{name}.json").read_text()
+
+
+def __getattr__(kind: str) -> ModuleType:
+    """The functions of the default model."""
+    if kind not in KINDS:
+        raise AttributeError(f"module {__name__!r} has no attribute {kind!r}")
+    return functions(kind)

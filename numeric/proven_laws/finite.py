@@ -1,0 +1,172 @@
+"""Laws of finitely many eigenvalues in ball arithmetic: a path integral with a proven error."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from flint import acb, arb
+
+from numeric.maths.balls import (
+    START_BITS,
+    Ball,
+    ComplexBall,
+    Unresolved,
+    around_complex,
+    ball,
+    contract,
+    per_precision,
+    polish,
+    precision,
+    working,
+)
+from numeric.model import balls as generated
+from numeric.proven_laws.law import require
+from numeric.proven_laws.path_integral import path_integral
+
+_START_STEPS = 200  # near an edge of the support the damped iteration converges slowly
+
+
+class FiniteLaw:
+    """Law of finitely many eigenvalues with weights.
+
+    Args:
+        eigenvalues: the distinct eigenvalues at the working precision, a function without arguments.
+        weights: their exact weights, positive, of sum one.
+        zero_mass: weight of the eigenvalue 0.
+    """
+
+    def __init__(
+        self, eigenvalues: Callable[[], Sequence[Ball]], weights: Sequence[Fraction], zero_mass: Fraction
+    ) -> None:
+        self.generated = generated
+        self.zero_mass = zero_mass
+        self._count = len(weights)
+        self._atoms = per_precision(lambda: tuple(zip(eigenvalues(), map(ball, weights), strict=True)))
+
+    def __len__(self) -> int:
+        """Number of distinct eigenvalues."""
+        return self._count
+
+    def atoms(self) -> tuple[tuple[Ball, Ball], ...]:
+        """Pairs (eigenvalue, weight) at the working precision."""
+        return self._atoms()
+
+    def moments(self) -> tuple[Ball, Ball]:
+        """Mean and second moment."""
+        atoms = self.atoms()
+        return sum((w * s for s, w in atoms), arb(0)), sum((w * s * s for s, w in atoms), arb(0))
+
+    def stieltjes(self, u: ComplexBall) -> ComplexBall:
+        """G(u) of the target."""
+        return sum((w / (u - s) for s, w in self.atoms()), acb(0))
+
+    def _stieltjes_slope(self, u: ComplexBall) -> ComplexBall:
+        return -sum((w / (u - s) ** 2 for s, w in self.atoms()), acb(0))
+
+    def at(self, v: Ball, x: Ball) -> "FinitePoint":
+        """The noisy law at x, through u = x - v G(u).
+
+        The physical u is proven: it is the only root above the axis, or, if there is none, the only real root with
+        v sum w/(u - s)^2 < 1 (Denjoy-Wolff).
+
+        Raises:
+            Unresolved: as `RationalLaw.at`.
+        """
+        try:
+            return self._proven_from(self._approach(v.mid(), x.mid(), START_BITS), v, x)
+        except Unresolved:  # close to an edge of the support the start must know on which side it is
+            return self._proven_from(self._approach(v.mid(), x.mid(), precision()), v, x)
+
+    def _proven_from(self, start: ComplexBall, v: Ball, x: Ball) -> "FinitePoint":
+        def step(u: ComplexBall) -> ComplexBall:
+            return (u + v.mid() * self.stieltjes(u) - x.mid()) / (1 + v.mid() * self._stieltjes_slope(u))
+
+        u = polish(step, start, START_BITS)
+        residual = u + v * self.stieltjes(u) - x
+        guess = residual / (1 + v * self._stieltjes_slope(u))
+        u = contract(residual, lambda trial: 1 + v * self._stieltjes_slope(trial), u, around_complex, guess)
+        if start.imag.is_zero():
+            u = acb(u.real)
+            if not (1 + v * self._stieltjes_slope(u)).real > 0:
+                raise Unresolved("the real root of u + v G(u) = x is not proven to be the physical one")
+        elif not u.imag > 0:
+            raise Unresolved("the root of u + v G(u) = x is not proven to lie above the axis")
+        return FinitePoint(self, u, v, x)
+
+    def _approach(self, v: Ball, x: Ball, bits: int) -> ComplexBall:
+        """Newton steps while they stay above the axis, else u <- x - v G(u)."""
+        with working(bits):
+            u = acb(x, v.sqrt()).mid()
+            for _ in range(_START_STEPS):
+                transform = self.stieltjes(u)
+                newton = u - (u + v * transform - x) / (1 + v * self._stieltjes_slope(u))
+                onward = newton if newton.is_finite() and newton.imag > 0 else x - v * transform
+                moved, u = (onward - u).abs_upper(), onward.mid()
+                if moved < u.imag * 2.0 ** (-bits // 4):
+                    return u
+                if u.imag < 2.0 ** (-bits // 4) * self._gap(u.real):
+                    return acb(u.real.mid())
+        raise Unresolved("the subordination iteration did not settle: too close to an edge of the support")
+
+    def _gap(self, position: Ball) -> Ball:
+        """Distance to the nearest eigenvalue."""
+        gaps = ((position - s).abs_lower() for s, _ in self.atoms())
+        return min(gaps, key=float)
+
+
+class FinitePoint:
+    """The noisy law at one position, by a path integral over u with a proven error."""
+
+    def __init__(self, law: FiniteLaw, u: ComplexBall, v: Ball, x: Ball) -> None:
+        self.g = law.stieltjes(u)
+        self._law, self._u, self._v, self._x = law, u, v, x
+        self._values: dict[str, Ball] = {}
+
+    def value(self, name: str) -> Ball:
+        """J, J_v, J_b, J_vv, J_bv or mass at b = x."""
+        if not self._values:
+            ends = generated.finite_primitives(self._u, self.g, self._v, self._x)
+            paths = path_integral(self._law, self._u, self._v, self._x)
+            names = ("J", "J_v", "J_b", "J_vv", "J_bv", "mass")
+            for key, end, path in zip(names, ends, paths, strict=True):
+                self._values[key] = generated.finite_value(end - path)
+        return self._values[name]
+
+
+def finite_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> FiniteLaw:
+    """Law of exact eigenvalues, equal ones merged; weights of sum one.
+
+    Raises:
+        ValueError: a negative eigenvalue, or weights that are not positive or do not sum to one.
+    """
+    require(all(value >= 0 for value in eigenvalues), "eigenvalues", eigenvalues, "must not be negative")
+    require(
+        all(weight > 0 for weight in weights) and sum(weights) == 1, "weights", weights, "must be positive, of sum one"
+    )
+    merged: dict[Fraction, Fraction] = {}
+    for eigenvalue, weight in zip(eigenvalues, weights, strict=True):
+        merged[eigenvalue] = merged.get(eigenvalue, Fraction(0)) + weight
+    distinct = sorted(merged, reverse=True)
+    return FiniteLaw(
+        lambda: [ball(value) for value in distinct],
+        [merged[value] for value in distinct],
+        merged.get(Fraction(0), Fraction(0)),
+    )
+
+
+def power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> FiniteLaw:
+    """`dim` eigenvalues proportional to k^-gamma, scaled to the given second moment (theory note, section 1).
+
+    Raises:
+        ValueError: an argument that is not positive.
+    """
+    require(
+        gamma > 0 and dim >= 1 and second_moment > 0, "gamma, dim, q0", (gamma, dim, second_moment), "must be positive"
+    )
+
+    def eigenvalues() -> list[Ball]:
+        powers = [arb(k) ** -ball(gamma) for k in range(1, dim + 1)]
+        energy = sum((value * value for value in powers), arb(0)) / dim
+        scale = (ball(second_moment) / energy).sqrt()
+        return [scale * value for value in powers]
+
+    return FiniteLaw(eigenvalues, [Fraction(1, dim)] * dim, Fraction(0))

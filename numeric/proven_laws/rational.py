@@ -1,0 +1,134 @@
+"""Laws whose inverse Stieltjes transform is rational, in ball arithmetic: sums of free Poisson laws, in closed form."""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from flint import acb, acb_poly, arb
+
+from numeric import model
+from numeric.maths.balls import (
+    START_BITS,
+    Ball,
+    ComplexBall,
+    Unresolved,
+    around_complex,
+    ball,
+    contract,
+    per_precision,
+    polish,
+    precision,
+)
+from numeric.proven_laws.law import require
+
+
+class RationalLaw:
+    """Law whose inverse Stieltjes transform z(g) is rational.
+
+    Args:
+        name: of a generated model.
+        parameters: the parameters of z(g) at the working precision, a function without arguments.
+        zero_mass: exact share of zero eigenvalues.
+    """
+
+    def __init__(self, name: str, parameters: Callable[[], Sequence[Ball]], zero_mass: Fraction) -> None:
+        self.generated = model.functions("balls", name)
+        self.zero_mass = zero_mass
+        self._parameters = per_precision(lambda: tuple(parameters()))
+
+    def moments(self) -> tuple[Ball, Ball]:
+        """Mean and second moment."""
+        return self.generated.target_moments(*self._parameters())
+
+    def at(self, v: Ball, x: Ball) -> "RationalPoint":
+        """The noisy law at x; balls of noticeable width should go through `over`.
+
+        The physical root is proven: z(g) = x has at most one root below the axis, and if it has none the physical one is the
+        only real root on which z falls (it is the Denjoy-Wolff point of g -> 1/(x - v g - R(g)) on the lower half-plane).
+
+        Raises:
+            Unresolved: the root is too close to an edge of the support for the precision or the width of the balls.
+        """
+        parameters = self._parameters()
+        coefficients = acb_poly(list(reversed(self.generated.resolvent_polynomial(v, x, *parameters))))
+        slope = coefficients.derivative()
+        starts, bits = _isolated_roots(coefficients)
+        for start in starts:
+            g = polish(lambda root: coefficients(root) / slope(root), start, bits)
+            # z itself, not the polynomial: balls of v and x pass through it without growing.
+            excess = self.generated.inverse_stieltjes(g, v, *parameters) - x
+
+            def z_slope(trial: ComplexBall) -> ComplexBall:
+                return self.generated.resolvent_slope(trial, v, *parameters)
+
+            g = contract(excess, z_slope, g, around_complex, excess / z_slope(g))
+            if start.imag.is_zero():  # the trial ball is symmetric: a root off the axis would come with its conjugate
+                g = acb(g.real)
+            if g.imag < 0 or (start.imag.is_zero() and z_slope(g).real < 0):
+                return RationalPoint(self.generated, g, v, x, parameters)
+        raise Unresolved("no root of the resolvent polynomial carries the proof of its branch")
+
+
+class RationalPoint:
+    """The noisy law at one position, in closed form."""
+
+    def __init__(self, generated: Any, g: ComplexBall, v: Ball, x: Ball, parameters: tuple[Ball, ...]) -> None:
+        self.g, self._generated, self._arguments = g, generated, (g, v, x, *parameters)
+
+    def value(self, name: str) -> Ball:
+        """J, J_v, J_b, J_vv, J_bv or mass at b = x."""
+        return getattr(self._generated, f"spectral_{name}")(*self._arguments)
+
+
+def _isolated_roots(polynomial: Any) -> tuple[list[ComplexBall], int]:
+    """Approximate roots of the polynomial at the middle of its coefficients, those below the axis, then the real ones; and the bits
+    at which Newton steps from them stay apart.
+
+    Raises:
+        Unresolved: two roots cannot be told apart at the working precision.
+    """
+    middle = acb_poly([coefficient.mid() for coefficient in polynomial.coeffs()])
+    bits = START_BITS
+    while bits <= max(precision(), START_BITS):
+        roots = _told_apart(middle, bits)
+        if roots is not None:
+            below = [root.mid() for root in roots if root.imag < 0]
+            return below + [acb(root.real.mid()) for root in roots if root.imag.contains(0)], 2 * bits
+        bits *= 2
+    raise Unresolved("two roots of the resolvent polynomial are too close to be told apart")
+
+
+def _told_apart(polynomial: Any, bits: int) -> list[ComplexBall] | None:
+    """Disjoint balls of all roots of a real polynomial, those that meet the axis disjoint from the mirrored others too."""
+    try:
+        roots = polynomial.roots(tol=arb(2) ** (-bits // 2), maxprec=4 * bits)
+    except ValueError:  # the balls overlap
+        return None
+    for k, root in enumerate(roots):
+        mirrored = root.conjugate()
+        if root.imag.contains(0) and any(mirrored.overlaps(other) for other in roots[:k] + roots[k + 1 :]):
+            return None
+    return list(roots)
+
+
+def setting_names(name: str) -> tuple[str, ...]:
+    """Settings of the target of a generated model, in the order of `rational_law`."""
+    parameters = model.functions("balls", name).law_parameters.__code__
+    return parameters.co_varnames[: parameters.co_argcount]
+
+
+def rational_law(name: str, *settings: Fraction) -> RationalLaw:
+    """Law of a generated model at exact positive settings, in the order of `setting_names`.
+
+    Raises:
+        ValueError: a setting that is not positive.
+    """
+    require(all(value > 0 for value in settings), "settings", settings, "must be positive")
+    generated = model.functions("balls", name)
+    zero_mass = max(Fraction(0), generated.zero_mass(*settings))
+    return RationalLaw(name, lambda: generated.law_parameters(*(ball(value) for value in settings)), zero_mass)
+
+
+def marchenko_pastur(kappa0: Fraction) -> RationalLaw:
+    """The target S0 = W0 W0^T/sqrt(m0 d) of rank ratio kappa0 > 0."""
+    return rational_law(model.DEFAULT, kappa0, Fraction(1))
