@@ -20,8 +20,8 @@ from numeric.maths.replicates import CONFIDENCE
 from numeric.problem.problem import Problem
 from numeric.problem.solution import QUANTITIES, Solution, Status
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.estimator import prior_of
-from numeric.saddle.solve import TOLERANCE, solve
+from numeric.saddle.refine import Refinement
+from numeric.saddle.solve import solve
 
 DOMAIN = {"alpha": (0.05, 5.0), "lambda_": (1e-3, 1.0), "kappa0": (0.05, 2.0), "width": (0.1, 2.0)}
 DOMAIN |= {"beta": (0.3, 3.0), "beta0": (0.3, 3.0)}  #: drawn uniformly in the logarithm
@@ -63,14 +63,18 @@ def reference(solution: Solution) -> dict[str, float] | None:
     saddle = SaddleMap(solution.problem, finest_rule(solution.problem))
     if solution.status is Status.UNLEARNED:
         averages = saddle.rule.unlearned(solution.problem).mean()
-        at = prior_of(solution.problem).denoised(saddle.conjugates(averages)[0])
+        at = saddle.denoised(saddle.conjugates(averages).pack()[0])
     else:
         found = iterate(
-            saddle, solution.conjugates, Newton(10 * saddle.rule.roughness), tolerance=TOLERANCE, max_steps=6
+            saddle,
+            solution.conjugates.pack(),
+            Newton(10 * saddle.rule.roughness),
+            tolerance=Refinement().tolerance,
+            max_steps=6,
         )
         if not found.converged:
             return None
-        at = prior_of(solution.problem).denoised(found.point)
+        at = saddle.denoised(found.point)
         averages = saddle.averages(at).mean()
     return dict(zip(QUANTITIES, map(float, saddle.quantities(at, averages)[0]), strict=True))
 

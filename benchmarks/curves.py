@@ -51,7 +51,7 @@ CASES = (
 
 def conjugates(rule: ChannelRule, overlaps: Overlaps, problem: Problem) -> np.ndarray:
     """Conjugates (mh, qh, Vh), shape (replicates, 3)."""
-    return np.exp(SaddleMap(problem, rule).conjugates(rule.average(overlaps, problem)))
+    return np.exp(SaddleMap(problem, rule).conjugates(rule.average(overlaps, problem)).pack())
 
 
 def errors() -> None:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from numeric.channel import line_integral, proximal
 from numeric.channel.line_integral import CUT, integrate_line, nearly_unlearned
 from numeric.channel.proximal import Line, Setting, compiled
+from numeric.maths.domain import OutsideDomain
 from numeric.maths.kernels import digest, over_blocks
 from numeric.model import float64 as physics
 
@@ -204,7 +205,7 @@ def _axes() -> tuple[float, float, float, float]:
 
 def _require(rule: str, valid: bool, **values: float) -> None:
     if not valid:
-        raise ValueError(f"{rule}, got {', '.join(f'{name} = {value!r}' for name, value in values.items())}")
+        raise OutsideDomain(f"{rule}, got {', '.join(f'{name} = {value!r}' for name, value in values.items())}")
 
 
 def average(
@@ -219,8 +220,7 @@ def average(
         beta, beta0: inverse temperatures of student and target, 1/index
 
     Raises:
-        ValueError: an argument outside its domain.
-        ArithmeticError: a jump or a steep stretch of the minimiser could not be resolved.
+        OutsideDomain: an argument is, or a jump or a steep stretch of the minimiser could not be resolved.
     """
     _require("need rho, beta, beta0 > 0", min(rho, beta, beta0) > 0.0, rho=rho, beta=beta, beta0=beta0)
     _require("need V > 0 (for S = 0 use unlearned)", V > 0.0, V=V)
@@ -234,9 +234,7 @@ def average(
     sums = _sum_over_lines(c, s, scale_w, float(scale_z), setting, resolution)
     train, test, dual, f_in, f_out, unresolved = sums
     if unresolved > resolution.tolerance:
-        raise ArithmeticError(
-            f"samples of probability {unresolved:.1e} not resolved at V = {V!r}: raise panels or nodes"
-        )
+        raise OutsideDomain(f"samples of probability {unresolved:.1e} not resolved at V = {V!r}: raise panels or nodes")
     # gamma1 = L (c g_in + s g_out), gamma2 = L (s g_in - c g_out); R = V^2 f^T Sigma f as V f = Sigma^-1 (u - w).
     # The dual field of S = 0 is a function of gamma1 alone: it adds to E f.gamma1 and, by symmetry, nothing to E f.gamma2.
     f_gamma1, f_gamma2 = c * f_in + s * f_out, s * f_in - c * f_out
@@ -250,7 +248,7 @@ def unlearned(rho: float, beta: float, beta0: float, resolution: Resolution) -> 
     """The same in the limit m = q = V = 0 (S = 0), where the envelope is the loss at w = 0.
 
     Raises:
-        ValueError: an argument outside its domain.
+        OutsideDomain: an argument is.
     """
     _require("need rho, beta, beta0 > 0", min(rho, beta, beta0) > 0.0, rho=rho, beta=beta, beta0=beta0)
     loss, dual, overlap, curvature = _label_averages(rho, beta, beta0, resolution)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from numeric.channel.points import Fields, Sampling
 from numeric.channel.quadrature import COARSE, ChannelAverages, Resolution, average, unlearned
 from numeric.channel.sampling import sample_means, unlearned_means
+from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
@@ -24,8 +25,9 @@ Array = NDArray[np.float64]
 class Averages(NamedTuple):
     """Averages per sample, each of shape (replicates,): M and its derivatives (theory note, section 3), and the errors.
 
-    `odd` derivatives are those by the order parameters of the antisymmetric part of a general matrix; `strengths`, of shape
-    (replicates, features), are the eigenvalues that the prior sees in place of leading features. With these m and q are of the rest.
+    `antisymmetric` derivatives are those by the order parameters of the antisymmetric part of a general matrix; `strengths`,
+    of shape (replicates, features), are the eigenvalues that the estimator sees in place of leading features; with these m and q
+    are of the rest.
     """
 
     M: Array
@@ -34,8 +36,8 @@ class Averages(NamedTuple):
     dM_dV: Array
     train_error: Array
     test_error: Array
-    dM_dq_odd: Array
-    dM_dV_odd: Array
+    dM_dq_antisymmetric: Array
+    dM_dV_antisymmetric: Array
     strengths: Array
 
     def mean(self) -> "Averages":
@@ -74,8 +76,7 @@ class ChannelRule(Hashable, Protocol):
         """Averages at these order parameters.
 
         Raises:
-            ArithmeticError: what could not be resolved.
-            ValueError: order parameters that no pair of matrices has.
+            OutsideDomain: order parameters that no pair of matrices has, or an average that could not be resolved.
         """
         ...
 
@@ -124,11 +125,11 @@ class Sampled:
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One value per scrambling."""
-        V, q_odd, V_odd = overlaps.V, overlaps.q_odd, overlaps.V_odd
+        V, q_odd, V_odd = overlaps.V, overlaps.q_antisymmetric, overlaps.V_antisymmetric
         parts = split(overlaps, problem)
         m, q, rho, *_ = parts
         if not (V > 0 and q - m**2 / rho > 0):
-            raise ValueError(f"need V > 0 and q > m^2/rho, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {rho!r}")
+            raise OutsideDomain(f"need V > 0 and q > m^2/rho, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {rho!r}")
         fields = parts.fields(q_odd)
         means = sample_means(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, self.sampling)
         M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(m, q, V, rho, means.train, means.R, means.F1, means.F2)
@@ -185,7 +186,7 @@ def split(overlaps: Overlaps, problem: Problem) -> Split:
 
 
 def _strengths(overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array, products: Array) -> Array:
-    """Eigenvalues that the prior sees, shape (replicates, features), from the means of dual field times feature."""
+    """Eigenvalues that the estimator sees, shape (replicates, features), from the means of dual field times feature."""
     _, weight = problem.features
     by_learned = -np.sqrt(weight) * products
     return np.asarray(

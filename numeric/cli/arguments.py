@@ -12,6 +12,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
+from numeric.maths.domain import NoAnswer
+
 
 class BadInput(Exception):
     """Bad input: argument, its value, the rule, and the way out, in one line; no ValueError, so that argparse lets it pass."""
@@ -207,8 +209,6 @@ def run(main: Callable[[], int]) -> NoReturn:
     except BadInput as error:
         sys.stderr.write(f"{error}\n")
         raise SystemExit(2) from None
-    except (ZeroDivisionError, OverflowError, FloatingPointError):  # mistakes of ours
-        raise
-    except ArithmeticError as error:
+    except NoAnswer as error:
         sys.stderr.write(f"failed: {error}\n")
         raise SystemExit(1) from None

@@ -17,8 +17,19 @@ from numpy.typing import NDArray
 from numeric.laws import residues as isolated
 from numeric.laws import subordination
 from numeric.laws.exact_values import exact_values
-from numeric.laws.law import Array, Energy, Outlier, Risk, Values, edge_grid, finite_edge, limited_energy, risk_of
+from numeric.laws.law import (
+    Array,
+    Bounded,
+    Energy,
+    Outlier,
+    Values,
+    denoising_error_of,
+    edge_grid,
+    finite_edge,
+    limited_energy,
+)
 from numeric.maths.balls import Unresolved
+from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.proven_laws.finite import FiniteLaw
 
@@ -104,7 +115,7 @@ class Eigenvalues:
         """Intervals of the support, ascending, each with the eigenvalues of the target that it holds.
 
         Raises:
-            ArithmeticError: v is beyond double precision.
+            OutsideDomain: v is beyond double precision.
         """
         rows = subordination.bulks(float(v), *self.arrays)
         finite_edge(v, float(rows[:, :2].sum()))
@@ -172,7 +183,7 @@ class Eigenvalues:
         """Density of mu_v (1/eigenvalue) at positions x, shape of `x`.
 
         Raises:
-            ArithmeticError: v is beyond double precision.
+            OutsideDomain: v is beyond double precision.
         """
         positions = np.asarray(x, dtype=float)
         g = subordination.transforms(positions.ravel(), float(v), *self.arrays)
@@ -217,18 +228,18 @@ class Eigenvalues:
         """
         return exact_values(self.exact(), float(v), float(x))
 
-    def risk(self, v: float, b: float, energy: Energy) -> Risk:
+    def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
         """||S/c - S0||^2/d where the threshold b leaves `energy`: from what lies below b if that rounds less, where no rank limits.
 
-        What lies below misses no part of q0, which a small risk would not be seen beside.
+        What lies below misses no part of q0, which a small error would not be seen beside.
         """
-        above = risk_of(energy, self.q0, v, b)
+        above = denoising_error_of(energy, self.q0, v, b)
         if energy.quantile is not None or energy.J == 0:
             return above
         (J, J_v, J_b, _, _), errors = self._below(v, b)
         value = float(generated.denoising_risk_below(J, J_v, J_b, v, b))
         sizes = zip((*errors[:3], 4 * _EPS), (1.0, 2 * v, abs(b), v + b**2), strict=True)
-        return min(above, Risk(value, sum(error * size for error, size in sizes)), key=lambda risk: risk.rounding)
+        return min(above, Bounded(value, sum(error * size for error, size in sizes)), key=lambda error: error.rounding)
 
     @lru_cache(maxsize=8)  # noqa: B019 - targets are few and small
     def exact(self) -> FiniteLaw:
@@ -241,7 +252,7 @@ class Eigenvalues:
 
     def _require_found(self, v: float, found: NDArray[np.complex128]) -> None:
         if not np.all(np.isfinite(found)):
-            raise ArithmeticError(f"no physical root found at v = {v:g}: parameters beyond double precision")
+            raise OutsideDomain(f"no physical root found at v = {v:g}: parameters beyond double precision")
 
     def _in_double(self, v: float, x: float) -> tuple[Values, Values]:
         """Values in float64 and estimates of their rounding errors, each from the side of x where it is known better."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.proven_laws.law import Law
 
@@ -43,8 +44,8 @@ class Values(NamedTuple):
     mass: float
 
 
-class Risk(NamedTuple):
-    """A risk (eigenvalue^2) and a bound on the rounding of the terms it is made of."""
+class Bounded(NamedTuple):
+    """A small difference of large terms (eigenvalue^2), and a bound on the rounding of the terms it is made of."""
 
     value: float
     rounding: float
@@ -93,7 +94,7 @@ class Target(Protocol):
         """Upper end of the support.
 
         Raises:
-            ArithmeticError: v is beyond double precision.
+            OutsideDomain: v is beyond double precision.
         """
 
     def light(self, v: float) -> Array:
@@ -123,7 +124,7 @@ class Target(Protocol):
     def values(self, v: float, x: float) -> Values:
         """Spectral function and derivatives at b = x without a rank limit."""
 
-    def risk(self, v: float, b: float, energy: Energy) -> Risk:
+    def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
         """||S/c - S0||^2/d where the threshold b leaves `energy`."""
 
 
@@ -131,10 +132,10 @@ def finite_edge(v: float, edge: float) -> float:
     """The edge itself.
 
     Raises:
-        ArithmeticError: it is no number, as v is beyond double precision.
+        OutsideDomain: it is no number, as v is beyond double precision.
     """
     if not np.isfinite(edge):
-        raise ArithmeticError(f"no edge of the support found at v = {v:g}: parameters beyond double precision")
+        raise OutsideDomain(f"no edge of the support found at v = {v:g}: parameters beyond double precision")
     return edge
 
 
@@ -150,10 +151,10 @@ def limited_energy(target: Target, v: float, b: float, width: float) -> Energy:
     return energy_above(target, v, b, Q)._replace(mass=width)
 
 
-def risk_of(energy: Energy, q0: float, v: float, b: float) -> Risk:
-    """Risk from all of q0, to the rounding of that."""
+def denoising_error_of(energy: Energy, q0: float, v: float, b: float) -> Bounded:
+    """Bounded from all of q0, to the rounding of that."""
     value = generated.denoising_risk(q0, energy.J, energy.J_v, energy.J_b, v, b)
-    return Risk(float(value), ROUNDING * (q0 + energy.J + abs(b * energy.J_b) + 2 * v * energy.J_v))
+    return Bounded(float(value), ROUNDING * (q0 + energy.J + abs(b * energy.J_b) + 2 * v * energy.J_v))
 
 
 def energy_above(target: Target, v: float, b: float, cut: float) -> Energy:

@@ -18,14 +18,15 @@ from numeric.laws.exact_values import exact_values
 from numeric.laws.law import (
     TRUSTED,
     Array,
+    Bounded,
     Energy,
     Outlier,
-    Risk,
     Values,
+    denoising_error_of,
     finite_edge,
     limited_energy,
-    risk_of,
 )
+from numeric.maths.domain import OutsideDomain
 from numeric.maths.kernels import over_blocks
 from numeric.model import float64 as generated
 from numeric.proven_laws.rational import RationalLaw, rational_law
@@ -91,7 +92,7 @@ class MarchenkoPastur:
         """Intervals on which mu_v has a density, from the real critical points of z(g), lowest first.
 
         Raises:
-            ArithmeticError: none is found, which needs parameters beyond double precision.
+            OutsideDomain: none is found, which needs parameters beyond double precision.
         """
         critical = polynomial_roots(np.array([[float(value) for value in generated.edge_polynomial(v, *self.law)]]))[0]
         # Merging edges are a double root, known to sqrt(eps).
@@ -106,7 +107,7 @@ class MarchenkoPastur:
             elif inside:
                 intervals.append((float(low), float(high)))
         if not intervals:
-            raise ArithmeticError(f"no support found at v = {v:g}, {self}: parameters beyond double precision")
+            raise OutsideDomain(f"no support found at v = {v:g}, {self}: parameters beyond double precision")
         return intervals
 
     def upper_edge(self, v: float) -> float:
@@ -164,9 +165,9 @@ class MarchenkoPastur:
             return Values(*values)
         return self.exact_values(v, x)
 
-    def risk(self, v: float, b: float, energy: Energy) -> Risk:
+    def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
         """||S/c - S0||^2/d where the threshold b leaves `energy`."""
-        return risk_of(energy, self.q0, v, b)
+        return denoising_error_of(energy, self.q0, v, b)
 
     def grid(self, v: Array, b: Array) -> Grid:
         """J, J_v, J_b and mass at many pairs (v, b), compiled and on all cores; in ball arithmetic where float64 cancels.

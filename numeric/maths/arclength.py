@@ -41,7 +41,7 @@ class Trace(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Keller:
+class PseudoArclength:
     """Step control: lengths in units of y, the tolerance of the corrector, and the step of differences.
 
     Tangents of successive points differ by `bend` (cosine) at most: a longer step could jump to another branch.

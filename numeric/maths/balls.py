@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import flint
 from flint import acb, arb, fmpq, fmpz
 
+from numeric.maths.domain import OutsideDomain
+
 Ball = Any  # flint.arb: python-flint ships no types
 ComplexBall = Any  # flint.acb
 T = TypeVar("T")
@@ -23,7 +25,7 @@ _NEWTON_STEPS = 100  # doublings of the digits of a bad start, up to 10^5 bits, 
 _INFLATIONS = 6  # widenings of a trial ball before an interval Newton step gives up
 
 
-class Unresolved(ArithmeticError):
+class Unresolved(OutsideDomain):
     """The working precision, or the width of the inputs, does not decide a sign or enclose a root."""
 
 

@@ -14,6 +14,7 @@ from numeric.channel.index import TokenIndex, token_index
 from numeric.channel.points import Fields, Sampling, gaussians
 from numeric.channel.rules import split
 from numeric.laws.law import Array
+from numeric.maths.domain import OutsideDomain
 from numeric.prediction.best_multiple import FACTORS
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
@@ -37,7 +38,7 @@ def best_multiple(problem: Problem) -> tuple[float, Array]:
     """The multiple c* of the target of least test error, and that error by replicates; weight decay and samples do not enter.
 
     Raises:
-        ArithmeticError: the minimum is outside the range searched.
+        OutsideDomain: the minimum is outside the range searched.
     """
     return _best_multiple(replace(problem, alpha=1.0, lambda_=1.0))
 
@@ -57,7 +58,7 @@ def _best_multiple(problem: Problem) -> tuple[float, Array]:
         options={"xatol": TOLERANCE},
     )
     if min(found.x - low, high - found.x) < 0.01:
-        raise ArithmeticError(f"no best multiple of the target between {np.exp(low):g} and {np.exp(high):g}")
+        raise OutsideDomain(f"no best multiple of the target between {np.exp(low):g} and {np.exp(high):g}")
     c = float(np.exp(found.x))
     return c, errors(c)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from numeric.channel.points import Fields
 from numeric.laws.law import Array
+from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.prediction import row as row_average
 
@@ -23,11 +24,10 @@ def prediction_error(m: float, q: float, rho: float, beta: float, beta0: float, 
     """E ||sigma_beta0(z) - sigma_beta(w)||^2 per sample over the fields (w, z) of overlaps m, q and rho (eigenvalue^2); its error.
 
     Raises:
-        ValueError: m^2 > q rho, beyond rounding.
-        ArithmeticError: inverse temperatures too large for the quadrature.
+        OutsideDomain: m^2 > q rho beyond rounding, or inverse temperatures too large for the quadrature.
     """
     if not m**2 <= q * rho * (1 + 1e-12):
-        raise ValueError(f"m = {m}, q = {q}, rho = {rho}: need m^2 <= q rho")
+        raise OutsideDomain(f"m = {m}, q = {q}, rho = {rho}: need m^2 <= q rho")
     # Where the student is a multiple of the noise-free target the two differ by rounding.
     fields = Fields.of(m, max(q, m**2 / rho), rho)
     if tokens > 2:
@@ -47,7 +47,7 @@ def multiple_slope(c: float, q0: float, rho: float, beta: float, beta0: float, t
     """Derivative in c of the test error of c S0, unit loss.
 
     Raises:
-        ArithmeticError: inverse temperatures too large for the quadrature.
+        OutsideDomain: inverse temperatures too large for the quadrature.
     """
     fields, scale = Fields.of(q0, q0, rho), _component()
     if tokens > 2:
@@ -67,7 +67,7 @@ def least_test_error(q0: float, noise: float, beta0: float, tokens: int) -> floa
     """E ||y - E[y | X]||^2 per sample: what the label noise leaves to any predictor; zero without noise inside the softmax.
 
     Raises:
-        ArithmeticError: beta0 too large for the quadrature.
+        OutsideDomain: beta0 too large for the quadrature.
     """
     if tokens > 2:
         return row_average.least_test_error(q0, noise, beta0, tokens)
@@ -89,7 +89,7 @@ def mismatch(c: float, q0: float, noise: float, beta: float, beta0: float, token
     """E ||sigma_beta(c h0) - E[y | X]||^2 per sample: what c S0 adds to the least test error.
 
     Raises:
-        ArithmeticError: inverse temperatures too large for the quadrature.
+        OutsideDomain: inverse temperatures too large for the quadrature.
     """
     if tokens > 2:
         return row_average.mismatch(c, q0, noise, beta, beta0, tokens)
@@ -106,7 +106,7 @@ def _settled(average: Callable[[int], float]) -> float:
         if abs(value - before) <= _ACCURACY:
             return value
         before = value
-    raise ArithmeticError("test error not resolved by the finest rule: lower beta, beta0 or the overlaps")
+    raise OutsideDomain("test error not resolved by the finest rule: lower beta, beta0 or the overlaps")
 
 
 @lru_cache(maxsize=8)

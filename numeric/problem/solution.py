@@ -3,17 +3,18 @@
 import enum
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from numeric.laws.law import Target
+from numeric.maths.domain import NoAnswer
+from numeric.problem.conjugates import AntisymmetricConjugates, Conjugates
 from numeric.problem.problem import Problem
 
 QUANTITIES = (
     *("m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"),
-    *("train_error", "test_error", "estimation_error", "unit_gain_error", "free_entropy"),
+    *("train_error", "test_error", "estimation_error", "denoising_error", "free_entropy"),
 )  #: names of the values that a Solution carries
 
 
@@ -33,8 +34,17 @@ class Status(enum.Enum):
     )
 
 
-class NotConverged(ArithmeticError):
+class NotConverged(NoAnswer):
     """`Solution.unwrap` of a solve that did not converge."""
+
+
+class Antisymmetric(NamedTuple):
+    """Self-overlap, variance and their conjugates of the antisymmetric part of a general matrix, which meets no target."""
+
+    q: float
+    V: float
+    qh: float
+    Vh: float
 
 
 @dataclass(frozen=True)
@@ -43,11 +53,11 @@ class Solution:
 
     m = tr(S S0)/d, q = tr S^2/d, V, their conjugates, delta, b, c of the equivalent denoising problem (`b` eigenvalue
     threshold); train_error and test_error: mean square loss per sample; estimation_error = ||S - S0||^2/d,
-    unit_gain_error the same of S/c;
-    free_entropy = (min L)/d^2; b is not a number for direct training, which has no threshold; odd: (q, V, qh, Vh) of the
-    antisymmetric part of a general matrix; replicon: eigenvalue of stability, negative where replica symmetry is broken;
+    denoising_error the same of S/c;
+    free_entropy = (min L)/d^2; b is not a number for direct training, which has no threshold; antisymmetric: that
+    part of a general matrix; replicon: eigenvalue of stability, negative where replica symmetry is broken;
     quantile: the eigenvalue of Y above which the rank limit cuts, None if it does not act.
-    strengths: eigenvalues that the prior sees in place of leading features kept exactly, in the order of these.
+    strengths: eigenvalues that the estimator sees in place of leading features kept exactly, in the order of these.
     `errors` bounds each quantity (absolute), `residual` is the relative change of the conjugates under one more step.
     """
 
@@ -65,10 +75,10 @@ class Solution:
     train_error: float
     test_error: float
     estimation_error: float
-    unit_gain_error: float
+    denoising_error: float
     free_entropy: float
     quantile: float | None
-    odd: tuple[float, float, float, float] | None
+    antisymmetric: Antisymmetric | None
     replicon: float
     residual: float
     iterations: int
@@ -81,13 +91,14 @@ class Solution:
         return value if math.isfinite(value) else None
 
     @property
-    def conjugates(self) -> NDArray[np.float64]:
-        """Logarithms of the conjugates, the unknowns of the solver."""
-        return np.log([self.mh, self.qh, self.Vh, *(self.odd[2:] if self.odd else ()), *self.strengths])
+    def conjugates(self) -> Conjugates:
+        """The conjugates of the order parameters."""
+        antisymmetric = self.antisymmetric and AntisymmetricConjugates(self.antisymmetric.qh, self.antisymmetric.Vh)
+        return Conjugates(self.mh, self.qh, self.Vh, antisymmetric, self.strengths)
 
     @property
     def seen_target(self) -> Target:
-        """The law of the target as the prior sees it: with the strengths of leading features."""
+        """The law of the target as the estimator sees it: with the strengths of leading features."""
         return self.problem.with_strengths(np.array(self.strengths)).target
 
     @property
@@ -105,7 +116,7 @@ class Solution:
         """Whether the values may be used."""
         return self.status in (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE, Status.ROUGH)
 
-    def worth(self) -> tuple[bool, bool, float, float]:
+    def trust(self) -> tuple[bool, bool, float, float]:
         """Greater for the solution whose values can be trusted more; among those without values, for the smaller residual."""
         return self.trusted, self.value("m") is not None, -self.error_estimate, -self.residual
 
@@ -126,5 +137,12 @@ def failed(problem: Problem, status: Status, residual: float, iterations: int) -
     """A solve without a solution: every value is not a number."""
     nothing: dict[str, Any] = dict.fromkeys(QUANTITIES, math.nan)
     return Solution(
-        problem, status, **nothing, quantile=None, odd=None, replicon=math.nan, residual=residual, iterations=iterations
+        problem,
+        status,
+        **nothing,
+        quantile=None,
+        antisymmetric=None,
+        replicon=math.nan,
+        residual=residual,
+        iterations=iterations,
     )

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from numeric.channel.rules import ChannelRule, coarse_rules
-from numeric.maths.arclength import End, Gap, Keller, Trace
+from numeric.maths.arclength import End, Gap, PseudoArclength, Trace
 from numeric.maths.fixed_point import Vector
 from numeric.problem.problem import Problem
 from numeric.problem.solution import NotConverged, Solution
@@ -19,7 +19,7 @@ from numeric.saddle.solve import solve, solve_near
 
 Parameter = Literal["alpha", "lambda_"]
 
-STEPS = Keller(tolerance=1e-6)  # relative, of the conjugates: two folds may lie within 1e-4 of each other
+STEPS = PseudoArclength(tolerance=1e-6)  # relative, of the conjugates: two folds may lie within 1e-4 of each other
 SAME = 1e-2  # distance of the logarithms up to which two roots of the coarsest rule are taken for one
 
 
@@ -71,7 +71,7 @@ def gap_along(problem: Problem, parameter: Parameter, rule: ChannelRule) -> Gap:
     return gap
 
 
-def follow(start: Solution, parameter: Parameter, low: float, high: float, steps: Keller = STEPS) -> Branch:
+def follow(start: Solution, parameter: Parameter, low: float, high: float, steps: PseudoArclength = STEPS) -> Branch:
     """The branch through a solution, both ways, as long as the parameter stays in [low, high].
 
     Args:
@@ -87,7 +87,7 @@ def follow(start: Solution, parameter: Parameter, low: float, high: float, steps
     if not 0 < low <= value <= high or low == high:
         raise ValueError(f"{parameter} = {value!r}: must lie in a range of positive numbers, got {low!r} to {high!r}")
     gap = gap_along(problem, parameter, coarse_rules(problem)[0])
-    begin = np.append(start.conjugates, np.log(value))
+    begin = np.append(start.conjugates.pack(), np.log(value))
     down, up = (steps.follow(gap, begin, sign, float(np.log(low)), float(np.log(high))) for sign in (-1.0, 1.0))
     if not down.points:
         raise NotConverged(f"{parameter} = {value:g}: no solution near the start on the coarsest channel rule")
@@ -116,7 +116,7 @@ def branches(problem: Problem, parameter: Parameter, low: float, high: float) ->
 
 
 def _meets(branch: Branch, start: Solution, value: float) -> bool:
-    return any(np.max(np.abs(x - start.conjugates)) < SAME for x in branch.crossings(value))
+    return any(np.max(np.abs(x - start.conjugates.pack())) < SAME for x in branch.crossings(value))
 
 
 def coexisting(found: list[Branch], value: float) -> list[Solution]:

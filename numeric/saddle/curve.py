@@ -67,7 +67,11 @@ def _learned(solution: Solution) -> bool:
 
 
 def _jumps(left: Solution, right: Solution) -> bool:
-    return _learned(left) and _learned(right) and bool(np.max(np.abs(left.conjugates - right.conjugates)) > JUMP)
+    return (
+        _learned(left)
+        and _learned(right)
+        and bool(np.max(np.abs(left.conjugates.pack() - right.conjugates.pack())) > JUMP)
+    )
 
 
 def _same(left: Solution, right: Solution) -> bool:

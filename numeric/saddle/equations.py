@@ -6,11 +6,13 @@ from functools import lru_cache
 import numpy as np
 
 from numeric.channel.rules import Averages, ChannelRule
+from numeric.maths.domain import OutsideDomain
 from numeric.maths.fixed_point import Vector
 from numeric.model import float64 as generated
+from numeric.problem.conjugates import AntisymmetricConjugates, Conjugates
 from numeric.problem.overlaps import Overlaps
-from numeric.problem.problem import Problem
-from numeric.saddle.estimator import Denoised, prior_of
+from numeric.problem.problem import Parametrisation, Problem
+from numeric.saddle.estimator import Denoised, estimator_of
 
 
 @lru_cache(maxsize=4)  # where an iteration ends its quantities are asked for next
@@ -31,39 +33,44 @@ class SaddleMap:
             return self.rule.unlearned(self.problem)
         return _average(self.rule, at.overlaps, self.problem)
 
-    def conjugates(self, averages: Averages) -> Vector:
-        """Logarithms of the conjugates, shape (replicates, unknowns); not finite where a sign is wrong."""
-        alpha, general = self.problem.alpha, np.any(averages.dM_dq_odd != 0)
-        even = generated.conjugates(alpha, averages.dM_dm, averages.dM_dq, averages.dM_dV)
-        odd = generated.conjugates(alpha, 0.0, averages.dM_dq_odd, averages.dM_dV_odd)
-        values = np.stack([*even, *(odd[1:] if general else ()), *averages.strengths.T], axis=-1)
-        return np.log(np.where(values > 0, values, np.nan))
+    def conjugates(self, averages: Averages) -> Conjugates:
+        """The conjugates that the channel gives back, columns of shape (replicates,); not positive where a sign is wrong."""
+        alpha = self.problem.alpha
+        mh, qh, Vh = generated.conjugates(alpha, averages.dM_dm, averages.dM_dq, averages.dM_dV)
+        antisymmetric = None
+        if self.problem.parametrisation is Parametrisation.GENERAL:
+            _, *others = generated.conjugates(alpha, 0.0, averages.dM_dq_antisymmetric, averages.dM_dV_antisymmetric)
+            antisymmetric = AntisymmetricConjugates(*others)
+        return Conjugates(mh, qh, Vh, antisymmetric, tuple(averages.strengths.T))
 
     def unlearned(self) -> Vector:
         """Logarithms of the conjugates at S = 0."""
-        return self.conjugates(self.rule.unlearned(self.problem).mean())[0]
+        return self.conjugates(self.rule.unlearned(self.problem).mean()).pack()[0]
 
     def image(self, at: Denoised) -> Vector:
         """Logarithms of the conjugates that the channel gives back."""
-        return self.conjugates(self.averages(at).mean())[0]
+        return self.conjugates(self.averages(at).mean()).pack()[0]
+
+    def denoised(self, x: Vector) -> Denoised:
+        """The solved denoising problem at conjugates exp(x)."""
+        return estimator_of(self.problem).denoised(Conjugates.unpack(x, self.problem))
 
     def __call__(self, x: Vector) -> Vector:
         """One application; not a number where the channel average does not exist or cannot be resolved."""
         try:
-            return self.image(prior_of(self.problem).denoised(x))
-        except (ArithmeticError, ValueError):
+            return self.image(self.denoised(x))
+        except OutsideDomain:
             return np.full_like(x, np.nan)
 
     def quantities(self, at: Denoised, averages: Averages) -> Vector:
         """Values of QUANTITIES there, shape (replicates, quantities)."""
-        problem, prior = self.problem, prior_of(self.problem)
-        x, denoising, overlaps = at
-        fixed = (*overlaps[:3], *np.exp(x[:3]), np.sqrt(denoising.v), np.nan if denoising.b is None else denoising.b)
-        m, q, c = overlaps.m, overlaps.q + overlaps.q_odd, denoising.c
-        estimation = generated.estimation_error(problem.q0, m, q)
-        unit_gain = prior.risk(at).value
+        estimator = estimator_of(self.problem)
+        (mh, qh, Vh, *_), (v, c, b, *_), (m, q, V, q_antisymmetric, *_) = at
+        fixed = (m, q, V, mh, qh, Vh, np.sqrt(v), np.nan if b is None else b, c)
+        estimation = generated.estimation_error(self.problem.q0, m, q + q_antisymmetric)
+        denoising = estimator.denoising_error(at).value
         rows = (
-            (*fixed, c, train, test, estimation, unit_gain, prior.free_entropy(at, M))
+            (*fixed, train, test, estimation, denoising, estimator.free_entropy(at, M))
             for M, train, test in zip(averages.M, averages.train_error, averages.test_error, strict=True)
         )
         return np.array([list(row) for row in rows], dtype=float)

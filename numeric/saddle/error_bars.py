@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from numeric.channel.rules import Averages
+from numeric.maths.fixed_point import Vector
 from numeric.maths.replicates import half_width
 from numeric.problem.solution import QUANTITIES
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.estimator import Denoised, Vector
+from numeric.saddle.estimator import Denoised
 from numeric.saddle.unknowns import Unknowns
 
 STEP = (
@@ -32,7 +33,7 @@ def respond(saddle: SaddleMap, unknowns: Unknowns, y: Vector) -> Response:
     def both(point: Vector) -> tuple[Vector, Vector]:
         at = unknowns.denoised(point)
         averages = saddle.averages(at).mean()
-        return unknowns.image(point, at, saddle.conjugates(averages)[0]), saddle.quantities(at, averages)[0]
+        return unknowns.image(point, at, saddle.conjugates(averages).pack()[0]), saddle.quantities(at, averages)[0]
 
     base, values = both(y)
     step = STEP * saddle.rule.roughness
@@ -75,7 +76,7 @@ def spread(
     mean, before = averages.mean(), coarser.mean()
 
     def images(of: Averages) -> Vector:
-        return np.array([unknowns.image(y, at, row) for row in saddle.conjugates(of)])
+        return np.array([unknowns.image(y, at, row) for row in saddle.conjugates(of).pack()])
 
     centre, values = images(mean)[0], saddle.quantities(at, mean)[0]
     effects = response.quantities @ np.linalg.inv(np.eye(len(y)) - response.jacobian)

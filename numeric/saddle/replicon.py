@@ -13,28 +13,28 @@ from numeric.laws.divided_difference import second_difference
 from numeric.model import float64 as generated
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
-from numeric.saddle.estimator import Denoising, Vector, prior_of
+from numeric.saddle.estimator import Denoised, Denoising
 
 SAMPLING = Sampling(256)
 
 
-def replicon(problem: Problem, x: Vector) -> float:
-    """One minus the growth of a perturbation in one round, at conjugates exp(x).
+def replicon(problem: Problem, at: Denoised) -> float:
+    """One minus the growth of a perturbation in one round, at a solved denoising problem.
 
     Where very many eigenvalues stand alone it is a lower bound.
     """
-    _, denoising, overlaps = prior_of(problem).denoised(x)
+    (mh, *_), denoising, overlaps = at
     if overlaps.q == 0:
         return 1.0  # nothing answers to a perturbation
     spectral = spectral_factor(denoising)
     means = _responses(problem, overlaps)
     if np.isinf(spectral) or (means.rest.any() and means.moved.any()):
         return -np.inf
-    alpha, mh = problem.alpha, float(np.exp(x[0]))
-    if not overlaps.V_odd:
+    alpha = problem.alpha
+    if not overlaps.V_antisymmetric:
         return float(generated.replicon(alpha, means.response_ss.mean(), spectral, denoising.c, mh))
     # A general matrix: perturbations of both parts feed each other; a row per part that responds.
-    odd = 2 * overlaps.V_odd  # 1/(stiffness + 2 lambda), which is c/mh for the symmetric part
+    odd = 2 * overlaps.V_antisymmetric  # 1/(stiffness + 2 lambda), which is c/mh for the symmetric part
     rows = [
         [float(generated.replicon_growth(alpha, response.mean(), 1.0, gain, 1.0)) for response in pair]
         for gain, pair in (
@@ -53,7 +53,14 @@ def spectral_factor(denoising: Denoising) -> float:
 
 
 def _responses(problem: Problem, overlaps: Overlaps) -> SampleMeans:
-    fields = split(overlaps, problem).fields(overlaps.q_odd)
+    fields = split(overlaps, problem).fields(overlaps.q_antisymmetric)
     return sample_means(
-        fields, overlaps.V, overlaps.V_odd, problem.beta, problem.beta0, problem.tokens, SAMPLING, response=True
+        fields,
+        overlaps.V,
+        overlaps.V_antisymmetric,
+        problem.beta,
+        problem.beta0,
+        problem.tokens,
+        SAMPLING,
+        response=True,
     )

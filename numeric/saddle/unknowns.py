@@ -14,35 +14,37 @@ import numpy as np
 from scipy.optimize import brentq
 
 from numeric.laws.law import Energy
+from numeric.maths.domain import OutsideDomain
 from numeric.maths.fixed_point import Map, Vector
 from numeric.model import float64 as generated
+from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
-from numeric.saddle.estimator import Denoised, Denoising, prior_of
+from numeric.saddle.estimator import Denoised, Denoising, estimator_of, reduced
 
 LEAST, STRIDE = float(np.log(40.0)), 4.0  # of log log(edge/b): a threshold so low is none, and its bracket
 SOLVED = 1e-3  # of log F: a root next to an edge is known to the rounding of its distance
-NOTHING = -1e3  # stands for the logarithm of no freedom at all, beyond the edge: a bracket needs a number
-HALF = 0.5  # of the freedom that the labels would take with no decay: any share of order one will do as a start
+NOTHING = -1e3  # stands for the logarithm of no free direction at all, beyond the edge: a bracket needs a number
+HALF = 0.5  # of the directions that the labels would take with no decay: any share of order one will do as a start
 
 
 class Unknowns(Protocol):
-    """Coordinates y of the conjugates, and what a map of their logarithms x is in them."""
+    """Coordinates y of the conjugates, and what a map of these is in them."""
 
-    def coordinates(self, x: Vector) -> Vector:
-        """Coordinates y at conjugates exp(x)."""
+    def coordinates(self, conjugates: Conjugates) -> Vector:
+        """Coordinates y, shape (unknowns,)."""
         ...
 
     def denoised(self, y: Vector) -> Denoised:
         """The solved denoising problem at coordinates y.
 
         Raises:
-            ArithmeticError: there are no conjugates.
+            OutsideDomain: there are no conjugates.
         """
         ...
 
-    def image(self, y: Vector, at: Denoised, x: Vector) -> Vector:
-        """Where y goes if its conjugates, those of `at`, go to exp(x)."""
+    def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
+        """Where y goes if its conjugates, those of `at`, go to those with these logarithms."""
         ...
 
 
@@ -52,28 +54,28 @@ class Logarithms:
 
     problem: Problem
 
-    def coordinates(self, x: Vector) -> Vector:
-        """Itself."""
-        return x
+    def coordinates(self, conjugates: Conjugates) -> Vector:
+        """The logarithms."""
+        return conjugates.pack()
 
     def denoised(self, y: Vector) -> Denoised:
         """At conjugates exp(y)."""
-        return prior_of(self.problem).denoised(y)
+        return estimator_of(self.problem).denoised(Conjugates.unpack(y, self.problem))
 
-    def image(self, y: Vector, at: Denoised, x: Vector) -> Vector:
+    def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
         """As it is given."""
-        return x
+        return moved
 
 
 @dataclass(frozen=True)
-class Freedom:
+class FreeDirections:
     """Logarithms of (v, F, c), for a trace penalty."""
 
     problem: Problem
 
-    def coordinates(self, x: Vector) -> Vector:
-        """Coordinates y at x; where no solution has their F, it is a share of what the labels would take."""
-        v, b, c = self._reduced(x)
+    def coordinates(self, conjugates: Conjugates) -> Vector:
+        """Coordinates y; where no solution has their F, it is a share of what the labels would take."""
+        v, b, c = reduced(conjugates, self.problem)
         free, taken = self._energy(v, b).J_v, self._taken(v)
         return np.log([v, free if 0 < free < taken else HALF * taken, c])
 
@@ -81,7 +83,7 @@ class Freedom:
         """At the threshold that leaves so many directions free; found as a distance from the edge, which may be small.
 
         Raises:
-            ArithmeticError: no threshold does.
+            OutsideDomain: no threshold does.
         """
         v, free, c = map(float, np.exp(y))
         top = self.problem.target.upper_edge(v)
@@ -92,38 +94,40 @@ class Freedom:
         def excess(log_ratio: float) -> float:
             try:
                 return excess_of(self._energy(v, _below(top, log_ratio)).J_v)
-            except ArithmeticError:  # so close to an edge that the law is not resolved: beyond it, little is free
+            except OutsideDomain:  # so close to an edge that the law is not resolved: beyond it, little is free
                 return NOTHING
 
         near = LEAST
         while excess(near) > 0:
             near -= STRIDE
         if near == LEAST:
-            raise ArithmeticError(f"no threshold leaves {free:g} of all directions free")
+            raise OutsideDomain(f"no threshold leaves {free:g} of all directions free")
         b = _below(top, float(brentq(excess, near, near + STRIDE, xtol=1e-14, rtol=1e-14)))
         energy = self._energy(v, b)
         if abs(excess_of(energy.J_v)) > SOLVED:
-            raise ArithmeticError(f"the threshold that leaves {free:g} of all directions free is not resolved")
-        x = np.log(generated.unreduced_variables(v, b, c, self.problem.lambda_, self.problem.width))
-        m, q, V = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, float(np.exp(x[2]))))
-        return Denoised(x, Denoising(v, c, b, energy, self.problem.target), Overlaps(m, q, V))
+            raise OutsideDomain(f"the threshold that leaves {free:g} of all directions free is not resolved")
+        mh, qh, Vh = map(float, generated.unreduced_variables(v, b, c, self.problem.lambda_, self.problem.width))
+        conjugates = Conjugates(mh, qh, Vh)
+        m, q, V = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, Vh))
+        return Denoised(conjugates, Denoising(v, c, b, energy, self.problem.target), Overlaps(m, q, V))
 
-    def image(self, y: Vector, at: Denoised, x: Vector) -> Vector:
-        """(v, c) of exp(x), and F moved as the conjugate of m is."""
-        v, _, c = self._reduced(x)
-        halfway = (y[1] + np.log(self._energy(float(np.exp(y[0])), 0.0).J_v)) / 2  # to the whole: no step may pass it
-        return np.array([np.log(v), min(y[1] + x[0] - at.x[0], halfway), np.log(c)])
+    def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
+        """(v, c) of the conjugates, and F moved as the conjugate of m is."""
+        (log_v, log_F, _), there = y, Conjugates.unpack(moved, self.problem)
+        v, _, c = reduced(there, self.problem)
+        halfway = (log_F + np.log(self._energy(float(np.exp(log_v)), 0.0).J_v)) / 2  # to the whole: no step may pass it
+        return np.array([np.log(v), min(log_F + np.log(there.mh / at.conjugates.mh), halfway), np.log(c)])
 
-    def governs(self, x: Vector) -> bool:
-        """Whether labels could be fitted by the directions free at noise exp(x) without weight decay."""
+    def suit(self, conjugates: Conjugates) -> bool:
+        """Whether labels could be fitted by the directions free at the noise of these conjugates, without weight decay."""
         problem = self.problem
         if problem.parametrisation is not Parametrisation.FACTORISED or problem.lambda_ == 0 or problem.leading:
             return False
-        return self._labels_over_numbers(self._reduced(x)[0]) < 1
+        return self._labels_over_numbers(reduced(conjugates, problem)[0]) < 1
 
-    def leaves_some(self, x: Vector) -> bool:
-        """Whether exp(x) leaves directions free, and fewer than the labels would without decay, as a solution does."""
-        v, b, _ = self._reduced(x)
+    def hold(self, conjugates: Conjugates) -> bool:
+        """Whether these conjugates leave directions free, and fewer than the labels would without decay, as a solution does."""
+        v, b, _ = reduced(conjugates, self.problem)
         return 0 < self._energy(v, b).J_v < self._taken(v)
 
     def _taken(self, v: float) -> float:
@@ -134,29 +138,24 @@ class Freedom:
         numbers = generated.interpolation_ratio(self._energy(v, 0.0).J_v, generated.label_numbers(self.problem.tokens))
         return float(self.problem.alpha / numbers)
 
-    def _reduced(self, x: Vector) -> tuple[float, float, float]:
-        mh, qh, Vh = np.exp(x)
-        v, b, c = map(float, generated.reduced_variables(mh, qh, Vh, self.problem.lambda_, self.problem.width))
-        return v, b, c
-
     def _energy(self, v: float, b: float) -> Energy:
         return self.problem.target.energy(v, b, self.problem.width)
 
 
-def unknowns_at(problem: Problem, x: Vector) -> Unknowns:
-    """The unknowns that suit a solution near exp(x)."""
-    freedom = Freedom(problem)
-    return freedom if freedom.governs(x) and freedom.leaves_some(x) else Logarithms(problem)
+def unknowns_at(problem: Problem, conjugates: Conjugates) -> Unknowns:
+    """The unknowns that suit a solution near these conjugates."""
+    free = FreeDirections(problem)
+    return free if free.suit(conjugates) and free.hold(conjugates) else Logarithms(problem)
 
 
 def in_unknowns(image: Callable[[Denoised], Vector], unknowns: Unknowns) -> Map:
-    """A map of y, from what gives conjugates back for a denoising problem; not a number where either has no value."""
+    """A map of y, from what gives logarithms of conjugates for a denoising problem; not a number where either has no value."""
 
     def moved(y: Vector) -> Vector:
         try:
             at = unknowns.denoised(y)
             return unknowns.image(y, at, image(at))
-        except (ArithmeticError, ValueError):
+        except OutsideDomain:
             return np.full_like(y, np.nan)
 
     return moved

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 
 from numeric.laws.divided_difference import second_difference
-from numeric.laws.law import TRUSTED, Energy, Risk, Target
+from numeric.laws.law import TRUSTED, Bounded, Energy, Target
 from numeric.model import float64 as generated
 from numeric.prediction.pair import prediction_error
 from numeric.problem.problem import Problem
@@ -160,20 +160,20 @@ def _solution(
     problem: Problem, v: float, b: float, m: float, q: float, quantile: float | None, residual: float
 ) -> Solution:
     gain, target = problem.beta0 / problem.beta, problem.target  # on the target as it is
-    risk = target.risk(v, b, target.energy(v, b, problem.width)) if v > 0 else Risk(0.0, 0.0)
+    error = target.denoising_error(v, b, target.energy(v, b, problem.width)) if v > 0 else Bounded(0.0, 0.0)
     test_error, averaging = prediction_error(m, q, problem.rho, problem.beta, problem.beta0, problem.tokens)
     values: dict[str, Any] = {
         "m": m, "q": q, "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "delta": float(np.sqrt(v)), "b": b,
         "c": gain,
         "train_error": 0.0, "test_error": test_error,
         "estimation_error": float(generated.estimation_error(problem.q0, m, q)),
-        "unit_gain_error": risk.value, "free_entropy": 0.0,
+        "denoising_error": error.value, "free_entropy": 0.0,
     }  # fmt: skip
     # Two nested roots: the inner one's tolerance, amplified by the slope of the outer, and the test error's own.
     errors = {name: 1e-8 * abs(value) for name, value in values.items() if np.isfinite(value)}
     errors["test_error"] += averaging
-    errors["unit_gain_error"] += risk.rounding
+    errors["denoising_error"] += error.rounding
     return Solution(
-        problem, Status.CONVERGED, **values, quantile=quantile, odd=None, replicon=float("nan"),
+        problem, Status.CONVERGED, **values, quantile=quantile, antisymmetric=None, replicon=float("nan"),
         residual=residual, iterations=1, errors=errors,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from numeric.maths.domain import OutsideDomain
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
@@ -34,5 +35,5 @@ def _optimum(problem: Problem) -> float | None:
     """Least error, None where double precision does not reach it."""
     try:
         return bayes_error(problem.alpha, problem.target, problem.noise, problem.tokens)
-    except ArithmeticError:
+    except OutsideDomain:
         return None

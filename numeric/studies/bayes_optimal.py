@@ -7,6 +7,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from numeric.laws.law import Target, edge_grid
+from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 
 _POINTS = 2000  # per bulk: the cube of a square-root edge is smooth enough for 1e-9 of the integral
@@ -29,7 +30,7 @@ def bayes_error(alpha: float, target: Target, noise: float, tokens: int = 2) -> 
 
     Raises:
         ValueError: an argument outside its domain.
-        ArithmeticError: the parameters are beyond double precision.
+        OutsideDomain: the parameters are beyond double precision.
     """
     if not (alpha > 0 and noise >= 0 and tokens >= 2):
         raise ValueError(
@@ -44,9 +45,9 @@ def bayes_error(alpha: float, target: Target, noise: float, tokens: int = 2) -> 
     low, high = (np.log(end * q0) for end in _SEARCH)
     if excess(low) <= 0:
         if noise > 0:
-            raise ArithmeticError(f"alpha = {alpha:g}: the optimal error is below double precision")
+            raise OutsideDomain(f"alpha = {alpha:g}: the optimal error is below double precision")
         return 0.0  # beyond Bayes-optimal recovery
     if excess(high) >= 0:
-        raise ArithmeticError(f"alpha = {alpha:g}: too few samples for double precision")
+        raise OutsideDomain(f"alpha = {alpha:g}: too few samples for double precision")
     v = float(np.exp(brentq(excess, low, high, xtol=1e-12)))
     return float(generated.bayes_error(v, cubed_density(v, target)))

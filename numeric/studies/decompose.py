@@ -29,7 +29,7 @@ from numeric.prediction.best_multiple import best_multiple
 from numeric.prediction.pair import least_test_error, mismatch, prediction_error
 from numeric.problem.problem import Parametrisation
 from numeric.problem.solution import Solution
-from numeric.saddle.estimator import prior_of
+from numeric.saddle.estimator import estimator_of
 
 
 class DistanceParts(NamedTuple):
@@ -67,7 +67,7 @@ def decompose(solution: Solution) -> Decomposition:
 
     Raises:
         NotConverged: the solution is none.
-        ArithmeticError: an average cannot be resolved in double precision.
+        OutsideDomain: an average cannot be resolved in double precision.
         ValueError: direct training, where no eigenvalue is left out, or leading features kept exactly.
     """
     problem = solution.unwrap().problem
@@ -92,7 +92,7 @@ def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
 
     Raises:
         NotConverged: the solution is none.
-        ArithmeticError: an average cannot be resolved in double precision.
+        OutsideDomain: an average cannot be resolved in double precision.
         ValueError: direct training, where no eigenvalue is left out.
     """
     problem = solution.unwrap().problem
@@ -141,5 +141,5 @@ def _hidden_beyond_strengths(solution: Solution, share: float) -> float:
         return 0.0
     s, weight = problem.features
     unlearned = max(0, problem.leading - round(share / weight))
-    held = np.array(prior_of(problem).denoised(solution.conjugates).overlaps.learned)[:unlearned]
+    held = np.array(estimator_of(problem).denoised(solution.conjugates).overlaps.learned)[:unlearned]
     return float(weight * held @ (s - solution.strengths)[:unlearned])

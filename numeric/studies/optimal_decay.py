@@ -7,10 +7,11 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from numeric.channel.rules import coarse_rules
-from numeric.model import float64 as generated
+from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Solution, Status
 from numeric.saddle.equations import SaddleMap
+from numeric.saddle.estimator import reduced
 from numeric.saddle.solve import solve
 
 RATIO = 3.0  # between the decays of the first search
@@ -97,12 +98,11 @@ def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
 def largest_decay(problem: Problem) -> float:
     """Decay beyond which S = 0; for direct training, where there is none, a decay at which little is learned."""
     saddle = SaddleMap(replace(problem, lambda_=1.0), coarse_rules(problem)[0])
-    x = saddle.unlearned()
+    conjugates = Conjugates.unpack(saddle.unlearned(), problem)
     if problem.parametrisation is not Parametrisation.FACTORISED:
-        return float(100 * np.exp(x[2]))
-    mh, qh, Vh = np.exp(x)
-    v, unit, _ = generated.reduced_variables(mh, qh, Vh, 1.0, problem.width)  # the threshold is proportional to lambda
-    return float(problem.target.upper_edge(float(v)) / unit)
+        return 100 * conjugates.Vh
+    v, unit, _ = reduced(conjugates, saddle.problem)  # the threshold is proportional to lambda
+    return problem.target.upper_edge(v) / unit
 
 
 def _solve(problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:

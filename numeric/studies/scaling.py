@@ -21,7 +21,7 @@ from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch
-from numeric.saddle.estimator import Denoising, prior_of
+from numeric.saddle.estimator import Denoising, estimator_of
 from numeric.saddle.solve import solve
 
 
@@ -126,9 +126,9 @@ def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, a
     if not solution.trusted:
         return ScalingPoint(n, solution, *[math.nan] * 8)
     problem = solution.problem
-    at = prior_of(problem).denoised(solution.conjugates)
+    at = estimator_of(problem).denoised(solution.conjugates)
     excess, uncertainty = _excess(solution, at.overlaps, at_best)
-    risk, error = solution.unit_gain_error, solution.errors["unit_gain_error"]
+    risk, error = solution.denoising_error, solution.errors["denoising_error"]
     spectrum = _spectrum(asked, solution, at.denoising, c_star)
     return ScalingPoint(n, solution, risk, error, excess, uncertainty, *spectrum)
 

@@ -85,7 +85,7 @@ def prediction(solution: Solution) -> Prediction:
 
 def trained_norm(solution: Solution) -> float:
     """tr(S S^T)/d, as a run measures it: the norm of the symmetric part, q of the theory, and that of the antisymmetric one."""
-    return solution.q + (solution.odd[0] if solution.odd else 0.0)
+    return solution.q + (solution.antisymmetric.q if solution.antisymmetric else 0.0)
 
 
 def watched_predictions(settings: Sequence[Setting]) -> list[Prediction]:

@@ -13,6 +13,7 @@ from numeric.channel.quadrature import COARSE
 from numeric.channel.rules import Quadrature, Sampled
 from numeric.channel.sampling import sample_means
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as physics
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
@@ -100,7 +101,7 @@ def test_derivatives_are_those_of_M(tokens, odd):
     asked = problem(tokens, parametrisation=Parametrisation.GENERAL if odd else Parametrisation.FACTORISED)
     rule = Sampled(Sampling(1024, 8))
     point = [1.1, 1.3, 0.3, *((0.4, 0.2) if odd else ())]
-    names = ("dM_dm", "dM_dq", "dM_dV", "dM_dq_odd", "dM_dV_odd")
+    names = ("dM_dm", "dM_dq", "dM_dV", "dM_dq_antisymmetric", "dM_dV_antisymmetric")
     exact = rule.average(Overlaps(*point), asked)
     for k, name in enumerate(names[: len(point)]):
         step = 0.02 * point[k]
@@ -146,5 +147,5 @@ def test_invalid_sampling_is_named():
         Sampling(100)
     with pytest.raises(ValueError, match="replicates"):
         Sampling(64, 2)
-    with pytest.raises(ValueError, match="need V > 0"):
+    with pytest.raises(OutsideDomain, match="need V > 0"):
         Sampled(Sampling(64)).average(Overlaps(1.1, 0.1, 1.0), problem(3))

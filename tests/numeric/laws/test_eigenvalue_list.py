@@ -70,7 +70,7 @@ def test_values_are_those_of_ball_arithmetic(target, v, place, depth):
 def test_the_risk_is_that_of_ball_arithmetic(target, v, place, depth):
     """From whichever side of the threshold: small beside q0, it would be lost in a difference of overlaps."""
     x = position(target, v, place, depth)
-    found = target.risk(v, x, target.energy(v, x, UNLIMITED))
+    found = target.denoising_error(v, x, target.energy(v, x, UNLIMITED))
     law = target.exact()
     with working(400):
         try:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.arclength import End, Keller
+from numeric.maths.arclength import End, PseudoArclength
 from numeric.problem.problem import Problem
 from numeric.problem.solution import NotConverged, Status
 from numeric.saddle.continuation import branches, coexisting, follow
@@ -23,7 +23,7 @@ def cubic(position):
 
 
 def test_a_curve_is_followed_through_both_folds():
-    trace = Keller(tolerance=1e-10).follow(cubic, np.array([-3.0, -3.0, -18.0]), 1.0, -18.0, 18.0)
+    trace = PseudoArclength(tolerance=1e-10).follow(cubic, np.array([-3.0, -3.0, -18.0]), 1.0, -18.0, 18.0)
     assert trace.end is End.RANGE
     assert trace.points[-1].position[0] > 2.9
     folds = [point.position for point in trace.points if point.fold]
@@ -34,15 +34,15 @@ def test_a_curve_is_followed_through_both_folds():
 
 
 def test_both_directions_pass_the_same_folds():
-    there = Keller(tolerance=1e-10).follow(cubic, np.array([-3.0, -3.0, -18.0]), 1.0, -18.0, 18.0)
-    back = Keller(tolerance=1e-10).follow(cubic, np.array([3.0, 3.0, 18.0]), -1.0, -18.0, 18.0)
+    there = PseudoArclength(tolerance=1e-10).follow(cubic, np.array([-3.0, -3.0, -18.0]), 1.0, -18.0, 18.0)
+    back = PseudoArclength(tolerance=1e-10).follow(cubic, np.array([3.0, 3.0, 18.0]), -1.0, -18.0, 18.0)
     folds = [[point.position for point in trace.points if point.fold] for trace in (there, back)]
     assert np.allclose(folds[0], folds[1][::-1], atol=2e-3)  # as above
 
 
 def test_a_curve_that_ends_says_so():
     """sqrt(x) = p has no points at p < 0."""
-    trace = Keller(tolerance=1e-10).follow(
+    trace = PseudoArclength(tolerance=1e-10).follow(
         lambda y: np.array([np.sqrt(y[0]) - y[1]]) if y[0] > 0 else np.full(1, np.nan),
         np.array([1.0, 1.0]),
         -1.0,
@@ -54,7 +54,7 @@ def test_a_curve_that_ends_says_so():
 
 
 def test_no_points_where_there_is_no_solution_to_start_from():
-    trace = Keller(tolerance=1e-10).follow(lambda y: 1 + y[:1] ** 2, np.zeros(2), 1.0, -1.0, 1.0)
+    trace = PseudoArclength(tolerance=1e-10).follow(lambda y: 1 + y[:1] ** 2, np.zeros(2), 1.0, -1.0, 1.0)
     assert trace == ([], End.STEP)
 
 

@@ -15,6 +15,7 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.model import float64 as generated
 from numeric.prediction.leading import best_multiple, prediction_errors
+from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Status
@@ -33,18 +34,19 @@ def problem(leading: int, dim: int = DIM, **changed: object) -> Problem:
 
 
 def test_the_prior_of_unchanged_strengths_is_that_of_the_target():
-    asked, x = problem(5), np.log([0.3, 0.08, 0.6])
+    asked, given = problem(5), Conjugates(0.3, 0.08, 0.6)
     s, _ = asked.features
-    plain, kept = Factorised(asked).denoised(x), Leading(asked).denoised(np.concatenate([x, np.log(s)]))
+    plain = Factorised(asked).denoised(given)
+    kept = Leading(asked).denoised(given._replace(strengths=tuple(s)))
     assert kept.overlaps[:3] == pytest.approx(plain.overlaps[:3], rel=1e-12)
     assert np.all(np.diff(kept.overlaps.learned) > 0)
 
 
 def test_what_is_learned_of_all_features_is_the_overlap():
     """m = tr S S0/d is the sum of l_k s_k over all eigenvectors of S0; the one that is not kept has the least part of it."""
-    asked, x = problem(11, dim=12), np.log([0.3, 0.08, 0.6])
+    asked, given = problem(11, dim=12), Conjugates(0.3, 0.08, 0.6)
     s, weight = asked.features
-    at = Leading(asked).denoised(np.concatenate([x, np.log(s)]))
+    at = Leading(asked).denoised(given._replace(strengths=tuple(s)))
     parts = weight * np.array(at.overlaps.learned) * s
     assert 0 < at.overlaps.m - parts.sum() < parts[0]
 

@@ -14,7 +14,8 @@ from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Solution, Status, failed
 from numeric.saddle.curve import learning_curve
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.solve import solve
+from numeric.saddle.search import Search
+from numeric.saddle.solve import Solver, solve
 from numeric.studies.spectrum import learned_spectrum
 
 FIGURE_ONE = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
@@ -56,10 +57,8 @@ def test_a_failed_solve_cannot_be_unwrapped_or_plotted():
         learned_spectrum(failed)
 
 
-def test_a_step_limit_is_a_status(monkeypatch):
-    for name, count in {"ANDERSON_STEPS": 2, "NEWTON_STEPS": 1, "MOST_CONTINUATIONS": 0}.items():
-        monkeypatch.setattr(f"numeric.saddle.solve.{name}", count)
-    solution = solve(FIGURE_ONE)
+def test_a_step_limit_is_a_status():
+    solution = Solver(Search(anderson_steps=2, newton_steps=1, continuations=0)).solve(FIGURE_ONE)
     assert solution.status is Status.STEP_LIMIT
     assert not solution.trusted
 
@@ -132,7 +131,7 @@ def test_sampled_solutions_are_stationary_points_of_e(tokens, changed):
     ]
     slope = (ends[0] - ends[1]) / (0.05 * (1.05 - 1 / 1.05))
     if base.parametrisation is Parametrisation.GENERAL:
-        expected = solution.q + solution.odd[0]
+        expected = solution.q + solution.antisymmetric.q
     else:
         energy = base.target.energy(solution.delta**2, solution.b, base.width)
         expected = -solution.c * energy.J_b / 2  # tr S/d = c int (x - b)_+ dmu
@@ -169,6 +168,6 @@ def test_values_that_are_inaccurate_are_worth_more_than_none():
     """A failed solve has no error estimate: 0 once made it the better of two."""
     poor = replace(solve(FIGURE_ONE), status=Status.INACCURATE, errors={"m": 1.0})
     none = [failed(FIGURE_ONE, Status.STEP_LIMIT, residual, 1) for residual in (0.1, 0.2)]
-    assert max([*none, poor], key=Solution.worth) is poor
-    assert max(none, key=Solution.worth) is none[0]
-    assert max([poor, solve(FIGURE_ONE)], key=Solution.worth).status is Status.CONVERGED
+    assert max([*none, poor], key=Solution.trust) is poor
+    assert max(none, key=Solution.trust) is none[0]
+    assert max([poor, solve(FIGURE_ONE)], key=Solution.trust).status is Status.CONVERGED

@@ -6,12 +6,13 @@ import pytest
 from numeric.channel.rules import coarse_rules
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.fixed_point import Anderson, iterate
+from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.estimator import prior_of
+from numeric.saddle.estimator import estimator_of
 from numeric.saddle.solve import solve
-from numeric.saddle.unknowns import Freedom, Logarithms, in_unknowns, unknowns_at
+from numeric.saddle.unknowns import FreeDirections, Logarithms, in_unknowns, unknowns_at
 from numeric.studies.scaling import ScalingProblem
 
 FEW = Problem(alpha=0.1, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
@@ -22,30 +23,29 @@ def saddle_map(problem):
 
 
 def test_coordinates_and_conjugates_are_inverse():
-    inner = Freedom(FEW)
-    x = solve(FEW).conjugates
-    assert inner.denoised(inner.coordinates(x)).x == pytest.approx(x, abs=1e-9)
+    free = FreeDirections(FEW)
+    conjugates = solve(FEW).conjugates
+    assert free.denoised(free.coordinates(conjugates)).conjugates.pack() == pytest.approx(conjugates.pack(), abs=1e-9)
 
 
 def test_the_share_of_free_directions_is_that_of_the_solution():
-    x = solve(FEW).conjugates
-    energy = prior_of(FEW).denoised(x).denoising.energy
-    assert np.exp(Freedom(FEW).coordinates(x)[1]) == pytest.approx(energy.J_v, rel=1e-12)
+    conjugates = solve(FEW).conjugates
+    energy = estimator_of(FEW).denoised(conjugates).denoising.energy
+    assert np.exp(FreeDirections(FEW).coordinates(conjugates)[1]) == pytest.approx(energy.J_v, rel=1e-12)
 
 
 @pytest.mark.parametrize(("alpha", "decay"), [(0.03, 0.01), (0.1, 1e-4), (0.1, 0.01)])
 def test_both_unknowns_find_one_root(alpha, decay):
     problem = Problem(alpha=alpha, target=MarchenkoPastur(0.05), lambda_=decay, noise=0.5)
     saddle = saddle_map(problem)
-    freedom, begin = Freedom(problem), saddle.unlearned()
-    assert freedom.governs(begin)
-    found = iterate(
-        in_unknowns(saddle.image, freedom), freedom.coordinates(begin), Anderson(), tolerance=1e-6, max_steps=20
-    )
+    free, begin = FreeDirections(problem), Conjugates.unpack(saddle.unlearned(), problem)
+    assert free.suit(begin)
+    found = iterate(in_unknowns(saddle.image, free), free.coordinates(begin), Anderson(), tolerance=1e-6, max_steps=20)
     assert found.converged
-    x = freedom.denoised(found.point).x
+    conjugates = free.denoised(found.point).conjugates
+    x = conjugates.pack()
     assert saddle(x) == pytest.approx(x, abs=5e-6)  # residuals of v and c are differences of these
-    assert isinstance(unknowns_at(problem, x), Freedom)
+    assert isinstance(unknowns_at(problem, conjugates), FreeDirections)
 
 
 @pytest.mark.parametrize(("dim", "x", "y"), [(10**4, 0.75, -1.25), (10**8, 1.27, -1.23), (10**12, 0.75, -1.25)])
@@ -58,4 +58,4 @@ def test_weak_decay_in_huge_dimension(dim, x, y):
 
 def test_more_labels_than_directions_are_left_to_the_conjugates():
     problem = Problem(alpha=4.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
-    assert isinstance(unknowns_at(problem, saddle_map(problem).unlearned()), Logarithms)
+    assert isinstance(unknowns_at(problem, Conjugates.unpack(saddle_map(problem).unlearned(), problem)), Logarithms)

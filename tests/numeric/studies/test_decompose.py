@@ -16,6 +16,7 @@ from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.laws.target_spectrum import target_density, target_edges
+from numeric.maths.domain import OutsideDomain
 from numeric.prediction import row as row_average
 from numeric.prediction.best_multiple import best_multiple
 from numeric.prediction.pair import least_test_error, mismatch, multiple_slope, prediction_error
@@ -139,7 +140,7 @@ def test_parts_add_up_at_three_tokens():
 def test_sharp_labels_are_refused_where_they_are_not_resolved():
     with pytest.raises(ArithmeticError, match="not resolved"):
         prediction_error(1.0, 1.0, 1.5, 500.0, 500.0, 2)
-    with pytest.raises(ValueError, match="need m"):
+    with pytest.raises(OutsideDomain, match="need m"):
         prediction_error(1.5, 1.0, 1.5, 1.0, 1.0, 2)
 
 

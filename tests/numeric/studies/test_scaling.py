@@ -107,7 +107,7 @@ def test_the_interpolation_peak_grows_as_derived(along, exponent):
     """An unlearned target near alpha = 1/8, while loss and labels are nearly quadratic, beta^2 R << 1."""
     beta, target = 1e-3, power_law(0.75, 200, 1e-8)
     asked = [Problem((1 + x) / 8, target, beta**2 * decay, NOISE, beta=beta, beta0=beta) for x, decay in along]
-    risks = [solve(problem).unwrap().unit_gain_error for problem in asked]
+    risks = [solve(problem).unwrap().denoising_error for problem in asked]
     varied = [abs(x) or decay for x, decay in along]
     assert exponent in peak_exponents()
     assert risks[-1] > 50 * NOISE
