@@ -3,8 +3,9 @@
 Every map is judged on the same points, so that differences of test errors scatter far less than the errors themselves.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -15,52 +16,79 @@ from numeric.channel.points import Fields, Sampling, gaussians
 from numeric.channel.rules import split
 from numeric.laws.law import Array
 from numeric.maths.domain import OutsideDomain
-from numeric.prediction.best_multiple import FACTORS
+from numeric.maths.replicates import half_width
+from numeric.prediction.gaussian import FACTORS
+from numeric.prediction.labels import BestMultiple, Estimate
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
+from numeric.problem.solution import Solution
 
 SAMPLING = Sampling(1 << 15)  # excess errors of order .1 then scatter by 2e-3 of them
 TOLERANCE = 1e-6  # of the logarithm of the best multiple: its error is then known to the square of that
 
 
-def prediction_errors(overlaps: Overlaps, problem: Problem) -> Array:
-    """E ||sigma_beta0(z) - sigma_beta(w)||^2 per sample of a student with these overlaps, shape (replicates,).
+@dataclass(frozen=True)
+class LeadingPrediction:
+    """Predictions of a problem whose leading features keep their own law (see Prediction); decay and samples do not enter."""
 
-    Each point is taken with both signs of what only the student sees.
-    """
-    students, target = _indices(split(overlaps, problem).fields(), token_index(problem.tokens))
-    labels = softmax(problem.beta0 * target, axis=-1)
-    losses = [np.sum((softmax(problem.beta * one, axis=-1) - labels) ** 2, axis=(1, 2)) for one in students]
-    return np.asarray(np.mean(losses, axis=0).reshape(SAMPLING.replicates, -1).mean(axis=1))
+    problem: Problem
 
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        """The same for equal labels."""
+        return cls(replace(problem, alpha=1.0, lambda_=1.0))
 
-def best_multiple(problem: Problem) -> tuple[float, Array]:
-    """The multiple c* of the target of least test error, and that error by replicates; weight decay and samples do not enter.
+    def test_error(self, overlaps: Overlaps) -> Estimate:
+        """With the scatter of replicates."""
+        errors = self.errors(overlaps)
+        return Estimate(float(errors.mean()), float(half_width(errors)))
 
-    Raises:
-        OutsideDomain: the minimum is outside the range searched.
-    """
-    return _best_multiple(replace(problem, alpha=1.0, lambda_=1.0))
+    def best_multiple(self) -> BestMultiple:
+        """By minimisation: the error has a scatter, its differences have less."""
+        return BestMultiple(_best_factor(self), float(self._errors_at_best().mean()))
+
+    def excess_error(self, solution: Solution, overlaps: Overlaps) -> Estimate:
+        """With the scatter of the difference, and the error of the overlaps: an excess is in proportion to the estimation error."""
+        differences = self.errors(overlaps) - self._errors_at_best()
+        excess = float(differences.mean())
+        of_overlaps = solution.errors["estimation_error"] / solution.estimation_error
+        return Estimate(excess, abs(excess) * of_overlaps + float(half_width(differences)))
+
+    def errors(self, overlaps: Overlaps) -> Array:
+        """Test errors by replicates, shape (replicates,); each point is taken with both signs of what only the student sees."""
+        problem = self.problem
+        students, target = _indices(split(overlaps, problem).fields(), token_index(problem.tokens))
+        labels = softmax(problem.beta0 * target, axis=-1)
+        losses = [np.sum((softmax(problem.beta * one, axis=-1) - labels) ** 2, axis=(1, 2)) for one in students]
+        return np.asarray(np.mean(losses, axis=0).reshape(SAMPLING.replicates, -1).mean(axis=1))
+
+    def multiple(self, c: float) -> Overlaps:
+        """Overlaps of c S0."""
+        (s, _), q0 = self.problem.features, self.problem.q0
+        return Overlaps(c * q0, c**2 * q0, 0.0, learned=tuple(c * s))
+
+    def _errors_at_best(self) -> Array:
+        return _errors(self, _best_factor(self))
 
 
 @lru_cache(maxsize=16)
-def _best_multiple(problem: Problem) -> tuple[float, Array]:
-    s, _ = problem.features
+def _errors(prediction: LeadingPrediction, c: float) -> Array:
+    return prediction.errors(prediction.multiple(c))
 
-    def errors(c: float) -> Array:
-        return prediction_errors(Overlaps(c * problem.q0, c**2 * problem.q0, 0.0, learned=tuple(c * s)), problem)
 
+@lru_cache(maxsize=16)
+def _best_factor(prediction: LeadingPrediction) -> float:
+    problem = prediction.problem
     low, high = np.log(FACTORS) + np.log(problem.beta0 / problem.beta)
     found = minimize_scalar(
-        lambda log: float(errors(np.exp(log)).mean()),
+        lambda log: float(prediction.errors(prediction.multiple(float(np.exp(log)))).mean()),
         bounds=(low, high),
         method="bounded",
         options={"xatol": TOLERANCE},
     )
     if min(found.x - low, high - found.x) < 0.01:
         raise OutsideDomain(f"no best multiple of the target between {np.exp(low):g} and {np.exp(high):g}")
-    c = float(np.exp(found.x))
-    return c, errors(c)
+    return float(np.exp(found.x))
 
 
 def _indices(fields: Fields, index: TokenIndex) -> tuple[list[Array], Array]:

@@ -18,7 +18,8 @@ from scipy.optimize import brentq, minimize_scalar
 from numeric.laws.divided_difference import second_difference
 from numeric.laws.law import TRUSTED, Bounded, Energy, Target
 from numeric.model import float64 as generated
-from numeric.prediction.pair import prediction_error
+from numeric.prediction.test_error import prediction_of
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status, failed
 from numeric.thresholds.interpolation import interpolation, recovery
@@ -161,7 +162,7 @@ def _solution(
 ) -> Solution:
     gain, target = problem.beta0 / problem.beta, problem.target  # on the target as it is
     error = target.denoising_error(v, b, target.energy(v, b, problem.width)) if v > 0 else Bounded(0.0, 0.0)
-    test_error, averaging = prediction_error(m, q, problem.rho, problem.beta, problem.beta0, problem.tokens)
+    test_error, averaging = prediction_of(problem).test_error(Overlaps(m, q, float("inf")))
     values: dict[str, Any] = {
         "m": m, "q": q, "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "delta": float(np.sqrt(v)), "b": b,
         "c": gain,

@@ -25,8 +25,8 @@ import numpy as np
 
 from numeric.laws.law import energy_above, quantile
 from numeric.model import float64 as generated
-from numeric.prediction.best_multiple import best_multiple
-from numeric.prediction.pair import least_test_error, mismatch, prediction_error
+from numeric.prediction.gaussian import GaussianPrediction
+from numeric.prediction.labels import Labels
 from numeric.problem.problem import Parametrisation
 from numeric.problem.solution import Solution
 from numeric.saddle.estimator import estimator_of
@@ -73,16 +73,16 @@ def decompose(solution: Solution) -> Decomposition:
     problem = solution.unwrap().problem
     if problem.leading:
         raise ValueError(f"leading = {problem.leading}: test errors are split for Gaussian indices only; use 0")
-    c_star, at_best = best_multiple(problem)
+    prediction = GaussianPrediction(Labels.of(problem))
+    c_star, at_best = prediction.best_multiple()
     parts = distance_parts(solution, c_star)
-    scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
-    test_error, _ = prediction_error(solution.m, solution.q, *scales)
+    test_error, _ = prediction.averages.test_error(solution.m, solution.q)
     return Decomposition(
         solution=solution,
         c_star=c_star,
         **parts._asdict(),
-        least=least_test_error(problem.q0, problem.noise, problem.beta0, problem.tokens),
-        mismatch=mismatch(c_star, problem.q0, problem.noise, problem.beta, problem.beta0, problem.tokens),
+        least=prediction.averages.least_test_error(),
+        mismatch=prediction.averages.mismatch(c_star),
         rate=(test_error - at_best) / parts.distance if parts.distance else 0.0,
     )
 

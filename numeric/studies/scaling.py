@@ -10,14 +10,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from numeric.laws.law import Array
 from numeric.laws.power_law import PER_OCTAVE, power_law
-from numeric.maths.replicates import half_width
 from numeric.model import float64 as generated
-from numeric.prediction import leading as feature_average
-from numeric.prediction.best_multiple import best_multiple
-from numeric.prediction.pair import prediction_error
-from numeric.problem.overlaps import Overlaps
+from numeric.prediction.test_error import Prediction, prediction_of
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch
@@ -48,13 +43,9 @@ class ScalingProblem:
         target = power_law(self.gamma, self.dim, self.q0, self.per_octave)
         return Problem(1.0, target, self.lambda_, self.noise, beta=self.beta, beta0=self.beta0, leading=self.leading)
 
-    def best_multiple(self) -> tuple[float, float | Array]:
-        """c* and its test error, by replicates where leading features keep their law; weight decay and samples do not enter.
-
-        Raises:
-            ArithmeticError: it cannot be found.
-        """
-        return feature_average.best_multiple(self.problem()) if self.leading else best_multiple(self.problem())
+    def prediction(self) -> Prediction:
+        """Test errors of students of this target."""
+        return prediction_of(self.problem())
 
 
 @dataclass(frozen=True)
@@ -87,14 +78,15 @@ def scaling_curve(
     """Points at increasing numbers of samples, the first from `start` or cold, with local slopes from their neighbours.
 
     Raises:
-        ArithmeticError: the best multiple of the target cannot be found.
+        OutsideDomain: the best multiple of the target cannot be found.
     """
-    problem, (c_star, at_best) = asked.problem(), asked.best_multiple()
+    problem = asked.problem()
+    asked.prediction().best_multiple()  # if there is none, no point needs to be solved
     points: list[ScalingPoint] = []
     for n in watch(samples):
         solution = solve(problem.at(n / asked.dim**2), start)
         start = solution if solution.trusted and solution.q > 0 else None
-        points.append(_point(asked, n, solution, c_star, at_best))
+        points.append(_point(asked, n, solution))
     return _with_slopes(points)
 
 
@@ -105,7 +97,7 @@ def local_slope(asked: ScalingProblem, samples: float) -> ScalingPoint:
     """The point at one n with its local slope, from solutions close to it on both sides.
 
     Raises:
-        ArithmeticError: the best multiple of the target cannot be found.
+        OutsideDomain: the best multiple of the target cannot be found.
     """
     around = [samples * math.exp(k * STEP) for k in (-2, -1, 0, 1, 2)]
     first, left, here, right, last = scaling_curve(asked, around)
@@ -122,14 +114,15 @@ def slope_between(first: ScalingPoint, second: ScalingPoint) -> tuple[float, flo
     return math.log(second.risk / first.risk) / span, error
 
 
-def _point(asked: ScalingProblem, n: float, solution: Solution, c_star: float, at_best: float | Array) -> ScalingPoint:
+def _point(asked: ScalingProblem, n: float, solution: Solution) -> ScalingPoint:
     if not solution.trusted:
         return ScalingPoint(n, solution, *[math.nan] * 8)
     problem = solution.problem
     at = estimator_of(problem).denoised(solution.conjugates)
-    excess, uncertainty = _excess(solution, at.overlaps, at_best)
+    prediction = asked.prediction()
+    excess, uncertainty = prediction.excess_error(solution, at.overlaps)
     risk, error = solution.denoising_error, solution.errors["denoising_error"]
-    spectrum = _spectrum(asked, solution, at.denoising, c_star)
+    spectrum = _spectrum(asked, solution, at.denoising, prediction.best_multiple().c)
     return ScalingPoint(n, solution, risk, error, excess, uncertainty, *spectrum)
 
 
@@ -143,20 +136,6 @@ def _spectrum(
     (_, edge), *_ = target.support(at.v)
     features = min(learned, target.features(at.v) * asked.dim)
     return at.c / c_star, learned, features, max(0.0, float(generated.shrinkage(edge, at.b, at.c)))
-
-
-def _excess(solution: Solution, overlaps: Overlaps, at_best: float | Array) -> tuple[float, float]:
-    """Test error over that of the best multiple, on the same points where it is sampled, and its error."""
-    problem = solution.problem
-    if problem.leading:
-        differences = feature_average.prediction_errors(overlaps, problem) - at_best
-        excess = float(differences.mean())
-        # An excess is in proportion to the estimation error.
-        of_overlaps = solution.errors["estimation_error"] / solution.estimation_error
-        return excess, abs(excess) * of_overlaps + float(half_width(differences))
-    scales = (problem.rho, problem.beta, problem.beta0, problem.tokens)
-    test_error, averaging = prediction_error(solution.m, solution.q, *scales)
-    return test_error - float(at_best), solution.errors["test_error"] + averaging
 
 
 def _with_slopes(points: list[ScalingPoint]) -> list[ScalingPoint]:

@@ -246,7 +246,7 @@ def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key
     for key, group in groups.items():
         (dim, _, n), (gaussian, own) = key, solved[key]
         decay = plan.decay_of(group[0].run)
-        c_star, _ = plan.own_problem(dim, decay).best_multiple()
+        c_star = plan.own_problem(dim, decay).prediction().best_multiple().c
         learned = solved[key].learned
         yield Place(
             dim,

@@ -14,7 +14,7 @@ from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.model import float64 as generated
-from numeric.prediction.leading import best_multiple, prediction_errors
+from numeric.prediction.leading import LeadingPrediction
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
@@ -106,15 +106,15 @@ def test_errors_are_those_of_token_sequences():
     noise[:, 1, 0] = noise[:, 0, 1]
     gap = softmax(c * index, axis=-1) - softmax(index + noise, axis=-1)
     losses = np.sum(gap**2, axis=(1, 2))
-    student = Overlaps(c * asked.q0, c**2 * asked.q0, 0.0, learned=tuple(c * asked.features[0]))
-    expected = prediction_errors(student, asked).mean()
+    prediction = LeadingPrediction.of(asked)
+    expected = prediction.errors(prediction.multiple(c)).mean()
     scatter = losses.std() / math.sqrt(len(x))
     assert abs(losses.mean() - expected) < 4 * scatter + 3e-4  # and the scatter of 65536 points
-    gaussian = prediction_errors(
-        Overlaps(c * asked.q0, c**2 * asked.q0, 0.0), dataclasses.replace(asked, leading=0)
-    ).mean()
-    assert abs(losses.mean() - gaussian) > 10 * scatter
-    assert best_multiple(asked)[1].mean() <= expected
+    gaussian = LeadingPrediction.of(dataclasses.replace(asked, leading=0)).errors(
+        Overlaps(c * asked.q0, c**2 * asked.q0, 0.0)
+    )
+    assert abs(losses.mean() - gaussian.mean()) > 10 * scatter
+    assert prediction.best_multiple().test_error <= expected
 
 
 #: Three heads trained on token sequences at d = 48 (theory note, end of section 8): values and standard errors.
@@ -125,13 +125,9 @@ TRAINED = {"m": (0.4169, 6e-4), "q": (0.2123, 1.1e-3), "train_error": (0.1326, 3
 def test_the_best_multiple_is_a_minimum_inside_the_range_searched(changed):
     """With much noise it was taken from the end of the range, .05."""
     asked = problem(4, **changed)
-    c, errors = best_multiple(asked)
-    s, _ = asked.features
-    around = [
-        prediction_errors(Overlaps(x * asked.q0, x**2 * asked.q0, 0.0, learned=tuple(x * s)), asked).mean()
-        for x in (0.9 * c, 1.1 * c)
-    ]
-    assert min(around) > errors.mean()
+    prediction = LeadingPrediction.of(asked)
+    c, error = prediction.best_multiple()
+    assert min(prediction.errors(prediction.multiple(x)).mean() for x in (0.9 * c, 1.1 * c)) > error
 
 
 def test_heads_trained_on_sequences_are_met():

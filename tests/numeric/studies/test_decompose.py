@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import kappa0s, log_uniform
 
 from numeric.__main__ import main
-from numeric.channel.points import Fields, Sampling
+from numeric.channel.points import Sampling
 from numeric.channel.sampling import sample_means
 from numeric.laws.eigenvalue_list import finite_rank
 from numeric.laws.law import edge_grid
@@ -17,9 +17,10 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.laws.target_spectrum import target_density, target_edges
 from numeric.maths.domain import OutsideDomain
-from numeric.prediction import row as row_average
-from numeric.prediction.best_multiple import best_multiple
-from numeric.prediction.pair import least_test_error, mismatch, multiple_slope, prediction_error
+from numeric.prediction.gaussian import GaussianPrediction
+from numeric.prediction.labels import Labels
+from numeric.prediction.pair import PairAverages
+from numeric.prediction.row import RowAverages
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from numeric.studies.decompose import decompose
@@ -84,11 +85,11 @@ def test_top_energy_of_the_target_is_an_integral_of_its_density(kappa0):
 @example(kappa0=1.0, noise=0.0, beta=1.0, beta0=3.0)  # needs more than the first rules
 def test_no_multiple_of_the_target_is_better_than_the_best(kappa0, noise, beta, beta0):
     problem = Problem(1.0, MarchenkoPastur(kappa0), 0.1, noise, beta=beta, beta0=beta0)
-    c, error = best_multiple(problem)
-    q0, least = problem.q0, least_test_error(problem.q0, noise, beta0, 2)
+    prediction, q0 = GaussianPrediction(Labels.of(problem)), problem.q0
+    (c, error), least = prediction.best_multiple(), prediction.averages.least_test_error()
     assert least <= error + 1e-10
     for other in (0.8 * c, 0.99 * c, 1.01 * c, 1.2 * c):
-        assert prediction_error(other * q0, other**2 * q0, problem.rho, beta, beta0, 2)[0] >= error - 1e-12
+        assert prediction.averages.test_error(other * q0, other**2 * q0).value >= error - 1e-12
     if noise == 0:
         assert c == pytest.approx(beta0 / beta, rel=1e-6)
 
@@ -99,32 +100,32 @@ def test_least_error_by_monte_carlo():
     h = np.sqrt(3 * q0) * rng.standard_normal(samples)  # visible index: variance 3 per unit
     p = [1 / (1 + np.exp(-beta0 * (h + np.sqrt(1.5 * noise) * rng.standard_normal(samples)))) for _ in range(2)]
     losses = 4 * (p[0] - p[1]) ** 2 / 2
-    assert abs(least_test_error(q0, noise, beta0, 2) - losses.mean()) < 4 * losses.std() / np.sqrt(samples)
+    assert abs(
+        PairAverages(Labels(q0, noise, 1.0, beta0, 2)).least_test_error() - losses.mean()
+    ) < 4 * losses.std() / np.sqrt(samples)
 
 
 def test_rows_agree_with_the_rule_for_two_tokens():
     """Another law of the same numbers: rows of independent indices, sampled, in place of a difference of two, integrated."""
-    fields, q0, noise = Fields.of(0.8, 0.9, 1.75), 1.5, 0.5
-    exact, _ = prediction_error(0.8, 0.9, 1.75, 1.2, 0.9, 2)
-    value, error = row_average.prediction_error(fields, 1.2, 0.9, 2)
+    labels = Labels(q0=1.5, noise=0.5, beta=1.2, beta0=0.9, tokens=2)
+    pair, row = PairAverages(labels), RowAverages(labels)
+    (exact, _), (value, error) = (averages.test_error(0.8, 0.9) for averages in (pair, row))
     assert abs(value - exact) < 3 * error < 1e-4  # 95 % lie within one
-    slope = multiple_slope(0.7, q0, 1.75, 1.2, 0.9, 2)
-    assert row_average.multiple_slope(0.7, Fields.of(q0, q0, 1.75), 1.2, 0.9, 2) == pytest.approx(slope, abs=1e-4)
-    least = least_test_error(q0, noise, 0.9, 2)
-    assert row_average.least_test_error(q0, noise, 0.9, 2) == pytest.approx(least, rel=1e-3)
-    beyond = mismatch(0.5, q0, noise, 1.2, 0.9, 2)
-    assert row_average.mismatch(0.5, q0, noise, 1.2, 0.9, 2) == pytest.approx(beyond, rel=1e-3)
+    assert row.multiple_slope(0.7) == pytest.approx(pair.multiple_slope(0.7), abs=1e-4)
+    assert row.least_test_error() == pytest.approx(pair.least_test_error(), rel=1e-3)
+    assert row.mismatch(0.5) == pytest.approx(pair.mismatch(0.5), rel=1e-3)
 
 
 @pytest.mark.parametrize("tokens", [3, 4])
 def test_more_tokens_by_whole_samples(tokens):
     """Rows against the test error of whole samples, and the slope of multiples against differences."""
-    q0, rho = 1.5, 1.75
-    whole = sample_means(Fields.of(0.8, 0.9, rho), 1.0, 0.0, 1.2, 0.9, tokens, Sampling(1024, 8)).test
-    value, error = prediction_error(0.8, 0.9, rho, 1.2, 0.9, tokens)
+    labels, q0 = Labels(q0=1.5, noise=0.5, beta=1.2, beta0=0.9, tokens=tokens), 1.5
+    averages = GaussianPrediction(labels).averages
+    whole = sample_means(labels.fields(0.8, 0.9), 1.0, 0.0, 1.2, 0.9, tokens, Sampling(1024, 8)).test
+    value, error = averages.test_error(0.8, 0.9)
     assert abs(value - whole.mean()) < 6 * whole.std(ddof=1) / np.sqrt(8) + error  # Student's t, 7 degrees: 5e-4
-    one, two = (prediction_error(c * q0, c**2 * q0, rho, 1.2, 0.9, tokens)[0] for c in (0.51, 0.49))
-    assert multiple_slope(0.5, q0, rho, 1.2, 0.9, tokens) == pytest.approx((one - two) / 0.02, rel=1e-3)
+    one, two = (averages.test_error(c * q0, c**2 * q0).value for c in (0.51, 0.49))
+    assert averages.multiple_slope(0.5) == pytest.approx((one - two) / 0.02, rel=1e-3)
 
 
 def test_parts_add_up_at_three_tokens():
@@ -139,9 +140,9 @@ def test_parts_add_up_at_three_tokens():
 
 def test_sharp_labels_are_refused_where_they_are_not_resolved():
     with pytest.raises(ArithmeticError, match="not resolved"):
-        prediction_error(1.0, 1.0, 1.5, 500.0, 500.0, 2)
+        PairAverages(Labels(1.5, 0.0, 500.0, 500.0, 2)).test_error(1.0, 1.0)
     with pytest.raises(OutsideDomain, match="need m"):
-        prediction_error(1.5, 1.0, 1.5, 1.0, 1.0, 2)
+        PairAverages(Labels(1.5, 0.0, 1.0, 1.0, 2)).test_error(1.5, 1.0)
 
 
 def test_command_line(capsys, monkeypatch, tmp_path):

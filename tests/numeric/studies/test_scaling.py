@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from numeric.laws import power_law as blocks
 from numeric.laws.power_law import power_law, truncation
-from numeric.prediction.best_multiple import best_multiple
-from numeric.prediction.pair import prediction_error
+from numeric.prediction.test_error import prediction_of
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from numeric.studies.decompose import decompose
@@ -75,9 +75,9 @@ def test_labels_fitted_with_their_noise_leave_a_floor_of_excess_error():
         scaling_curve(ScalingProblem(0.75, dim, dim**-1.23, 0.5, per_octave=64), [dim**1.27])[0] for dim in (1e4, 1e12)
     )
     assert many.risk < 0.3 * few.risk
-    assert many.gain == pytest.approx(1 / best_multiple(many.solution.problem)[0], rel=1e-3)
-    problem = many.solution.problem
-    floor = prediction_error(1.0, 1.0, problem.rho, 1.0, 1.0, 2)[0] - best_multiple(problem)[1]
+    prediction = prediction_of(many.solution.problem)
+    assert many.gain == pytest.approx(1 / prediction.best_multiple().c, rel=1e-3)
+    floor = prediction.test_error(Overlaps(1.0, 1.0, 0.0)).value - prediction.best_multiple().test_error
     assert many.excess_error > floor
 
 

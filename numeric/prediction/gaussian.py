@@ -1,0 +1,77 @@
+"""Test errors where all indices are Gaussian: averages over a pair of visible indices at two tokens, over a row at more."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+from scipy.optimize import brentq
+
+from numeric.maths.domain import OutsideDomain
+from numeric.prediction.labels import BestMultiple, Estimate, Labels
+from numeric.prediction.pair import PairAverages
+from numeric.prediction.row import RowAverages
+from numeric.problem.overlaps import Overlaps
+from numeric.problem.solution import Solution
+
+FACTORS = (1e-3, 2.0)  # range of c* beta/beta0: 1 without noise, and less with noise, which flattens E[y | X]
+
+
+class Averages(Hashable, Protocol):
+    """Averages over the fields of one sequence."""
+
+    @property
+    def labels(self) -> Labels:
+        """What the target's labels are."""
+        ...
+
+    def test_error(self, m: float, q: float) -> Estimate:
+        """E ||sigma_beta0(z) - sigma_beta(w)||^2 per sample at overlaps m and q (eigenvalue^2)."""
+        ...
+
+    def multiple_slope(self, c: float) -> float:
+        """Derivative in c of the test error of c S0, unit loss."""
+        ...
+
+    def least_test_error(self) -> float:
+        """E ||y - E[y | X]||^2 per sample: what the label noise leaves to any predictor; zero without noise inside the softmax."""
+        ...
+
+    def mismatch(self, c: float) -> float:
+        """E ||sigma_beta(c h0) - E[y | X]||^2 per sample: what c S0 adds to the least test error."""
+        ...
+
+
+@dataclass(frozen=True)
+class GaussianPrediction:
+    """Predictions from Gaussian indices (see Prediction)."""
+
+    labels: Labels
+
+    @property
+    def averages(self) -> Averages:
+        """Quadrature at two tokens; more are sampled."""
+        return PairAverages(self.labels) if self.labels.tokens == 2 else RowAverages(self.labels)
+
+    def test_error(self, overlaps: Overlaps) -> Estimate:
+        """With the error of the average."""
+        return self.averages.test_error(overlaps.m, overlaps.q)
+
+    def best_multiple(self) -> BestMultiple:
+        """By the root of the slope."""
+        return _best_multiple(self.averages)
+
+    def excess_error(self, solution: Solution, overlaps: Overlaps) -> Estimate:
+        """With the errors of the solution and of the average."""
+        value, averaging = self.test_error(overlaps)
+        return Estimate(value - self.best_multiple().test_error, solution.errors["test_error"] + averaging)
+
+
+@lru_cache(maxsize=64)
+def _best_multiple(averages: Averages) -> BestMultiple:
+    labels, slope = averages.labels, averages.multiple_slope
+    low, high = (factor * labels.beta0 / labels.beta for factor in FACTORS)
+    if slope(low) >= 0 or slope(high) <= 0:
+        raise OutsideDomain(f"no best multiple of the target between {low:g} and {high:g}")
+    c = float(brentq(slope, low, high, xtol=1e-15, rtol=1e-14))
+    return BestMultiple(c, averages.test_error(c * labels.q0, c**2 * labels.q0).value)

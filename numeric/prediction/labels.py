@@ -1,0 +1,55 @@
+"""What test errors depend on besides the student's overlaps, and the values that predictions are asked for."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+from numeric.channel.points import Fields
+from numeric.maths.domain import OutsideDomain
+from numeric.model import float64 as generated
+from numeric.problem.problem import Problem
+
+
+class Estimate(NamedTuple):
+    """A value (unit loss per sample) and half the width of its interval."""
+
+    value: float
+    error: float
+
+
+class BestMultiple(NamedTuple):
+    """The multiple c* of the target of least test error, and that error (unit loss per sample)."""
+
+    c: float
+    test_error: float
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of a target of second moment q0, the student's temperature beside them: frozen, hashable, without samples or decay."""
+
+    q0: float
+    noise: float
+    beta: float
+    beta0: float
+    tokens: int
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        """Those of a problem."""
+        return cls(problem.q0, problem.noise, problem.beta, problem.beta0, problem.tokens)
+
+    @property
+    def rho(self) -> float:
+        """Variance per unit of the noisy target index."""
+        return float(generated.noisy_variance(self.q0, self.noise))
+
+    def fields(self, m: float, q: float) -> Fields:
+        """Fields of a sample at overlaps m and q (eigenvalue^2).
+
+        Raises:
+            OutsideDomain: m^2 > q rho, beyond rounding.
+        """
+        if not m**2 <= q * self.rho * (1 + 1e-12):
+            raise OutsideDomain(f"m = {m}, q = {q}, rho = {self.rho}: need m^2 <= q rho")
+        # Where the student is a multiple of the noise-free target the two differ by rounding.
+        return Fields.of(m, max(q, m**2 / self.rho), self.rho)
