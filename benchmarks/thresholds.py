@@ -9,7 +9,8 @@ from fractions import Fraction
 from benchmarks.timing import Case, command, report
 from numeric.proven_laws.finite import finite_list
 from numeric.proven_laws.rational import marchenko_pastur
-from numeric.thresholds.interpolation import interpolation, recovery
+from numeric.thresholds.interpolation import interpolation
+from numeric.thresholds.recovery import recovery
 from tests.oracles.interpolation_by_quadrature import interpolation_by_quadrature
 
 HALF, NOISE, WEAK = Fraction(1, 2), Fraction(1), Fraction(2, 10**5)

@@ -22,7 +22,9 @@ from numeric.proven_laws.finite import FiniteLaw, finite_list
 from numeric.proven_laws.rational import rational_law
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum
-from numeric.thresholds import interpolation as exact
+from numeric.thresholds.bayes import bayes
+from numeric.thresholds.interpolation import interpolation
+from numeric.thresholds.recovery import recovery
 
 UNLIMITED = 10.0  # a width that never limits the rank
 # Closed forms in float64 cancel: measured worst relative error 3e-11 of the scale b^2 + v + q0 for v >= 1e-3.
@@ -177,9 +179,7 @@ def equal_weights(eigenvalues) -> FiniteLaw:
 @settings(max_examples=30)
 @given(kappa0=rationals, noise=noises, factor=st.fractions(Fraction(11, 10), Fraction(4), max_denominator=20))
 def test_interpolation_threshold_decreases_with_noise(kappa0, noise, factor):
-    weak, strong = (
-        exact.interpolation(free_poisson(kappa0), level, digits=DIGITS) for level in (noise, noise * factor)
-    )
+    weak, strong = (interpolation(free_poisson(kappa0), level, digits=DIGITS) for level in (noise, noise * factor))
     assert float(strong) < float(weak)
 
 
@@ -188,9 +188,9 @@ def test_interpolation_threshold_decreases_with_noise(kappa0, noise, factor):
 def test_tokens_enter_thresholds_only_through_the_numbers_in_a_label(kappa0, noise, tokens):
     law, ratio = free_poisson(kappa0), Fraction(tokens * (tokens + 1), 2) - 1
     for two, more in (
-        (exact.interpolation(law, noise, 2, DIGITS), exact.interpolation(law, noise, tokens, DIGITS)),
-        (exact.recovery(law, 2, DIGITS), exact.recovery(law, tokens, DIGITS)),
-        (exact.bayes(law, 2, DIGITS), exact.bayes(law, tokens, DIGITS)),
+        (interpolation(law, noise, 2, DIGITS), interpolation(law, noise, tokens, DIGITS)),
+        (recovery(law, 2, DIGITS), recovery(law, tokens, DIGITS)),
+        (bayes(law, 2, DIGITS), bayes(law, tokens, DIGITS)),
     ):
         left, right = 2 * Fraction(two.value), ratio * Fraction(more.value)
         assert abs(left - right) <= Fraction(10) ** (1 - DIGITS) * ratio
@@ -201,12 +201,8 @@ def test_tokens_enter_thresholds_only_through_the_numbers_in_a_label(kappa0, noi
 def test_recovery_lies_between_the_bayes_optimum_and_weak_noise_interpolation(kappa0):
     law = free_poisson(kappa0)
     k = float(kappa0)
-    assert float(exact.bayes(law, 2, DIGITS)) == pytest.approx((k - k**2 / 2) / 2, rel=1e-12)
-    assert (
-        float(exact.bayes(law, 2, DIGITS))
-        < float(exact.recovery(law, 2, DIGITS))
-        < (k - k**2 / 2 + (1 - k) ** 2 / 4) / 2
-    )
+    assert float(bayes(law, 2, DIGITS)) == pytest.approx((k - k**2 / 2) / 2, rel=1e-12)
+    assert float(bayes(law, 2, DIGITS)) < float(recovery(law, 2, DIGITS)) < (k - k**2 / 2 + (1 - k) ** 2 / 4) / 2
 
 
 @settings(max_examples=20)
@@ -216,14 +212,14 @@ def test_recovery_is_the_least_sample_ratio_over_the_spectral_threshold(kappa0):
         lambda t: generated.recovery_energy(t, 1 - float(kappa0)) / 4, bounds=(1e-3, np.pi / 2), method="bounded"
     )
     # A minimum is flat: an angle known to 1e-6 gives its value to 1e-12.
-    assert float(exact.recovery(free_poisson(kappa0), 2, DIGITS)) == pytest.approx(least.fun, rel=1e-9)
+    assert float(recovery(free_poisson(kappa0), 2, DIGITS)) == pytest.approx(least.fun, rel=1e-9)
 
 
 @settings(max_examples=20)
 @given(eigenvalue=st.fractions(Fraction(1, 20), 5, max_denominator=20), noise=noises)
 def test_interpolation_at_equal_eigenvalues_is_that_of_a_scaled_semicircle(eigenvalue, noise):
     """The noisy law is a semicircle around s: J and J_v by quadrature of its density, in units of s."""
-    found = float(exact.interpolation(finite_list([eigenvalue], [Fraction(1)]), noise, digits=DIGITS))
+    found = float(interpolation(finite_list([eigenvalue], [Fraction(1)]), noise, digits=DIGITS))
     s = float(eigenvalue)
 
     def moments(v):
@@ -242,12 +238,10 @@ def test_interpolation_at_equal_eigenvalues_is_that_of_a_scaled_semicircle(eigen
 @settings(max_examples=20)
 @given(eigenvalues=eigenvalue_lists, noise=noises, data=st.data())
 def test_permuting_or_merging_eigenvalues_changes_nothing(eigenvalues, noise, data):
-    value = exact.interpolation(equal_weights(eigenvalues), noise, digits=DIGITS).value
-    assert (
-        exact.interpolation(equal_weights(data.draw(st.permutations(eigenvalues))), noise, digits=DIGITS).value == value
-    )
+    value = interpolation(equal_weights(eigenvalues), noise, digits=DIGITS).value
+    assert interpolation(equal_weights(data.draw(st.permutations(eigenvalues))), noise, digits=DIGITS).value == value
     doubled = [x for x in eigenvalues for _ in range(2)]
-    assert exact.interpolation(equal_weights(doubled), noise, digits=DIGITS).value == value
+    assert interpolation(equal_weights(doubled), noise, digits=DIGITS).value == value
 
 
 # Channel.

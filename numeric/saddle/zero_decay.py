@@ -22,7 +22,8 @@ from numeric.prediction.test_error import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status, failed
-from numeric.thresholds.interpolation import interpolation, recovery
+from numeric.thresholds.interpolation import interpolation
+from numeric.thresholds.recovery import recovery
 
 DIGITS = 12  # of the thresholds that separate the phases: closer to them double precision cannot tell
 BRACKET = (1e-10, 1e6)  # of v over the second moment of the target and its noise

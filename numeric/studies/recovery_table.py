@@ -5,7 +5,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from numeric.proven_laws.rational import marchenko_pastur
-from numeric.thresholds.interpolation import bayes, recovery
+from numeric.thresholds.bayes import bayes
+from numeric.thresholds.recovery import recovery
 
 DIGITS = 15
 

@@ -13,7 +13,9 @@ import numpy as np
 
 from numeric.problem.solution import Solution
 from numeric.proven_laws.rational import marchenko_pastur
-from numeric.thresholds.interpolation import Threshold, interpolation, recovery
+from numeric.thresholds.interpolation import interpolation
+from numeric.thresholds.proof import Threshold
+from numeric.thresholds.recovery import recovery
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
 from verify.judging.scores import Comparison, compare

@@ -14,7 +14,9 @@ import numpy as np
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.proven_laws.rational import marchenko_pastur
-from numeric.thresholds import interpolation as thresholds
+from numeric.thresholds.interpolation import interpolation
+from numeric.thresholds.proof import Threshold
+from numeric.thresholds.recovery import recovery
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
 from verify.judging.crossing import CONFIDENCE, Array, Crossing, SizePoints, find_crossing
@@ -51,7 +53,7 @@ class Sighting:
     """One threshold as training shows it, beside its proven value."""
 
     kind: Kind
-    proven: thresholds.Threshold
+    proven: Threshold
     points: tuple[SizePoints, ...]
     theory: tuple[Array, Array]
     crossing: Crossing
@@ -127,12 +129,12 @@ def observe(
     return [_sighting(kind, run, proven[kind.name], [results[item] for item in runs[kind.name]]) for kind, run in kinds]
 
 
-def _proven(kind: Kind, run: Run) -> thresholds.Threshold:
+def _proven(kind: Kind, run: Run) -> Threshold:
     law = marchenko_pastur(Fraction(str(run.kappa0)))
     width = Fraction(str(run.width))
     if kind is INTERPOLATION:
-        return thresholds.interpolation(law, Fraction(str(run.noise)), run.tokens, DIGITS, width)
-    return thresholds.recovery(law, run.tokens, DIGITS, width)
+        return interpolation(law, Fraction(str(run.noise)), run.tokens, DIGITS, width)
+    return recovery(law, run.tokens, DIGITS, width)
 
 
 def _runs(kind: Kind, run: Run, threshold: float, sizes: Sequence[tuple[int, int]]) -> list[Run]:
@@ -144,7 +146,7 @@ def _runs(kind: Kind, run: Run, threshold: float, sizes: Sequence[tuple[int, int
     ]
 
 
-def _sighting(kind: Kind, run: Run, proven: thresholds.Threshold, results: Sequence[VanishingResult]) -> Sighting:
+def _sighting(kind: Kind, run: Run, proven: Threshold, results: Sequence[VanishingResult]) -> Sighting:
     converged = [result for result in results if result.status is Status.CONVERGED]
     dims = sorted({result.run.dim for result in results})
     alphas = np.array([multiple * float(proven) for multiple in kind.multiples])

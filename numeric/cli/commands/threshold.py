@@ -34,22 +34,25 @@ def run(arguments: argparse.Namespace) -> int:
     """Print one threshold."""
     from numeric.maths.balls import Unresolved
     from numeric.proven_laws.finite import FiniteLaw
-    from numeric.thresholds import interpolation as thresholds
+    from numeric.thresholds.bayes import bayes
+    from numeric.thresholds.interpolation import interpolation
+    from numeric.thresholds.proof import MAX_WORK
+    from numeric.thresholds.recovery import recovery
 
     started = time.perf_counter()
     law, stated = target_law(arguments)
     check_threshold(arguments, 1 - law.zero_mass)
-    if isinstance(law, FiniteLaw) and arguments.digits * len(law) > thresholds.MAX_WORK:
-        rule = f"digits times eigenvalues ({len(law)}) must not exceed {thresholds.MAX_WORK}"
-        raise BadInput("--digits", arguments.digits, rule, f"ask for at most {thresholds.MAX_WORK // len(law)}")
+    if isinstance(law, FiniteLaw) and arguments.digits * len(law) > MAX_WORK:
+        rule = f"digits times eigenvalues ({len(law)}) must not exceed {MAX_WORK}"
+        raise BadInput("--digits", arguments.digits, rule, f"ask for at most {MAX_WORK // len(law)}")
     tokens, digits, width = arguments.tokens, arguments.digits, arguments.width
     try:
         if arguments.kind == "interpolation":
-            found = thresholds.interpolation(law, arguments.noise, tokens, digits, width)
+            found = interpolation(law, arguments.noise, tokens, digits, width)
         elif arguments.kind == "recovery":
-            found = thresholds.recovery(law, tokens, digits, width)
+            found = recovery(law, tokens, digits, width)
         else:
-            found = thresholds.bayes(law, tokens, digits)
+            found = bayes(law, tokens, digits)
     except Unresolved as error:
         sys.stderr.write(f"{error}; ask for fewer digits or less extreme parameters\n")
         return 1

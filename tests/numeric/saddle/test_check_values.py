@@ -11,7 +11,8 @@ from numeric.problem.problem import Problem
 from numeric.proven_laws.finite import power_law
 from numeric.proven_laws.rational import rational_law
 from numeric.saddle.solve import solve
-from numeric.thresholds.interpolation import interpolation, recovery
+from numeric.thresholds.interpolation import interpolation
+from numeric.thresholds.recovery import recovery
 
 VALUES = json.loads((Path(__file__).parents[2] / "check_values.json").read_text())
 

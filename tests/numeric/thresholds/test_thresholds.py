@@ -10,7 +10,9 @@ from numeric.maths.balls import BITS_PER_DIGIT, Unresolved, decimal, working
 from numeric.model import balls as generated
 from numeric.proven_laws.finite import finite_list, power_law
 from numeric.proven_laws.rational import rational_law
-from numeric.thresholds.interpolation import bayes, interpolation, recovery
+from numeric.thresholds.bayes import bayes
+from numeric.thresholds.interpolation import interpolation
+from numeric.thresholds.recovery import recovery
 from tests.oracles.interpolation_by_quadrature import interpolation_by_quadrature
 
 HALF, ONE = Fraction(1, 2), Fraction(1)
