@@ -11,10 +11,10 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 
 from benchmarks.timing import Case, report, seconds
-from numeric.channel.points import Sampling
 from numeric.channel.quadrature import Resolution
 from numeric.channel.rules import ChannelRule, Quadrature, Sampled
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.sobol import Sampling
 from numeric.model import float64 as physics
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem

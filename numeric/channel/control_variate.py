@@ -12,9 +12,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from numeric.channel.points import BLOCK
 from numeric.channel.proximal import REACH
 from numeric.channel.sample import convexity
+from numeric.maths.sobol import BLOCK
 from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]

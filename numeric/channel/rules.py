@@ -11,10 +11,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.channel.points import Fields, Sampling
+from numeric.channel.fields import Fields
 from numeric.channel.quadrature import COARSE, ChannelAverages, Resolution, average, unlearned
 from numeric.channel.sampling import sample_means, unlearned_means
 from numeric.maths.domain import OutsideDomain
+from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem

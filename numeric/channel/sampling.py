@@ -2,7 +2,7 @@
 
 A sample has Gaussian fields along the visible directions of its index (numeric.channel.index): gamma1, which the label sees, and
 gamma2, which only the student sees; leading features kept exactly add products of Gaussians of their own. Each point
-(numeric.channel.points) is taken with both signs of gamma2: what is odd in gamma2, and what is left of it when student and target
+(numeric.maths.sobol) is taken with both signs of gamma2: what is odd in gamma2, and what is left of it when student and target
 nearly agree, drops out exactly. The scatter of the replicates is the error.
 Large averages take few of their points at the global minimiser, the first of each replicate, which are a Sobol set too; a control
 variate at all points (numeric.channel.control_variate) takes away most of the variance. A few points of their own say how well it
@@ -16,12 +16,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from numeric.channel import control_variate as token_control
-from numeric.channel import points as token_points
-from numeric.channel import sample as token_sample
+from numeric.channel import control_variate, sample
 from numeric.channel.control_variate import TERMS, fill_control_terms, lanes
+from numeric.channel.fields import Fields
 from numeric.channel.index import TokenIndex, token_index
-from numeric.channel.points import BLOCK, Fields, Sampling, block_sums, gaussians
 from numeric.channel.proximal import compiled
 from numeric.channel.sample import (
     cholesky,
@@ -35,7 +33,9 @@ from numeric.channel.sample import (
     solve_with,
     workspace,
 )
+from numeric.maths import sobol
 from numeric.maths.kernels import digest
+from numeric.maths.sobol import BLOCK, Sampling, block_sums, gaussians
 from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
@@ -371,6 +371,4 @@ def _entries(sources: str) -> tuple[Any, Any, Any]:
     return settle, control, unlearned
 
 
-_cached_settle, _cached_control, _cached_unlearned = _entries(
-    digest(physics, token_sample, token_control, token_points)
-)
+_cached_settle, _cached_control, _cached_unlearned = _entries(digest(physics, sample, control_variate, sobol))

@@ -14,8 +14,7 @@ from flint import arb
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
-from numeric.laws import residues as isolated
-from numeric.laws import subordination
+from numeric.laws import residues, subordination
 from numeric.laws.exact_values import exact_values
 from numeric.laws.law import (
     Array,
@@ -210,7 +209,7 @@ class Eigenvalues:
         affordable = len(self.weights) - np.searchsorted(self.arrays[0], x) < SUMMED_APART
         if worst > (SUMMED if affordable else allowed):
             apart, less = (
-                Values(*map(float, row)) for row in isolated.from_gap(float(v), float(x), *self.arrays, *_rule())
+                Values(*map(float, row)) for row in residues.from_gap(float(v), float(x), *self.arrays, *_rule())
             )
             if _worst(apart, less, v, x) < worst:
                 values, worst = apart, _worst(apart, less, v, x)

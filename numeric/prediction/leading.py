@@ -11,12 +11,13 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
+from numeric.channel.fields import Fields
 from numeric.channel.index import TokenIndex, token_index
-from numeric.channel.points import Fields, Sampling, gaussians
 from numeric.channel.rules import split
 from numeric.laws.law import Array
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.replicates import half_width
+from numeric.maths.sobol import Sampling, gaussians
 from numeric.prediction.gaussian import FACTORS
 from numeric.prediction.labels import BestMultiple, Estimate
 from numeric.problem.overlaps import Overlaps

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from numeric.channel.points import Fields
+from numeric.channel.fields import Fields
 from numeric.laws.law import Array
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated

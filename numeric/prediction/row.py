@@ -1,6 +1,6 @@
 """Averages over the labels at more than two tokens: the rows of a sequence have one law, and T independent indices each.
 
-Every average is smooth and has few dimensions, so that the points of numeric.channel.points give three or four digits, and the
+Every average is smooth and has few dimensions, so that the points of numeric.maths.sobol give three or four digits, and the
 scatter of their replicates the error. All averages of one problem use the same points: small differences of test errors keep their
 digits.
 """
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import softmax
 
+from numeric.channel.fields import Fields
 from numeric.channel.index import visible_basis
-from numeric.channel.points import Array, Fields, Sampling, gaussians
 from numeric.maths.replicates import half_width
+from numeric.maths.sobol import Array, Sampling, gaussians
 from numeric.model import float64 as generated
 from numeric.prediction.labels import Estimate, Labels
 

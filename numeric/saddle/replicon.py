@@ -6,10 +6,10 @@ jumps, and the spectral factor is where the rank limit cuts a bulk: then the eig
 
 import numpy as np
 
-from numeric.channel.points import Sampling
 from numeric.channel.rules import split
 from numeric.channel.sampling import SampleMeans, sample_means
 from numeric.laws.divided_difference import second_difference
+from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem

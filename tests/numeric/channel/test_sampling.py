@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from numeric.channel import sample as token_sample
+from numeric.channel import sample
+from numeric.channel.fields import Fields
 from numeric.channel.index import token_index
-from numeric.channel.points import Fields, Sampling
 from numeric.channel.quadrature import COARSE
 from numeric.channel.rules import Quadrature, Sampled
 from numeric.channel.sampling import sample_means
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import OutsideDomain
+from numeric.maths.sobol import Sampling
 from numeric.model import float64 as physics
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
@@ -74,7 +75,7 @@ def test_the_most_negative_curvature_of_a_row():
         starts = 2 * rng.normal(size=(25, 2 * tokens))
         options = {"maxiter": 3000, "maxfev": 3000}
         least = min(minimize(lowest, start, method="Nelder-Mead", options=options).fun for start in starts)
-        assert -token_sample.ROW_CURVATURE <= least < -token_sample.ROW_CURVATURE + 1e-3
+        assert -sample.ROW_CURVATURE <= least < -sample.ROW_CURVATURE + 1e-3
 
 
 @pytest.mark.parametrize(("tokens", "V", "beta"), [(3, 20.0, 1.0), (3, 20.0, 5.0), (4, 2000.0, 1.0)])
@@ -82,16 +83,16 @@ def test_minima_are_global(tokens, V, beta):
     """Against descents from every set of fitted rows and from random points."""
     rng, index = np.random.default_rng(5), token_index(tokens)
     size = len(index.visible)
-    work, stiffness = token_sample.workspace(tokens, size), np.full(size, 1 / V)
+    work, stiffness = sample.workspace(tokens, size), np.full(size, 1 / V)
     for _ in range(60):
         gamma1, gamma2 = rng.normal(size=(2, size))
         w, z = 0.7 * gamma1 + 0.8 * gamma2, 1.3 * gamma1
-        token_sample.fill_index(z, index, work.fit)
-        token_sample.fill_softmax(work.fit, beta, work.y)
-        found, _ = token_sample.global_minimiser(w, stiffness, index, beta, work)
+        sample.fill_index(z, index, work.fit)
+        sample.fill_softmax(work.fit, beta, work.y)
+        found, _ = sample.global_minimiser(w, stiffness, index, beta, work)
         for rows in itertools.product((0.0, 1.0), repeat=tokens):
             work.rival[:] = w + np.mean(rows) * (z - w) + 0.3 * rng.normal(size=size)
-            other = token_sample.descend(work.rival, w, stiffness, index, beta, 1 / beta, work)
+            other = sample.descend(work.rival, w, stiffness, index, beta, 1 / beta, work)
             assert found <= other + 1e-9, "a lower minimum was missed"
 
 

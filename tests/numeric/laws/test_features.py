@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from strategies import kappa0s, log_uniform
 
 from numeric.__main__ import main
-from numeric.laws import divided_difference as module
-from numeric.laws import subordination
+from numeric.laws import divided_difference, subordination
 from numeric.laws.divided_difference import second_difference
 from numeric.laws.eigenvalue_list import finite_rank
 from numeric.laws.law import edge_grid
@@ -64,11 +63,11 @@ def test_second_difference_is_that_of_a_dense_grid(target, v, place):
 def test_a_density_that_is_rounding_is_not_halved_without_end(monkeypatch):
     """A bulk 1e-7 of its distance from 0 wide, of a target scaled down: panels were halved twelve times (5 s a solution)."""
     panels = []
-    evaluated = module._evaluated
-    monkeypatch.setattr(module, "_evaluated", lambda *a: panels.append(len(a[3].start)) or evaluated(*a))
+    evaluated = divided_difference._evaluated
+    monkeypatch.setattr(divided_difference, "_evaluated", lambda *a: panels.append(len(a[3].start)) or evaluated(*a))
     found = second_difference(MarchenkoPastur(0.08771151907238502), 1.576660499174209e-08**2, 4.146887596099467e-05)
     assert 0 < found.value < 1
-    assert max(panels) <= module._GROWTH * panels[0]
+    assert max(panels) <= divided_difference._GROWTH * panels[0]
 
 
 def test_second_difference_at_its_ends():

@@ -5,20 +5,20 @@ import sys
 
 SOLVES = """
 import numpy as np
-from numeric.channel import quadrature as channel
+from numeric.channel import quadrature
 from numeric.laws import cubic
-from numeric.laws import residues as isolated
+from numeric.laws import residues
 from numeric.laws import subordination
-from numeric.channel import sampling as token_channel
+from numeric.channel import sampling
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 few = Eigenvalues((0.0, 1.0, 5.0), (0.9, 0.09, 0.01))
 few.outliers(0.3), few.density(0.3, np.array([1.0]))
-isolated.from_gap(0.3, 3.0, *few.arrays, *np.polynomial.legendre.leggauss(subordination.NODES))
+residues.from_gap(0.3, 3.0, *few.arrays, *np.polynomial.legendre.leggauss(subordination.NODES))
 solve(Problem(1.0, few, 0.1, 0.5)), solve(Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5, tokens=3))
-for module in (channel, cubic, isolated, subordination, token_channel):
+for module in (quadrature, cubic, residues, subordination, sampling):
     for name, value in vars(module).items():
         if hasattr(value, "stats") and value.stats.cache_path:
             print(*(f"{module.__name__}.{name}" for _ in value.stats.cache_misses))

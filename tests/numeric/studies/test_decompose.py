@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from strategies import kappa0s, log_uniform
 
 from numeric.__main__ import main
-from numeric.channel.points import Sampling
 from numeric.channel.sampling import sample_means
 from numeric.laws.eigenvalue_list import finite_rank
 from numeric.laws.law import edge_grid
@@ -17,6 +16,7 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.laws.target_spectrum import target_density, target_edges
 from numeric.maths.domain import OutsideDomain
+from numeric.maths.sobol import Sampling
 from numeric.prediction.gaussian import GaussianPrediction
 from numeric.prediction.labels import Labels
 from numeric.prediction.pair import PairAverages

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from numeric.laws import power_law as blocks
+from numeric.laws import power_law as law_of_powers
 from numeric.laws.power_law import power_law, truncation
 from numeric.prediction.test_error import prediction_of
 from numeric.problem.overlaps import Overlaps
@@ -42,9 +42,9 @@ def test_blocks_change_a_solution_by_less_than_their_width(monkeypatch):
     """The stated truncation, at far coarser blocks than those in use."""
     problem = ScalingProblem(0.75, 3000, 0.1, 0.5)
     (whole,) = scaling_curve(problem, [3e6])
-    monkeypatch.setattr(blocks, "EXACT", 64)
+    monkeypatch.setattr(law_of_powers, "EXACT", 64)
     (coarse,) = scaling_curve(replace(problem, per_octave=64), [3e6])
-    blocks.power_law.cache_clear()
+    law_of_powers.power_law.cache_clear()
     assert len(coarse.solution.problem.target.weights) < 600
     assert 0 < abs(coarse.risk / whole.risk - 1) < truncation(0.75, 3000, 64)
 

@@ -1,4 +1,4 @@
-"""What the averages at any number of tokens share: points, the fields at a point, and the way blocks of points are summed.
+"""Randomised quasi-Monte Carlo: points, and the way blocks of them are summed.
 
 Points are scrambled Sobol sets, one scrambling per replicate. Scramblings are seeded, and sums run in a fixed order: equal input
 gives equal bits.
@@ -7,7 +7,6 @@ gives equal bits.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,8 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from numeric.maths.kernels import over_blocks
-from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
-NOTHING = np.zeros(0)
 BLOCK = 64  # points that one thread takes at a time and adds up in order
 
 
@@ -40,27 +37,6 @@ class Sampling:
     def refined(self) -> "Sampling":
         """Four times the points."""
         return Sampling(4 * self.points, self.replicates)
-
-
-class Fields(NamedTuple):
-    """Student field teacher gamma1 + independent gamma2, target field target gamma1, antisymmetric field odd gamma_odd.
-
-    To these a leading feature kept exactly adds its products z_a z_b - delta_ab of one Gaussian per token, times its share in the
-    student and in the target, each of shape (features,).
-    """
-
-    teacher: float
-    independent: float
-    target: float
-    odd: float
-    student_features: Array = NOTHING
-    target_features: Array = NOTHING
-
-    @classmethod
-    def of(cls, m: float, q: float, rho: float, q_odd: float = 0.0) -> Self:
-        """Fields of these overlaps; rho is the second moment of the target with its label noise."""
-        teacher, independent, target = map(float, physics.field_coefficients(m, q, rho))
-        return cls(teacher, independent, target, float(np.sqrt(q_odd)))
 
 
 @lru_cache(maxsize=4)
