@@ -7,8 +7,8 @@ import time
 from fractions import Fraction
 
 from benchmarks.timing import Case, command, report
-from numeric.proven_laws.finite import finite_list
-from numeric.proven_laws.rational import marchenko_pastur
+from numeric.proven_laws.finite import exact_list
+from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 from tests.oracles.interpolation_by_quadrature import interpolation_by_quadrature
@@ -19,25 +19,25 @@ QUADRATURE_DIGITS = 50
 
 def atoms(count: int):
     """Equally spaced eigenvalues of equal weight."""
-    return finite_list([Fraction(k, count) for k in range(count)], [Fraction(1, count)] * count)
+    return exact_list([Fraction(k, count) for k in range(count)], [Fraction(1, count)] * count)
 
 
 def narrow(digits: int, noise: Fraction = Fraction(1, 5), width: Fraction = Fraction(3, 10)):
     """Interpolation with all roots, kappa0 = 1/5."""
-    return interpolation(marchenko_pastur(Fraction(1, 5)), noise, 2, digits, width)
+    return interpolation(exact_marchenko_pastur(Fraction(1, 5)), noise, 2, digits, width)
 
 
 THRESHOLD = ("threshold", "interpolation", "--kappa0", "1/2", "--noise", "1", "--digits")
 CASES = (
     Case("interpolation, 50 digits, start to exit", lambda: command(*THRESHOLD, "50"), 9, 0.5),
-    Case("interpolation, 100 digits", lambda: interpolation(marchenko_pastur(HALF), NOISE, 2, 100), 9, 0.02),
-    Case("interpolation, 1000 digits", lambda: interpolation(marchenko_pastur(HALF), NOISE, 2, 1000), 9, 0.05),
-    Case("interpolation, 10000 digits", lambda: interpolation(marchenko_pastur(HALF), NOISE, 2, 10_000), 5, 1.0),
+    Case("interpolation, 100 digits", lambda: interpolation(exact_marchenko_pastur(HALF), NOISE, 2, 100), 9, 0.02),
+    Case("interpolation, 1000 digits", lambda: interpolation(exact_marchenko_pastur(HALF), NOISE, 2, 1000), 9, 0.05),
+    Case("interpolation, 10000 digits", lambda: interpolation(exact_marchenko_pastur(HALF), NOISE, 2, 10_000), 5, 1.0),
     Case("width 3/10, 100 digits, with completeness", lambda: narrow(100), 5, 0.2),
     Case("width 1/4, Delta = 2e-5: three roots, completeness", lambda: narrow(100, WEAK, Fraction(1, 4)), 1, 2.0),
     Case("100 eigenvalues, 50 digits", lambda: interpolation(atoms(100), NOISE, 2, 50), 5, 0.5),
     Case("1000 eigenvalues, 50 digits", lambda: interpolation(atoms(1000), NOISE, 2, 50), 3, 3.0),
-    Case("recovery, 1000 digits", lambda: recovery(marchenko_pastur(HALF), 2, 1000), 9, 0.01),
+    Case("recovery, 1000 digits", lambda: recovery(exact_marchenko_pastur(HALF), 2, 1000), 9, 0.01),
 )
 
 
@@ -47,7 +47,7 @@ def against_quadrature() -> None:
     direct = interpolation_by_quadrature(Fraction(1, 2), NOISE, 2, QUADRATURE_DIGITS)
     slow = time.perf_counter() - started
     started = time.perf_counter()
-    proven = interpolation(marchenko_pastur(HALF), NOISE, 2, QUADRATURE_DIGITS)
+    proven = interpolation(exact_marchenko_pastur(HALF), NOISE, 2, QUADRATURE_DIGITS)
     fast = time.perf_counter() - started
     same = abs(Fraction(str(direct)) - Fraction(proven.value)) < Fraction(1, 10 ** (QUADRATURE_DIGITS - 1))
     print(

@@ -1,1 +1,84 @@
-"""Numerical layer: solves the generated equations; every number comes with its status and error."""
+"""Solvers of the generated equations: what empirical risk minimisation learns in a tied attention head, in high dimensions.
+
+    >>> import numeric
+    >>> problem = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.01, noise=1.0)
+    >>> solution = numeric.solve(problem).unwrap()
+
+The problem
+    Problem             sample ratio, target, weight decay, label noise, width, tokens, temperatures
+    Parametrisation     factors of S, or S itself, symmetric or general
+    MarchenkoPastur     target S0 = W0 W0^T/sqrt(m0 d) of a rank ratio kappa0
+    power_law           target with eigenvalues proportional to k^-gamma
+    finite_rank         target with a few eigenvalues in dimension d
+    Eigenvalues         target with any list of eigenvalues and weights
+
+Order parameters and errors, each with an error bar and a status
+    solve               one point: a Solution
+    learning_curve      along the sample ratio
+    branches            all solutions along the sample ratio or the weight decay, through folds
+    optimal_lambda      the weight decay of least test error
+    Solution, Status    values, how a solve ended
+    NotConverged        raised by Solution.unwrap() where there is no solution
+    to_frame            solutions as a pandas table
+
+Thresholds with proven digits, of an exact law (`target.exact()`, or `exact_marchenko_pastur(Fraction(1, 2))`)
+    interpolation       sample ratio below which the training loss can be zero
+    recovery            sample ratio above which labels without noise determine the target
+    bayes_recovery      the same for the Bayes-optimal estimator
+
+What is learned
+    learned_spectrum    law of the learned eigenvalues: bulk, outliers, mass at zero
+    decompose           test error split into overfitting, underfitting, approximation, mismatch
+    bayes_error         least estimation error of any estimator
+
+Scaling laws of power-law targets
+    ScalingProblem      target of exponent gamma in dimension d, at a weight decay
+    scaling_curve       risk, local slope and learned features along the samples
+    sequential_recovery samples at which each feature leaves the bulk
+    regimes             the derived phase diagram: exponents and where they hold
+
+Everything is loaded on first use. Rooms: maths, model (the generated functions), proven_laws, laws, thresholds, problem, channel,
+prediction, saddle, studies, cli; docs/architecture.md says what stands where.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_PUBLIC = {
+    "Problem": "problem.problem",
+    "Parametrisation": "problem.problem",
+    "MarchenkoPastur": "laws.marchenko_pastur",
+    "power_law": "laws.power_law",
+    "finite_rank": "laws.eigenvalue_list",
+    "Eigenvalues": "laws.eigenvalue_list",
+    "solve": "saddle.solve",
+    "learning_curve": "saddle.curve",
+    "branches": "saddle.continuation",
+    "optimal_lambda": "studies.optimal_decay",
+    "Solution": "problem.solution",
+    "Status": "problem.solution",
+    "NotConverged": "problem.solution",
+    "to_frame": "studies.frame",
+    "interpolation": "thresholds.interpolation",
+    "recovery": "thresholds.recovery",
+    "bayes_recovery": "thresholds.bayes",
+    "exact_marchenko_pastur": "proven_laws.rational",
+    "learned_spectrum": "studies.spectrum",
+    "decompose": "studies.decompose",
+    "bayes_error": "studies.bayes_optimal",
+    "ScalingProblem": "studies.scaling",
+    "scaling_curve": "studies.scaling",
+    "sequential_recovery": "studies.sequential_recovery",
+    "regimes": "studies.regimes",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, from the module that it stands in."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; help({__name__}) lists what it offers")
+    return getattr(import_module(f"{__name__}.{_PUBLIC[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC})  # and no __all__: help() would then print every class whole

@@ -18,11 +18,11 @@ from numeric.laws.target_spectrum import target_density, target_edges
 from numeric.model import float64 as generated
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status
-from numeric.proven_laws.finite import FiniteLaw, finite_list
+from numeric.proven_laws.finite import FiniteLaw, exact_list
 from numeric.proven_laws.rational import rational_law
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum
-from numeric.thresholds.bayes import bayes
+from numeric.thresholds.bayes import bayes_recovery
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 
@@ -173,7 +173,7 @@ def free_poisson(kappa0: Fraction):
 
 
 def equal_weights(eigenvalues) -> FiniteLaw:
-    return finite_list(eigenvalues, [Fraction(1, len(eigenvalues))] * len(eigenvalues))
+    return exact_list(eigenvalues, [Fraction(1, len(eigenvalues))] * len(eigenvalues))
 
 
 @settings(max_examples=30)
@@ -190,7 +190,7 @@ def test_tokens_enter_thresholds_only_through_the_numbers_in_a_label(kappa0, noi
     for two, more in (
         (interpolation(law, noise, 2, DIGITS), interpolation(law, noise, tokens, DIGITS)),
         (recovery(law, 2, DIGITS), recovery(law, tokens, DIGITS)),
-        (bayes(law, 2, DIGITS), bayes(law, tokens, DIGITS)),
+        (bayes_recovery(law, 2, DIGITS), bayes_recovery(law, tokens, DIGITS)),
     ):
         left, right = 2 * Fraction(two.value), ratio * Fraction(more.value)
         assert abs(left - right) <= Fraction(10) ** (1 - DIGITS) * ratio
@@ -201,8 +201,10 @@ def test_tokens_enter_thresholds_only_through_the_numbers_in_a_label(kappa0, noi
 def test_recovery_lies_between_the_bayes_optimum_and_weak_noise_interpolation(kappa0):
     law = free_poisson(kappa0)
     k = float(kappa0)
-    assert float(bayes(law, 2, DIGITS)) == pytest.approx((k - k**2 / 2) / 2, rel=1e-12)
-    assert float(bayes(law, 2, DIGITS)) < float(recovery(law, 2, DIGITS)) < (k - k**2 / 2 + (1 - k) ** 2 / 4) / 2
+    assert float(bayes_recovery(law, 2, DIGITS)) == pytest.approx((k - k**2 / 2) / 2, rel=1e-12)
+    assert (
+        float(bayes_recovery(law, 2, DIGITS)) < float(recovery(law, 2, DIGITS)) < (k - k**2 / 2 + (1 - k) ** 2 / 4) / 2
+    )
 
 
 @settings(max_examples=20)
@@ -219,7 +221,7 @@ def test_recovery_is_the_least_sample_ratio_over_the_spectral_threshold(kappa0):
 @given(eigenvalue=st.fractions(Fraction(1, 20), 5, max_denominator=20), noise=noises)
 def test_interpolation_at_equal_eigenvalues_is_that_of_a_scaled_semicircle(eigenvalue, noise):
     """The noisy law is a semicircle around s: J and J_v by quadrature of its density, in units of s."""
-    found = float(interpolation(finite_list([eigenvalue], [Fraction(1)]), noise, digits=DIGITS))
+    found = float(interpolation(exact_list([eigenvalue], [Fraction(1)]), noise, digits=DIGITS))
     s = float(eigenvalue)
 
     def moments(v):

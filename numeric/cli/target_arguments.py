@@ -83,9 +83,9 @@ def target_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  
     """
     _refuse_strays(arguments)
     if arguments.kappa0 is not None:
-        from numeric.proven_laws.rational import marchenko_pastur
+        from numeric.proven_laws.rational import exact_marchenko_pastur
 
-        return marchenko_pastur(arguments.kappa0), {"kappa0": str(arguments.kappa0)}
+        return exact_marchenko_pastur(arguments.kappa0), {"kappa0": str(arguments.kappa0)}
     if arguments.eigenvalues is not None:
         return _listed(arguments)
     if arguments.power_law is not None:
@@ -128,7 +128,7 @@ def _refuse_strays(arguments: argparse.Namespace) -> None:
 
 
 def _listed(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
-    from numeric.proven_laws.finite import finite_list
+    from numeric.proven_laws.finite import exact_list
 
     values, weights, dim = arguments.eigenvalues, arguments.weights, arguments.dim
     if weights is not None and dim is not None:
@@ -151,13 +151,13 @@ def _listed(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
     given = {"eigenvalues": ",".join(map(str, values))}
     if dim is not None:
         filled = (*values, *[Fraction(0)] * (dim - len(values)))
-        return finite_list(filled, [Fraction(1, dim)] * dim), {**given, "dim": str(dim)}
+        return exact_list(filled, [Fraction(1, dim)] * dim), {**given, "dim": str(dim)}
     weights = weights or (Fraction(1, len(values)),) * len(values)
-    return finite_list(values, weights), {**given, "weights": ",".join(map(str, weights))}
+    return exact_list(values, weights), {**given, "weights": ",".join(map(str, weights))}
 
 
 def _power_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
-    from numeric.proven_laws.finite import power_law
+    from numeric.proven_laws.finite import exact_power_law
 
     gamma, q0 = arguments.power_law, arguments.q0
     if arguments.dim is None:
@@ -167,7 +167,7 @@ def _power_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
             "--power-law", gamma, HEAVY_TAIL, "state --q0 to use the eigenvalues of this dimension all the same"
         )
     second = q0 or Fraction(1)
-    return power_law(gamma, arguments.dim, second), {
+    return exact_power_law(gamma, arguments.dim, second), {
         "power_law": str(gamma),
         "dim": str(arguments.dim),
         "q0": str(second),

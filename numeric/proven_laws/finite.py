@@ -132,7 +132,7 @@ class FinitePoint:
         return self._values[name]
 
 
-def finite_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> FiniteLaw:
+def exact_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> FiniteLaw:
     """Law of exact eigenvalues, equal ones merged; weights of sum one.
 
     Raises:
@@ -153,7 +153,7 @@ def finite_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) ->
     )
 
 
-def power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> FiniteLaw:
+def exact_power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> FiniteLaw:
     """`dim` eigenvalues proportional to k^-gamma, scaled to the given second moment (theory note, section 1).
 
     Raises:

@@ -129,6 +129,6 @@ def rational_law(name: str, *settings: Fraction) -> RationalLaw:
     return RationalLaw(name, lambda: generated.law_parameters(*(ball(value) for value in settings)), zero_mass)
 
 
-def marchenko_pastur(kappa0: Fraction) -> RationalLaw:
+def exact_marchenko_pastur(kappa0: Fraction) -> RationalLaw:
     """The target S0 = W0 W0^T/sqrt(m0 d) of rank ratio kappa0 > 0."""
     return rational_law(model.DEFAULT, kappa0, Fraction(1))

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from numeric.proven_laws.rational import marchenko_pastur
-from numeric.thresholds.bayes import bayes
+from numeric.proven_laws.rational import exact_marchenko_pastur
+from numeric.thresholds.bayes import bayes_recovery
 from numeric.thresholds.recovery import recovery
 
 DIGITS = 15
@@ -33,7 +33,7 @@ def recovery_table(kappa0s: Sequence[Fraction], widths: Sequence[Fraction], toke
         for width in widths:
             for kappa0 in kappa0s:
                 if width >= min(kappa0, Fraction(1)):
-                    law = marchenko_pastur(kappa0)
-                    learned, optimal = recovery(law, count, DIGITS, width), bayes(law, count, DIGITS)
+                    law = exact_marchenko_pastur(kappa0)
+                    learned, optimal = recovery(law, count, DIGITS, width), bayes_recovery(law, count, DIGITS)
                     rows.append(RecoveryRow(kappa0, width, count, learned.value, optimal.value))
     return rows

@@ -7,7 +7,7 @@ from numeric.proven_laws.law import Law
 from numeric.thresholds.proof import Threshold, exact, require_common
 
 
-def bayes(law: Law, tokens: int = 2, digits: int = 50) -> Threshold:
+def bayes_recovery(law: Law, tokens: int = 2, digits: int = 50) -> Threshold:
     """Sample ratio above which the Bayes-optimal estimator recovers the target from noise-free labels.
 
     Args and raises as `recovery`. Source: theory note, section 5; arXiv 2509.24914.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from numeric.problem.solution import Solution
-from numeric.proven_laws.rational import marchenko_pastur
+from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.proof import Threshold
 from numeric.thresholds.recovery import recovery
@@ -160,7 +160,7 @@ def _curve(plan: Plan, width: float) -> list[Solution]:
 
 def _thresholds(base: Run) -> dict[str, Threshold]:
     """Interpolation at the noise of `base`, and recovery without noise, both for width at least 1."""
-    law = marchenko_pastur(Fraction(str(base.kappa0)))
+    law = exact_marchenko_pastur(Fraction(str(base.kappa0)))
     found = {"recovery": recovery(law, base.tokens, THRESHOLD_DIGITS)}
     if base.noise > 0:
         found["interpolation"] = interpolation(law, Fraction(str(base.noise)), base.tokens, THRESHOLD_DIGITS)

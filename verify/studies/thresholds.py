@@ -13,7 +13,7 @@ import numpy as np
 
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
-from numeric.proven_laws.rational import marchenko_pastur
+from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.proof import Threshold
 from numeric.thresholds.recovery import recovery
@@ -130,7 +130,7 @@ def observe(
 
 
 def _proven(kind: Kind, run: Run) -> Threshold:
-    law = marchenko_pastur(Fraction(str(run.kappa0)))
+    law = exact_marchenko_pastur(Fraction(str(run.kappa0)))
     width = Fraction(str(run.width))
     if kind is INTERPOLATION:
         return interpolation(law, Fraction(str(run.noise)), run.tokens, DIGITS, width)

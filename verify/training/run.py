@@ -19,7 +19,7 @@ from numpy.polynomial import Chebyshev
 from numeric.cli.arguments import BadInput
 from numeric.laws.target_spectrum import target_quantile_means
 from numeric.problem.problem import Parametrisation
-from numeric.proven_laws.finite import power_law
+from numeric.proven_laws.finite import exact_power_law
 from verify.training import data, minimise, parametrisation
 from verify.training import risk as erm
 from verify.training.data import DataKind, Inputs, TargetKind
@@ -113,7 +113,7 @@ class Run:
         if self.kappa0 is not None:
             return target_quantile_means(self.kappa0, self.dim)
         if self.power_law is not None:
-            law = power_law(Fraction(str(self.power_law)), self.dim, Fraction(1))
+            law = exact_power_law(Fraction(str(self.power_law)), self.dim, Fraction(1))
             return np.array([float(value) for value, _ in law.atoms()])
         return np.array(sorted(self.spikes, reverse=True) + [0.0] * (self.dim - len(self.spikes)))
 
@@ -376,7 +376,13 @@ def _require_valid(run: Run) -> None:
 def _target_rules(run: Run) -> list[Rule]:
     stated = [run.kappa0 is not None, run.power_law is not None, bool(run.spikes)]
     rules: list[Rule] = [
-        ("--kappa0", run.kappa0, sum(stated) == 1, "state one target law", "give kappa0, or power_law, or spikes"),
+        (
+            "--kappa0",
+            run.kappa0,
+            sum(stated) == 1,
+            "state one target law",
+            "give kappa0, or exact_power_law, or spikes",
+        ),
     ]
     positive = "must be positive and finite"
     if run.kappa0 is not None:

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print one threshold."""
     from numeric.maths.balls import Unresolved
     from numeric.proven_laws.finite import FiniteLaw
-    from numeric.thresholds.bayes import bayes
+    from numeric.thresholds.bayes import bayes_recovery
     from numeric.thresholds.interpolation import interpolation
     from numeric.thresholds.proof import MAX_WORK
     from numeric.thresholds.recovery import recovery
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         elif arguments.kind == "recovery":
             found = recovery(law, tokens, digits, width)
         else:
-            found = bayes(law, tokens, digits)
+            found = bayes_recovery(law, tokens, digits)
     except Unresolved as error:
         sys.stderr.write(f"{error}; ask for fewer digits or less extreme parameters\n")
         return 1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numeric.laws.marchenko_pastur import TRUSTED, MarchenkoPastur, physical_root
 from numeric.maths.balls import Unresolved, working
 from numeric.model import float64
-from numeric.proven_laws.finite import finite_list, power_law
+from numeric.proven_laws.finite import exact_list, exact_power_law
 from numeric.proven_laws.law import over
 from numeric.proven_laws.rational import rational_law
 from numeric.thresholds.interpolation import interpolation
@@ -33,7 +33,7 @@ def gauss_law(kappa0, count):
     weights = [radius**2 * mp.sin(t) ** 2 / (2 * jump * (count + 1)) / x for t, x in zip(angles, nodes, strict=True)]
     exact = [Fraction(int(mp.nint(value * 10**50)), 10**50) for value in nodes]
     shares = [Fraction(int(mp.nint(value * 10**50)), 10**50) for value in weights]
-    return finite_list([*exact, Fraction(0)], [*shares, 1 - sum(shares)])
+    return exact_list([*exact, Fraction(0)], [*shares, 1 - sum(shares)])
 
 
 def test_closed_forms_and_path_integrals_agree_on_a_law_and_its_gauss_nodes():
@@ -53,7 +53,7 @@ def test_interpolation_at_the_gauss_nodes():
 
 @pytest.mark.parametrize("x", [-4.0, 9.0])
 def test_beyond_the_support_everything_is_a_moment_or_zero(x):
-    law = finite_list([Fraction(1), Fraction(3)], [Fraction(1, 4), Fraction(3, 4)])
+    law = exact_list([Fraction(1), Fraction(3)], [Fraction(1, 4), Fraction(3, 4)])
     with working(100):
         point, (t0, q0) = law.at(arb(1) / 2, arb(x)), law.moments()
         below = x < 0
@@ -62,7 +62,7 @@ def test_beyond_the_support_everything_is_a_moment_or_zero(x):
 
 
 def test_a_gap_between_eigenvalues_holds_whole_weights():
-    law = finite_list([Fraction(1), Fraction(3)], [Fraction(1, 4), Fraction(3, 4)])
+    law = exact_list([Fraction(1), Fraction(3)], [Fraction(1, 4), Fraction(3, 4)])
     with working(100):
         point = law.at(arb(1) / 1000, arb(2))
         assert point.g.imag.is_zero()
@@ -72,7 +72,7 @@ def test_a_gap_between_eigenvalues_holds_whole_weights():
 laws = st.sampled_from(
     [
         rational_law("tied_attention", Fraction(1, 3), Fraction(1)),
-        finite_list([Fraction(2), Fraction(0)], [Fraction(1, 4), Fraction(3, 4)]),
+        exact_list([Fraction(2), Fraction(0)], [Fraction(1, 4), Fraction(3, 4)]),
     ]
 )
 
@@ -93,7 +93,7 @@ def test_values_over_balls_hold_the_values_at_their_points(law, v, x, width, pla
 
 def test_power_law_has_the_second_moment_asked_for():
     with working(150):
-        _, q0 = power_law(Fraction(3, 4), 50, Fraction(7, 3)).moments()
+        _, q0 = exact_power_law(Fraction(3, 4), 50, Fraction(7, 3)).moments()
         assert abs(float(q0 - arb(7) / 3)) < 1e-40
 
 

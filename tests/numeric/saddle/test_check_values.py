@@ -8,7 +8,7 @@ import pytest
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from numeric.proven_laws.finite import power_law
+from numeric.proven_laws.finite import exact_power_law
 from numeric.proven_laws.rational import rational_law
 from numeric.saddle.solve import solve
 from numeric.thresholds.interpolation import interpolation
@@ -34,7 +34,7 @@ def test_thresholds_to_the_last_digit(row):
 
 @pytest.mark.parametrize("row", VALUES["power_law_thresholds"], ids=lambda row: f"d{row['d']}-gamma{row['gamma']}")
 def test_power_law_thresholds_to_the_last_digit(row):
-    count, law = digits(row["value"]), power_law(Fraction(row["gamma"]), row["d"], Fraction(row["q0"]))
+    count, law = digits(row["value"]), exact_power_law(Fraction(row["gamma"]), row["d"], Fraction(row["q0"]))
     assert interpolation(law, Fraction(row["Delta"]), row["T"], count).value == row["value"]
 
 

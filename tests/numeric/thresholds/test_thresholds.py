@@ -8,9 +8,9 @@ import pytest
 
 from numeric.maths.balls import BITS_PER_DIGIT, Unresolved, decimal, working
 from numeric.model import balls as generated
-from numeric.proven_laws.finite import finite_list, power_law
+from numeric.proven_laws.finite import exact_list, exact_power_law
 from numeric.proven_laws.rational import rational_law
-from numeric.thresholds.bayes import bayes
+from numeric.thresholds.bayes import bayes_recovery
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 from tests.oracles.interpolation_by_quadrature import interpolation_by_quadrature
@@ -110,7 +110,7 @@ def test_recovery_is_the_statistical_dimension_of_the_descent_cone():
 def test_width_at_the_rank_needs_no_more_than_counting():
     """No noise eigenvalue fits the rank: recovery at the number of parameters, kappa0 - kappa0^2/2, which is Bayes-optimal."""
     law = mp_law(HALF)
-    assert recovery(law, 2, 20, HALF).value == bayes(law, 2, 20).value == "0.18750000000000000000"
+    assert recovery(law, 2, 20, HALF).value == bayes_recovery(law, 2, 20).value == "0.18750000000000000000"
 
 
 def test_recovery_grows_with_width_up_to_the_free_value():
@@ -184,13 +184,15 @@ def test_two_bulks_reduce_to_one():
 
 
 def test_power_law_of_any_dimension():
-    values = [float(interpolation(power_law(Fraction(1), dim, ONE), Fraction(1, 5), 2, 8)) for dim in (1, 10, 100)]
+    values = [
+        float(interpolation(exact_power_law(Fraction(1), dim, ONE), Fraction(1, 5), 2, 8)) for dim in (1, 10, 100)
+    ]
     assert all(0 < value < 0.25 for value in values)
 
 
 def test_a_target_of_finite_rank_is_a_list_with_zeros():
-    spikes = finite_list([Fraction(3), Fraction(2)] + [Fraction(0)] * 98, [Fraction(1, 100)] * 100)
-    weighted = finite_list(
+    spikes = exact_list([Fraction(3), Fraction(2)] + [Fraction(0)] * 98, [Fraction(1, 100)] * 100)
+    weighted = exact_list(
         [Fraction(0), Fraction(2), Fraction(3)], [Fraction(98, 100), Fraction(1, 100), Fraction(1, 100)]
     )
     assert interpolation(spikes, ONE, 2, 30).value == interpolation(weighted, ONE, 2, 30).value
@@ -210,7 +212,7 @@ def test_digits_outside_their_range_are_refused():
         with pytest.raises(ValueError, match="digits"):
             recovery(mp_law(HALF), 2, digits)
     with pytest.raises(ValueError, match="times 1000 eigenvalues"):
-        interpolation(power_law(ONE, 1000, ONE), ONE, 2, 5000)
+        interpolation(exact_power_law(ONE, 1000, ONE), ONE, 2, 5000)
 
 
 def test_a_decimal_is_given_only_if_the_ball_proves_it():
@@ -250,15 +252,15 @@ def test_whether_counting_binds_does_not_depend_on_the_digits(kappa0, width, noi
 
 def test_eigenvalues_without_a_zero_at_hardly_any_noise():
     """Found by a reviewer: next to the edge of the support the start took a complex root for a real one."""
-    assert interpolation(finite_list([ONE], [ONE]), Fraction(1, 10**30), 2, 3).value == "0.250"
+    assert interpolation(exact_list([ONE], [ONE]), Fraction(1, 10**30), 2, 3).value == "0.250"
 
 
 @pytest.mark.parametrize(
     ("build", "name"),
     [
-        (lambda: finite_list([ONE, HALF], [ONE, ONE]), "weights"),
-        (lambda: finite_list([-ONE, ONE], [HALF, HALF]), "eigenvalues"),
-        (lambda: power_law(ONE, 0, ONE), "gamma, dim, q0"),
+        (lambda: exact_list([ONE, HALF], [ONE, ONE]), "weights"),
+        (lambda: exact_list([-ONE, ONE], [HALF, HALF]), "eigenvalues"),
+        (lambda: exact_power_law(ONE, 0, ONE), "gamma, dim, q0"),
         (lambda: mp_law(-1), "settings"),
     ],
 )
