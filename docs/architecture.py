@@ -17,7 +17,8 @@ FLOORS = {
     "derive": (
         *("derive.language", "derive.models", "derive.passes.spectral_function", "derive.passes.free_entropy"),
         *("derive.passes.channel", "derive.passes.limits", "derive.scaling", "derive.pipeline"),
-        *("derive.code", "derive.tools", "derive.__main__"),
+        *("derive.code.expression", "derive.code.printers", "derive.code.proofs", "derive.code"),
+        *("derive.tools", "derive.__main__"),
     ),
     "numeric": (
         *(

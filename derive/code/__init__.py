@@ -1,1 +1,1 @@
-"""From expressions to generated files: tree, printers, error bounds, oracles, validation."""
+"""From expressions to generated files: content, headers, manifest, writing."""

@@ -7,8 +7,8 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
-from derive.code import accuracy, oracles
 from derive.code.printers import balls, float64, latex, multiprecision
+from derive.code.proofs import accuracy, oracles
 from derive.language.model import Model
 from derive.pipeline import derive, functions
 from derive.scaling import exponents

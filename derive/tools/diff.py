@@ -9,9 +9,9 @@ from types import ModuleType
 import mpmath
 import sympy as sp
 
-from derive.code.oracles import POINTS, sample
 from derive.code.printers import multiprecision
-from derive.code.validate import load_source
+from derive.code.proofs.oracles import POINTS, sample
+from derive.code.proofs.translation import load_source
 from derive.language.step import Function, Step
 from derive.pipeline import functions
 

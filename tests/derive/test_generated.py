@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from derive.code import emit, validate
+from derive.code import emit
+from derive.code.proofs import translation
 from derive.language.model import ModelError, Target
 from derive.language.notation import sym
 from derive.models import load
@@ -56,7 +57,7 @@ def test_generated_files_are_current(files):
 
 @pytest.mark.parametrize("name", ["float64.py", "multiprecision.py", "balls.py"])
 def test_generated_code_run_on_symbols_is_its_source(name, steps):
-    assert validate.mistranslated(FOLDER / name, steps) == []
+    assert translation.mistranslated(FOLDER / name, steps) == []
 
 
 @pytest.mark.parametrize("name", ["float64.py", "multiprecision.py", "balls.py"])
@@ -64,7 +65,7 @@ def test_translation_validation_sees_a_wrong_sign(name, steps, copy):
     text = (copy / name).read_text()
     assert "J - Delta/2 - J_v*v - q0" in text
     (copy / name).write_text(text.replace("J - Delta/2 - J_v*v - q0", "J - Delta/2 + J_v*v - q0"))
-    assert validate.mistranslated(copy / name, steps) == ["interpolation_residual"]
+    assert translation.mistranslated(copy / name, steps) == ["interpolation_residual"]
 
 
 def oracles():
@@ -224,7 +225,7 @@ def test_balls_hold_the_oracles(model):
 
     folder = emit.folder(model)
     by_name = {i: (f, k) for _, f in functions(derive(load(model))) for k, i in enumerate(f.equation_ids())}
-    balls = validate.load_source(folder / "balls.py")
+    balls = translation.load_source(folder / "balls.py")
 
     def enclose(text):
         real, imaginary = (fmpq(int(part.p), int(part.q)) for part in sp.sympify(text).as_real_imag())
@@ -249,7 +250,7 @@ def test_header_states_the_rounding_of_float64_code():
 
 
 def test_code_that_errs_by_more_than_its_bound_is_refused(files):
-    from derive.code import accuracy
+    from derive.code.proofs import accuracy
     from derive.language.step import DerivationError
 
     wrong = files["float64.py"].replace("ROUNDING = 2.0**-50", "ROUNDING = 2.0**-70")

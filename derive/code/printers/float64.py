@@ -1,8 +1,8 @@
 """NumPy float64 module: functions of scalars or arrays, also compilable with numba."""
 
+from derive.code.expression.rounding import error_bound
+from derive.code.expression.tree import Name, Quotient, lower
 from derive.code.printers.python import definition, function_text
-from derive.code.rounding import error_bound
-from derive.code.tree import Name, Quotient, lower
 from derive.language.step import Function, Step
 
 NAMES = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from derive.code.tree import PI, Call, Integer, Name, Node, Power, Quotient, Sum, lower, share_subexpressions
+from derive.code.expression.tree import PI, Call, Integer, Name, Node, Power, Quotient, Sum, lower, share_subexpressions
 from derive.language.step import Function
 
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)

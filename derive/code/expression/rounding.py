@@ -4,7 +4,7 @@ The bound is in units of the rounding of one operation, to first order in it, fo
 float64 code can evaluate beside a value to know when the value has cancelled away.
 """
 
-from derive.code.tree import PI, Call, Integer, Name, Node, Power, Quotient, Sum
+from derive.code.expression.tree import PI, Call, Integer, Name, Node, Power, Quotient, Sum
 
 _ZERO = Integer(0)
 _ANGLE_ROUNDING = Integer(4)  # an angle is at most pi
