@@ -122,7 +122,7 @@ def command_diff(arguments: argparse.Namespace) -> int:
     for name in models.available():
         model = load(name)
         try:
-            changes = compare(emit.folder(name) / "multiprecision.py", model.title, derive(model))
+            changes = compare((emit.folder(name) / "multiprecision.py").read_text(), model.title, derive(model))
         except Exception as error:  # whatever importing or running a damaged file raises
             if isinstance(error, DerivationError | ModelError):
                 raise

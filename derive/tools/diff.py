@@ -1,17 +1,16 @@
 """`derive diff`: what each equation of the generated code on disk computes against what the model now derives."""
 
 import inspect
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 
 import mpmath
 import sympy as sp
 
 from derive.code.printers import multiprecision
+from derive.code.proofs.generated_module import load
 from derive.code.proofs.oracles import POINTS, sample
-from derive.code.proofs.translation import load_source
+from derive.language.elementary import TABLE
 from derive.language.step import Function, Step
 from derive.pipeline import functions
 
@@ -31,22 +30,18 @@ class Change:
         return f"{self.equation}: {self.verdict}{f' at {self.where}' if self.where else ''}"
 
 
-def compare(path: Path, title: str, steps: tuple[Step, ...]) -> list[Change]:
-    """Compare the multiprecision module on disk with a fresh one, equation by equation.
+def compare(source: str, title: str, steps: tuple[Step, ...]) -> list[Change]:
+    """Compare the source of a multiprecision module with a fresh one, equation by equation.
 
     Raises:
-        OSError, SyntaxError: the module on disk cannot be read.
+        SyntaxError: it is no Python; besides, whatever running it raises.
     """
-    old = load_source(path)
-    with tempfile.TemporaryDirectory() as scratch:
-        fresh_path = Path(scratch) / "fresh.py"
-        fresh_path.write_text(multiprecision.module(title, steps))
-        fresh = load_source(fresh_path)
-        found = [change for _, function in functions(steps) for change in _compare_function(old, fresh, function)]
-        known = {function.name for _, function in functions(steps)} | {"angle_below", "angle_above"}
-        return found + [
-            Change(name, "removed") for name, _ in inspect.getmembers(old, inspect.isfunction) if name not in known
-        ]
+    old, fresh = load(source), load(multiprecision.module(title, steps))
+    found = [change for _, function in functions(steps) for change in _compare_function(old, fresh, function)]
+    known = {function.name for _, function in functions(steps)} | {entry.name for entry in TABLE}
+    return found + [
+        Change(name, "removed") for name, _ in inspect.getmembers(old, inspect.isfunction) if name not in known
+    ]
 
 
 def _compare_function(old: ModuleType, fresh: ModuleType, function: Function) -> list[Change]:

@@ -13,7 +13,11 @@ import pytest
 import sympy as sp
 
 from derive.code import emit
+from derive.code.printers import balls as balls_printer
+from derive.code.printers import float64 as float64_printer
+from derive.code.printers import multiprecision as multiprecision_printer
 from derive.code.proofs import translation
+from derive.code.proofs.generated_module import load as load_source
 from derive.language.model import ModelError, Target
 from derive.language.notation import sym
 from derive.models import load
@@ -55,17 +59,21 @@ def test_generated_files_are_current(files):
     assert emit.problems(FOLDER, files) == []
 
 
-@pytest.mark.parametrize("name", ["float64.py", "multiprecision.py", "balls.py"])
-def test_generated_code_run_on_symbols_is_its_source(name, steps):
-    assert translation.mistranslated(FOLDER / name, steps) == []
+PRINTERS = pytest.mark.parametrize("printer", [float64_printer, multiprecision_printer, balls_printer])
 
 
-@pytest.mark.parametrize("name", ["float64.py", "multiprecision.py", "balls.py"])
-def test_translation_validation_sees_a_wrong_sign(name, steps, copy):
-    text = (copy / name).read_text()
+@PRINTERS
+def test_generated_code_run_on_symbols_is_its_source(printer, steps, files):
+    text = files[f"{printer.LANGUAGE.name}.py"]
+    assert translation.mistranslated(text, printer.LANGUAGE, steps) == []
+
+
+@PRINTERS
+def test_translation_validation_sees_a_wrong_sign(printer, steps, files):
+    text = files[f"{printer.LANGUAGE.name}.py"]
     assert "J - Delta/2 - J_v*v - q0" in text
-    (copy / name).write_text(text.replace("J - Delta/2 - J_v*v - q0", "J - Delta/2 + J_v*v - q0"))
-    assert translation.mistranslated(copy / name, steps) == ["interpolation_residual"]
+    wrong = text.replace("J - Delta/2 - J_v*v - q0", "J - Delta/2 + J_v*v - q0")
+    assert translation.mistranslated(wrong, printer.LANGUAGE, steps) == ["interpolation_residual"]
 
 
 def oracles():
@@ -194,18 +202,16 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
 def test_diff_names_the_equations_whose_value_changed():
     (Delta,) = sym("Delta")
     changed = replace(MODEL, channel=replace(MODEL.channel, noise=Delta))
-    changes = compare.compare(FOLDER / "multiprecision.py", MODEL.title, derive(changed))
+    changes = compare.compare((FOLDER / "multiprecision.py").read_text(), MODEL.title, derive(changed))
     different = {change.equation: change for change in changes if change.verdict != "unchanged"}
     assert set(different) == WITH_NOISE
     assert all(change.verdict == "value changed" and "Delta = " in change.where for change in different.values())
 
 
-def test_diff_tells_text_from_value(copy, steps):
-    path = copy / "multiprecision.py"
-    path.write_text(
-        path.read_text().replace("return c*(x - b)", "return c*x - c*b").replace("return J_v/(2*D)", "return J_v/(3*D)")
-    )
-    verdicts = {change.equation: change.verdict for change in compare.compare(path, MODEL.title, steps)}
+def test_diff_tells_text_from_value(files, steps):
+    text = files["multiprecision.py"]
+    text = text.replace("return c*(x - b)", "return c*x - c*b").replace("return J_v/(2*D)", "return J_v/(3*D)")
+    verdicts = {change.equation: change.verdict for change in compare.compare(text, MODEL.title, steps)}
     assert verdicts["shrinkage"] == "text changed"
     assert verdicts["interpolation_ratio"] == "value changed"
     assert verdicts["overlaps.m"] == "unchanged"
@@ -225,7 +231,7 @@ def test_balls_hold_the_oracles(model):
 
     folder = emit.folder(model)
     by_name = {i: (f, k) for _, f in functions(derive(load(model))) for k, i in enumerate(f.equation_ids())}
-    balls = translation.load_source(folder / "balls.py")
+    balls = load_source((folder / "balls.py").read_text())
 
     def enclose(text):
         real, imaginary = (fmpq(int(part.p), int(part.q)) for part in sp.sympify(text).as_real_imag())

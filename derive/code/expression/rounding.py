@@ -4,18 +4,16 @@ The bound is in units of the rounding of one operation, to first order in it, fo
 float64 code can evaluate beside a value to know when the value has cancelled away.
 """
 
-from derive.code.expression.tree import PI, Call, Integer, Name, Node, Power, Quotient, Sum
+import sympy as sp
+
+from derive.code.expression.tree import PI, Call, Integer, Name, Node, Power, Quotient, Sum, lower, substitute
+from derive.language.elementary import ARGUMENT, BY_NAME, ERROR, VALUE
 
 _ZERO = Integer(0)
-_ANGLE_ROUNDING = Integer(4)  # an angle is at most pi
 
 
 def error_bound(node: Node) -> Node:
-    """Bound on |computed - exact| of `node`, over the rounding of one operation.
-
-    Raises:
-        TypeError: a function whose error is not known.
-    """
+    """Bound on |computed - exact| of `node`, over the rounding of one operation."""
     match node:
         case Integer():
             return _ZERO
@@ -28,13 +26,16 @@ def error_bound(node: Node) -> Node:
             return _sum(amplified, _product(Integer(exponent), _size(node)))
         case Quotient(numerator, denominator):
             return _quotient_bound(node, numerator, denominator)
-        case Call("imaginary_part", argument):
-            return error_bound(argument)
-        case Call("angle_below" | "angle_above", argument):
-            return _sum(_over(error_bound(argument), _size(argument)), _ANGLE_ROUNDING)
-        case Call("sqrt", argument):
-            return _sum(_over(error_bound(argument), _size(node)), _size(node))
-    raise TypeError(f"no rounding error is known for {node!r}")
+        case Call(function, argument):
+            return _call_bound(node, BY_NAME[function].error, argument)
+    raise TypeError(f"unknown node {node!r}")
+
+
+def _call_bound(node: Node, known: sp.Expr, argument: Node) -> Node:
+    inherited = error_bound(argument)
+    bound = lower(known.subs(ERROR, 0) if inherited == _ZERO else known)
+    sizes = {ERROR: inherited, ARGUMENT: _size(argument), VALUE: _size(node)}
+    return substitute(bound, {Name(str(symbol)): size for symbol, size in sizes.items()})
 
 
 def _quotient_bound(node: Node, numerator: tuple[Node, ...], denominator: tuple[Node, ...]) -> Node:

@@ -7,12 +7,12 @@ may be hoisted.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import sympy as sp
 
-from derive.passes.spectral_function.rational_law import AngleAbove, AngleBelow, ImaginaryPart
+from derive.language.elementary import TABLE
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,7 @@ class Call:
 
 Node = Integer | Name | Sum | Quotient | Power | Call
 
-FUNCTIONS: dict[type, str] = {
-    sp.tanh: "tanh",
-    sp.sin: "sin",
-    sp.cos: "cos",
-    ImaginaryPart: "imaginary_part",
-    AngleBelow: "angle_below",
-    AngleAbove: "angle_above",
-}
+NAMES = {entry.symbolic: entry.name for entry in TABLE}
 PI = Name("pi")
 
 
@@ -103,8 +96,8 @@ def _unsigned(expression: sp.Expr) -> Node:
         return _quotient(expression)
     if expression.is_Pow:
         return _power(expression)
-    if type(expression) in FUNCTIONS:
-        return Call(FUNCTIONS[type(expression)], lower(expression.args[0]))
+    if type(expression) in NAMES:
+        return Call(NAMES[type(expression)], lower(expression.args[0]))
     raise TypeError(f"no printer knows {expression.func.__name__} in {expression}")
 
 
@@ -169,6 +162,13 @@ def replace_children(node: Node, new: tuple[Node, ...]) -> Node:
         case Call(function, _):
             return Call(function, new[0])
     return node
+
+
+def substitute(node: Node, values: Mapping[Node, Node]) -> Node:
+    """The tree with subtrees replaced."""
+    if node in values:
+        return values[node]
+    return replace_children(node, tuple(substitute(child, values) for child in children(node)))
 
 
 def share_subexpressions(outputs: tuple[Node, ...]) -> tuple[tuple[tuple[str, Node], ...], tuple[Node, ...]]:

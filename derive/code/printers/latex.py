@@ -6,26 +6,26 @@ from collections.abc import Iterable
 import sympy as sp
 from sympy.printing.latex import LatexPrinter
 
+from derive.language.elementary import TABLE, ImaginaryPart
 from derive.language.model import Model
-from derive.language.notation import LATEX, TABLE
+from derive.language.notation import LATEX
+from derive.language.notation import TABLE as NOTATION
 from derive.language.step import Output, Step
 from derive.passes.free_entropy.replicas import REPLICAS, TEMPERATURE
-from derive.passes.spectral_function.rational_law import ImaginaryPart
 from derive.pipeline import functions
 
 _LINE = 80  # printed characters that fit a line of the document
+_OPERATORS = {entry.symbolic: entry.latex for entry in TABLE if entry.latex}
 _REMAINDER = r"\mathcal{R}"
 
 
 class _Printer(LatexPrinter):
-    def _print_ImaginaryPart(self, expr: sp.Expr) -> str:
-        return rf"\operatorname{{Im}}\left({self._print(expr.args[0])}\right)"
-
-    def _print_AngleBelow(self, expr: sp.Expr) -> str:
-        return rf"\arg_-\left({self._print(expr.args[0])}\right)"
-
-    def _print_AngleAbove(self, expr: sp.Expr) -> str:
-        return rf"\arg_+\left({self._print(expr.args[0])}\right)"
+    def _print_Function(self, expr: sp.Expr, exp: str | None = None) -> str:
+        operator = _OPERATORS.get(type(expr))
+        if operator is None:
+            return str(super()._print_Function(expr, exp))
+        text = rf"{operator}\left({self._print(expr.args[0])}\right)"
+        return f"{text}^{{{exp}}}" if exp else text
 
 
 def formula(expression: sp.Expr) -> str:
@@ -121,7 +121,7 @@ def _section(step: Step) -> str:
 
 
 def _symbols() -> str:
-    rows = [f"${entry.latex}$ & {_text(entry.meaning)} \\\\" for entry in TABLE]
+    rows = [f"${entry.latex}$ & {_text(entry.meaning)} \\\\" for entry in NOTATION]
     return "\\section*{Notation}\n\\begin{longtable}{ll}\n" + "\n".join(rows) + "\n\\end{longtable}\n"
 
 

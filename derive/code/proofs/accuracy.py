@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from flint import acb, arb
 
+from derive.code.proofs.generated_module import load
 from derive.language.model import Target
 from derive.language.notation import BY_NAME
 from derive.language.step import DerivationError, Function, Step
@@ -31,7 +32,7 @@ def statements(target: Target, steps: tuple[Step, ...], float64: str, balls: str
     Raises:
         DerivationError: the code errs by more than its own bound.
     """
-    fast, exact = _module(float64), _module(balls)
+    fast, exact = load(float64), load(balls)
     cancelling = [function for _, function in functions(steps) if function.cancels]
     others = [function for _, function in functions(steps) if not function.cancels]
     shares = {function.name: 0.0 for function in cancelling}
@@ -51,12 +52,6 @@ def statements(target: Target, steps: tuple[Step, ...], float64: str, balls: str
         f"rounding, sampled at {SAMPLES} points": f"worst share of that bound: {listed}",
         f"rounding of the others, sampled at {SAMPLES} points": f"worst relative error {_power_of_two(worst)}",
     }
-
-
-def _module(source: str) -> ModuleType:
-    module = ModuleType("generated_copy")
-    exec(compile(source, "generated", "exec"), module.__dict__)
-    return module
 
 
 def _spectral_points(target: Target, fast: ModuleType) -> Iterator[tuple[Any, ...]]:

@@ -2,9 +2,9 @@
 
 import sympy as sp
 
+from derive.language.elementary import TABLE
 from derive.language.notation import BY_NAME
 from derive.language.step import Function, Step
-from derive.passes.spectral_function.rational_law import AngleAbove, AngleBelow, ImaginaryPart
 from derive.pipeline import functions
 
 DIGITS = 50
@@ -17,15 +17,12 @@ def sample(function: Function, point: int) -> list[sp.Expr]:
     return [BY_NAME[str(symbol)].samples[point] for symbol in function.inputs]
 
 
-def _angle(w: sp.Expr) -> sp.Expr:
-    return sp.atan2(sp.Abs(sp.im(w)), sp.re(w))
-
-
 def evaluate(expression: sp.Expr, values: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
-    """Numerical value with the half-plane functions spelled out."""
+    """Numerical value with the functions that SymPy does not know spelled out."""
     explicit = expression.subs(values)
-    explicit = explicit.replace(ImaginaryPart, lambda w: sp.im(w.evalf(_WORKING)))
-    explicit = explicit.replace(AngleBelow, lambda w: -_angle(w)).replace(AngleAbove, _angle)
+    for entry in TABLE:
+        if entry.evaluated:
+            explicit = explicit.replace(entry.symbolic, lambda w, value=entry.evaluated: value(w.evalf(_WORKING)))
     return sp.N(explicit, _WORKING)
 
 

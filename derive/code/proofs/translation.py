@@ -1,45 +1,32 @@
 """Translation validation: generated code run on SymPy symbols gives back the expressions it was generated from."""
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import sympy as sp
 
+from derive.code.printers.python import Language
+from derive.code.proofs.generated_module import load
+from derive.language import elementary
 from derive.language.step import Step
-from derive.passes.spectral_function.rational_law import AngleAbove, AngleBelow, ImaginaryPart
 from derive.pipeline import functions
 
-_ELEMENTARY = {"sqrt": sp.sqrt, "tanh": sp.tanh, "sin": sp.sin, "cos": sp.cos, "pi": sp.pi}
-_NUMPY = SimpleNamespace(imag=ImaginaryPart, **_ELEMENTARY)
-_MPMATH = SimpleNamespace(im=ImaginaryPart, **_ELEMENTARY)
 
-
-def load_source(path: Path) -> ModuleType:
-    """A fresh module object of a generated file, apart from the one that imports see."""
-    spec = importlib.util.spec_from_file_location(f"generated_copy_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python module")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def symbolic_module(path: Path) -> tuple[ModuleType, tuple[object, ...]]:
-    """The generated module with its numerical library replaced by SymPy, and the arguments before the inputs."""
-    module = load_source(path)
-    if hasattr(module, "np"):
-        module.np, module.angle_below, module.angle_above = _NUMPY, AngleBelow, AngleAbove  # type: ignore[attr-defined]
-        return module, ()
-    if hasattr(module, "arb"):
-        module.arb, module.imaginary_part = SimpleNamespace(pi=lambda: sp.pi), ImaginaryPart  # type: ignore[attr-defined]
-        for name in ("sqrt", "tanh", "sin", "cos"):
-            setattr(module, name, _ELEMENTARY[name])
-        module.angle_below, module.angle_above = AngleBelow, AngleAbove  # type: ignore[attr-defined]
-        return module, ()
-    module.angle_below = lambda _, w: AngleBelow(w)  # type: ignore[attr-defined]
-    module.angle_above = lambda _, w: AngleAbove(w)  # type: ignore[attr-defined]
-    return module, (_MPMATH,)
+def symbolic_module(source: str, language: Language) -> tuple[ModuleType, tuple[object, ...]]:
+    """The generated module with its elementary functions replaced by SymPy's, and the arguments before the inputs."""
+    module, library = load(source), SimpleNamespace()
+    for entry in elementary.TABLE:
+        code = entry.code(language.name)
+        *of_library, name = code.name.split(".")
+        skipped = len(language.leading) if code.definition else 0
+        setattr(
+            library if of_library else module,
+            name,
+            lambda *arguments, skipped=skipped, entry=entry: entry.symbolic(*arguments[skipped:]),
+        )
+    owner, pi = elementary.PI[language.name].split(".")
+    library.pi = (lambda: sp.pi) if pi.endswith("()") else sp.pi
+    setattr(module, owner, library)
+    return module, (library,) * len(language.leading)
 
 
 def same(left: sp.Expr, right: sp.Expr) -> bool:
@@ -47,9 +34,9 @@ def same(left: sp.Expr, right: sp.Expr) -> bool:
     return left == right or sp.expand(left) == sp.expand(right) or sp.cancel(sp.together(sp.expand(left - right))) == 0
 
 
-def mistranslated(path: Path, steps: tuple[Step, ...]) -> list[str]:
-    """Identifiers of the equations whose generated code in `path` is not its source expression."""
-    module, leading = symbolic_module(path)
+def mistranslated(source: str, language: Language, steps: tuple[Step, ...]) -> list[str]:
+    """Identifiers of the equations whose generated code in the source of a module is not their source expression."""
+    module, leading = symbolic_module(source, language)
     wrong = []
     for _, function in functions(steps):
         values = getattr(module, function.name)(*leading, *function.inputs)

@@ -14,9 +14,10 @@ eigenvalues there, the sum of their residues, and nothing of it has to cancel.
 
 import sympy as sp
 
+from derive.language.elementary import ImaginaryPart
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, scalar
-from derive.passes.spectral_function.rational_law import ImaginaryPart, Spectral, spectral_integrands
+from derive.passes.spectral_function.rational_law import Spectral, spectral_integrands
 
 b, g, u, v, t0, q0 = sym("b g u v t0 q0")
 J, J_v, J_b, J_vv, J_bv, mass = sym("J J_v J_b J_vv J_bv mass")

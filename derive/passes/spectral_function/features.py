@@ -5,9 +5,9 @@ Theory note, sections 3 (stability), 4 (outliers) and 7 (decomposition).
 
 import sympy as sp
 
+from derive.language.elementary import ImaginaryPart
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
-from derive.passes.spectral_function.rational_law import ImaginaryPart
 
 v, x, y, b, mass, mixed = sym("v x y b mass mixed")
 s, transform, spread = sym("s transform spread")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from derive.language.elementary import AngleAbove, AngleBelow, ImaginaryPart
 from derive.language.model import Model, Target
 from derive.language.notation import LATEX, sym
 from derive.language.step import DerivationError, Display, Function, Output, Step, require_zero, scalar
@@ -21,24 +22,6 @@ b, g, v, x = sym("b g v x")
 kappa, Q, Q_v = sym("kappa Q Q_v")
 J, J_v, J_b, J_bv, J_vv = sym("J J_v J_b J_bv J_vv")
 J_vvv, J_bvv, J_bbv, J_bbb = sym("J_vvv J_bvv J_bbv J_bbb")
-
-
-class ImaginaryPart(sp.Function):
-    """Im w, left unevaluated."""
-
-    nargs = 1
-
-
-class AngleBelow(sp.Function):
-    """arg w in [-pi, 0] of a point w of the closed lower half-plane (a negative real w gives -pi)."""
-
-    nargs = 1
-
-
-class AngleAbove(sp.Function):
-    """arg w in [0, pi] of a point w of the closed upper half-plane (a negative real w gives pi)."""
-
-    nargs = 1
 
 
 class Antiderivative(NamedTuple):

@@ -1,0 +1,149 @@
+"""Elementary functions of generated code, each once: its symbol, its text in every language, its rounding error, its value.
+
+The tree, the printers, the bounds on rounding errors, translation validation and the oracles all read this table, so that a function
+is added by adding its row.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sympy as sp
+
+#: Sizes of the error of the argument, of the argument and of the value, the first in units of the rounding of one operation.
+ERROR, ARGUMENT, VALUE = sp.symbols("error argument value", positive=True)
+
+
+class ImaginaryPart(sp.Function):
+    """Im w, left unevaluated."""
+
+    nargs = 1
+
+
+class AngleBelow(sp.Function):
+    """arg w in [-pi, 0] of a point w of the closed lower half-plane (a negative real w gives -pi)."""
+
+    nargs = 1
+
+
+class AngleAbove(sp.Function):
+    """arg w in [0, pi] of a point w of the closed upper half-plane (a negative real w gives pi)."""
+
+    nargs = 1
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Source of a function that a language lacks: `name(argument)` returns `body`, `meaning` in words."""
+
+    argument: str
+    meaning: str
+    body: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """How a language calls a function: its dotted name, and its definition where the generated module has to hold one."""
+
+    name: str
+    definition: Definition | None = None
+
+
+def _defined(name: str, argument: str, meaning: str, body: str) -> Code:
+    return Code(name, Definition(argument, meaning, body))
+
+
+@dataclass(frozen=True)
+class Elementary:
+    """One function of one argument.
+
+    `error` bounds the error of its value in ERROR, ARGUMENT and VALUE, to first order. `latex` is its operator and `evaluated` its
+    value at a number; both are None where SymPy knows them.
+    """
+
+    name: str
+    symbolic: Callable[[sp.Expr], sp.Expr]
+    float64: Code
+    multiprecision: Code
+    balls: Code
+    error: sp.Expr
+    latex: str | None = None
+    evaluated: Callable[[sp.Expr], sp.Expr] | None = None
+
+    def code(self, language: str) -> Code:
+        """How `language` calls it: "float64", "multiprecision" or "balls"."""
+        found: Code = getattr(self, language)
+        return found
+
+
+def _angle(w: sp.Expr) -> sp.Expr:
+    return sp.atan2(sp.Abs(sp.im(w)), sp.re(w))
+
+
+def _library(name: str, meaning: str) -> tuple[Code, Code, Code]:
+    """A function of real numbers that NumPy and mpmath have, and balls as a method."""
+    return Code(f"np.{name}"), Code(f"mp.{name}"), _defined(name, "x", f"the {meaning} of a ball", f"x.{name}()")
+
+
+_BELOW = "arg w in [-pi, 0] of w in the closed lower half-plane"
+_ABOVE = "arg w in [0, pi] of w in the closed upper half-plane"
+
+TABLE: tuple[Elementary, ...] = (
+    Elementary(
+        "sqrt",
+        sp.sqrt,
+        Code("np.sqrt"),
+        Code("mp.sqrt"),
+        _defined("sqrt", "x", "the square root of a ball or an integer", "arb(x).sqrt()"),
+        error=ERROR / VALUE + VALUE,  # twice what the error of the argument gives
+    ),
+    Elementary(
+        "tanh", sp.tanh, *_library("tanh", "hyperbolic tangent"), error=ERROR + VALUE
+    ),  # real: no slope exceeds one
+    Elementary("sin", sp.sin, *_library("sin", "sine"), error=ERROR + VALUE),
+    Elementary("cos", sp.cos, *_library("cos", "cosine"), error=ERROR + VALUE),
+    Elementary(
+        "imaginary_part",
+        ImaginaryPart,
+        Code("np.imag"),
+        Code("mp.im"),
+        _defined("imaginary_part", "w", "Im w", "w.imag"),
+        error=ERROR,
+        latex=r"\operatorname{Im}",
+        evaluated=sp.im,
+    ),
+    Elementary(
+        "angle_below",
+        AngleBelow,
+        _defined("angle_below", "w", _BELOW, "-np.arctan2(np.abs(np.imag(w)), np.real(w))"),
+        _defined("angle_below", "w", _BELOW, "-mp.atan2(abs(mp.im(w)), mp.re(w))"),
+        _defined(
+            "angle_below",
+            "w",
+            f"{_BELOW}; i w is in the right half-plane, away from the cut",
+            "(I*w).arg() - arb.pi()/2",
+        ),
+        error=ERROR / ARGUMENT + 4,  # an angle is at most pi
+        latex=r"\arg_-",
+        evaluated=lambda w: -_angle(w),
+    ),
+    Elementary(
+        "angle_above",
+        AngleAbove,
+        _defined("angle_above", "w", _ABOVE, "np.arctan2(np.abs(np.imag(w)), np.real(w))"),
+        _defined("angle_above", "w", _ABOVE, "mp.atan2(abs(mp.im(w)), mp.re(w))"),
+        _defined(
+            "angle_above",
+            "w",
+            f"{_ABOVE}; -i w is in the right half-plane, away from the cut",
+            "(-I*w).arg() + arb.pi()/2",
+        ),
+        error=ERROR / ARGUMENT + 4,
+        latex=r"\arg_+",
+        evaluated=_angle,
+    ),
+    Elementary("absolute", sp.Abs, Code("np.abs"), Code("abs"), Code("abs"), error=ERROR + VALUE),
+)
+
+BY_NAME: dict[str, Elementary] = {entry.name: entry for entry in TABLE}
+#: The constant pi in every language.
+PI: dict[str, str] = {"float64": "np.pi", "multiprecision": "mp.pi", "balls": "arb.pi()"}

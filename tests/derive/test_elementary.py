@@ -1,0 +1,44 @@
+"""The table of elementary functions: all columns of a row say the same, and its bound on the rounding error holds."""
+
+import mpmath
+import pytest
+import sympy as sp
+from flint import acb, arb
+
+from derive.code.printers import balls, float64, multiprecision
+from derive.code.proofs import oracles, translation
+from derive.code.proofs.generated_module import load
+from derive.language.elementary import TABLE
+from derive.language.step import Function, Output, Step
+
+x = sp.Symbol("x")
+REAL = (0.3125, 1.75, 40.0)
+POINTS = {
+    **dict.fromkeys(("sqrt", "tanh", "sin", "cos"), REAL),
+    "absolute": (*REAL, -0.375, 0.5 - 2j),
+    "imaginary_part": (0.3125 - 0.75j, -2 + 2.0**-30 * 1j),
+    "angle_below": (0.3125 - 0.75j, -1 - 2.0**-30 * 1j, -2 - 3j, 2.5),
+    "angle_above": (0.3125 + 0.75j, -1 + 2.0**-30 * 1j, -2 + 3j, 2.5),
+}
+
+
+def exact(number):
+    """A float as the rational number that it is."""
+    return sp.Rational(number.real) + sp.I * sp.Rational(number.imag)
+
+
+@pytest.mark.parametrize("entry", TABLE, ids=lambda entry: entry.name)
+def test_every_language_computes_the_symbol_within_the_bound(entry):
+    function = Function("f", "test", (x,), (Output("f", "f", entry.symbolic(x)),), cancels=True)
+    steps = (Step("test", "test", "", functions=(function,)),)
+    sources = [(printer, printer.module("test", steps)) for printer in (float64, multiprecision, balls)]
+    assert all(translation.mistranslated(text, printer.LANGUAGE, steps) == [] for printer, text in sources)
+    fast, precise, enclosing = (load(text) for _, text in sources)
+    mp = mpmath.mp.clone()
+    for number in POINTS[entry.name]:
+        value = complex(oracles.evaluate(function.outputs[0].expression, {x: exact(number)}))
+        ball = acb(enclosing.f(acb(number) if isinstance(number, complex) else arb(number)))
+        slack = 2**-52 * abs(value)  # of rounding the true value, and of the ball at 53 bits
+        assert float(abs(ball - acb(value))) <= 8 * slack
+        assert abs(complex(precise.f(mp, mp.mpmathify(number))) - value) <= 8 * slack
+        assert abs(complex(fast.f(number)) - value) <= float(fast.f_error(number)) + slack
