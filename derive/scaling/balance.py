@@ -10,12 +10,16 @@ section 8.)
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import sympy as sp
+from sympy.polys.matrices import DomainMatrix
+from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
 
 from derive.language.step import DerivationError
 
 Form = tuple[sp.Expr, ...]  #: linear form in the exponents of the parameters, in their order
+Row = list[Any]  #: exponents of parameters and unknowns, elements of the field of rational functions of gamma
 
 
 @dataclass(frozen=True)
@@ -123,44 +127,63 @@ def _same(left: Solution, right: Solution) -> bool:
 
 
 def _solutions(system: System, regime: Regime) -> Iterator[Solution]:
-    symbols = (*system.parameters, *system.unknowns)
-
-    def row(monomial: sp.Expr) -> sp.Matrix:
-        return sp.Matrix([logarithm(monomial, symbols)])
-
+    """Every choice of one dominant term on each side whose equations fix the unknowns, in exact functions of gamma."""
+    symbols, given = (*system.parameters, *system.unknowns), len(system.parameters)
+    field = sp.QQ.frac_field(system.gamma)
     sides = [(monomials(balance.left), monomials(balance.right)) for balance in regime.balances]
-    known = {
-        term: row(term)
-        for pair in (*sides, *(((a,), (b,)) for a, b in regime.conditions))
-        for side in pair
-        for term in side
-    } | {term: row(term) for term in regime.corrections}
-    present = [
-        x for k, x in enumerate(system.unknowns, len(system.parameters)) if any(r[k] != 0 for r in known.values())
-    ]
-    columns = [symbols.index(x) for x in present]
-    given = list(range(len(system.parameters)))
+    terms = [term for pair in (*sides, *(((a,), (b,)) for a, b in regime.conditions)) for side in pair for term in side]
+    rows = {
+        term: [field.from_sympy(exponent) for exponent in logarithm(term, symbols)]
+        for term in (*terms, *regime.corrections)
+    }
+    present = [k for k in range(given, len(symbols)) if any(row[k] for row in rows.values())]
     for choice in product(*(product(left, right) for left, right in sides)):
-        equations = sp.Matrix.vstack(*(known[left] - known[right] for left, right in choice))
-        matrix = equations.extract(list(range(equations.rows)), columns)
-        if matrix.rows != matrix.cols or sp.cancel(matrix.det(method="berkowitz")) == 0:
+        equations = [_difference(rows[left], rows[right]) for left, right in choice]
+        solved = _solved(equations, present, given, field)
+        if solved is None:
             continue
-        inverse = -matrix.inv(method="ADJ") * equations.extract(list(range(equations.rows)), given)
-        exponents = {x: tuple(map(sp.cancel, inverse.row(k))) for k, x in enumerate(present)}
-        total = sp.Matrix.vstack(
-            sp.eye(len(given)), sp.Matrix([exponents.get(x, (0,) * len(given)) for x in system.unknowns])
-        )
+        exponents = dict(zip(present, solved, strict=True))
+
+        def form(row: Row, exponents: dict[int, Row] = exponents) -> Form:
+            values = (
+                row[k] + sum((row[x] * exponent[k] for x, exponent in exponents.items()), field.zero)
+                for k in range(given)
+            )
+            return tuple(field.to_sympy(value) for value in values)
+
         gaps = [
-            known[top] - known[other]
+            _difference(rows[top], rows[other])
             for pair, side in zip(choice, sides, strict=True)
-            for top, terms in zip(pair, side, strict=True)
-            for other in terms
+            for top, others in zip(pair, side, strict=True)
+            for other in others
             if other != top
         ]
-        gaps += [known[larger] - known[smaller] for smaller, larger in regime.conditions]
+        gaps += [_difference(rows[larger], rows[smaller]) for smaller, larger in regime.conditions]
+        yield Solution(
+            regime,
+            choice,
+            {symbols[k]: tuple(map(field.to_sympy, row)) for k, row in exponents.items()},
+            _distinct(form(row) for row in gaps),
+            _distinct(form([-value for value in rows[term]]) for term in regime.corrections),
+        )
 
-        def forms(rows: Iterable[sp.Matrix], total: sp.Matrix = total) -> tuple[Form, ...]:
-            found = (tuple(map(sp.cancel, row * total)) for row in rows)
-            return tuple(dict.fromkeys(form for form in found if any(form)))
 
-        yield Solution(regime, choice, exponents, forms(gaps), forms(-known[term] for term in regime.corrections))
+def _difference(left: Row, right: Row) -> Row:
+    return [a - b for a, b in zip(left, right, strict=True)]
+
+
+def _solved(equations: list[Row], unknowns: list[int], given: int, field: sp.Domain) -> list[Row] | None:
+    """Each unknown column in the given ones, from rows that vanish; None unless they fix all unknowns."""
+    if len(equations) != len(unknowns):
+        return None
+    matrix = DomainMatrix([[row[k] for k in unknowns] for row in equations], (len(equations), len(unknowns)), field)
+    right = DomainMatrix([[-value for value in row[:given]] for row in equations], (len(equations), given), field)
+    try:
+        return matrix.lu_solve(right).to_list()
+    except DMNonInvertibleMatrixError:
+        return None
+
+
+def _distinct(forms: Iterable[Form]) -> tuple[Form, ...]:
+    """In order, once each, without those that are one everywhere."""
+    return tuple(dict.fromkeys(form for form in forms if any(form)))

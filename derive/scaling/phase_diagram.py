@@ -71,13 +71,13 @@ class Line:
 
     def at(self, gamma: Fraction) -> HalfPlane:
         """The half-plane where the form is not negative, at one gamma, where the large number has logarithm one."""
-        point = fmpq(gamma.numerator, gamma.denominator)
+        point = _exact(gamma)
         x, y, c = (coefficient(point) / self.denominator(point) for coefficient in self.coefficients)
-        return _fraction(x), _fraction(y), _fraction(c)
+        return x, y, c
 
 
-def _fraction(value: fmpq) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
+def _exact(value: Fraction) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
 
 
 def _flint(polynomial: sp.Poly) -> fmpq_poly:
@@ -91,7 +91,7 @@ def _line(form: Form, gamma: sp.Symbol) -> Line:
 
 def polygon(margins: tuple[Form, ...], system: System, gamma: Fraction) -> Polygon:
     """Where all margins and the domain hold, within the frame."""
-    found = box(SIZE * (1 + gamma))
+    found = box(SIZE * (1 + _exact(gamma)))
     for form in (*system.forms(system.domain), *margins):
         found = cut(found, _line(form, system.gamma).at(gamma))
     return found

@@ -1,18 +1,18 @@
 """Convex polygons with rational corners: cut by half-planes, measured, compared, without rounding."""
 
-from fractions import Fraction
+from flint import fmpq
 
-Point = tuple[Fraction, Fraction]
+Point = tuple[fmpq, fmpq]
 Polygon = tuple[Point, ...]  #: corners in order, empty if nothing is left
-HalfPlane = tuple[Fraction, Fraction, Fraction]  #: a x + b y + c >= 0
+HalfPlane = tuple[fmpq, fmpq, fmpq]  #: a x + b y + c >= 0
 
 
-def box(size: Fraction) -> Polygon:
+def box(size: fmpq) -> Polygon:
     """The square |x|, |y| <= size."""
     return ((-size, -size), (size, -size), (size, size), (-size, size))
 
 
-def height(plane: HalfPlane, point: Point) -> Fraction:
+def height(plane: HalfPlane, point: Point) -> fmpq:
     """A x + b y + c."""
     return plane[0] * point[0] + plane[1] * point[1] + plane[2]
 
@@ -30,10 +30,10 @@ def cut(polygon: Polygon, plane: HalfPlane) -> Polygon:
     return tuple(kept)
 
 
-def area(polygon: Polygon) -> Fraction:
+def area(polygon: Polygon) -> fmpq:
     """By the shoelace formula; corners run counter-clockwise."""
     pairs = zip(polygon, polygon[1:] + polygon[:1], strict=True)
-    return sum((a[0] * b[1] - a[1] * b[0] for a, b in pairs), Fraction(0)) / 2
+    return sum((a[0] * b[1] - a[1] * b[0] for a, b in pairs), fmpq(0)) / 2
 
 
 def sides(polygon: Polygon) -> tuple[HalfPlane, ...]:
@@ -42,7 +42,7 @@ def sides(polygon: Polygon) -> tuple[HalfPlane, ...]:
     return tuple((a[1] - b[1], b[0] - a[0], a[0] * b[1] - a[1] * b[0]) for a, b in pairs if a != b)
 
 
-def overlap(left: Polygon, right: Polygon) -> Fraction:
+def overlap(left: Polygon, right: Polygon) -> fmpq:
     """Area that two polygons share."""
     for plane in sides(right):
         left = cut(left, plane)

@@ -6,7 +6,7 @@ Moreau envelope (labels and their curvature are of order one, whatever V), featu
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 import sympy as sp
@@ -15,7 +15,7 @@ from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import DerivationError, require_zero
 from derive.passes.free_entropy.replicas import denoiser
-from derive.passes.free_entropy.saddle_point import reduced
+from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
 from derive.passes.limits.interpolation import semicircle_above
 from derive.passes.spectral_function.features import outlier
 from derive.scaling.balance import Balance, Regime, Solution, System
@@ -50,15 +50,14 @@ class ChannelScales(NamedTuple):
     stiffness: sp.Expr
 
 
+@cache
 def channel_scales(model: Model) -> ChannelScales:
     """The reduced variables in terms of risk and V."""
-    M = envelope()
-    conjugate = {mh: -alpha * sp.diff(M, m), Vh: 2 * alpha * sp.diff(M, q)}
-    qh = -2 * alpha * sp.diff(M, V)
+    prior, conjugates = denoiser(model), conjugates_at(model, envelope())
     known_risk = {q: risk - q0 + 2 * m, rho: q0 + model.channel.noise}
-    variance = sp.factor((qh / (2 * conjugate[mh] ** 2)).subs(known_risk))
+    variance = sp.factor(prior.variance.subs(conjugates).subs(known_risk))
     return ChannelScales(
-        sp.simplify(variance), sp.cancel(denoiser(model).threshold.subs(conjugate)), sp.cancel(V * conjugate[Vh])
+        sp.simplify(variance), sp.cancel(prior.threshold.subs(conjugates)), sp.cancel(V * conjugates[Vh])
     )
 
 
@@ -117,7 +116,7 @@ class Bulk(NamedTuple):
     J_v: sp.Expr
 
 
-@lru_cache(maxsize=1)
+@cache
 def semicircle() -> Bulk:
     """Closed forms in the angle phi."""
     phi = sp.Symbol("phi", positive=True)
@@ -126,16 +125,29 @@ def semicircle() -> Bulk:
     return Bulk(square, square + sp.diff(square, phi) * sp.cos(phi) / (2 * sp.sin(phi)))
 
 
+@cache
 def edge_powers() -> Bulk:
     """Leading powers of J/v and J_v where the threshold is a fraction eta below the edge, b = 2 delta (1 - eta)."""
     (phi,) = semicircle().J.free_symbols
+    leading = (_leading_term(form, phi) for form in semicircle())
+    return Bulk(*(term.subs(phi, sp.sqrt(2 * eta)) for term in leading))  # phi^2/2 = eta at leading order
 
-    def leading(form: sp.Expr) -> sp.Expr:
-        order = sp.series(form, phi, 0, 8).removeO()
-        coefficient, power = sp.Poly(order, phi).terms()[-1][1], sp.Poly(order, phi).monoms()[-1][0]
-        return coefficient * (2 * eta) ** sp.Rational(power, 2)  # phi^2/2 = eta at leading order
 
-    return Bulk(*map(leading, semicircle()))
+def _leading_term(form: sp.Expr, x: sp.Symbol, known: int = 12) -> sp.Expr:
+    """Lowest power of x in a quotient of polynomials in x, sin(k x) and cos(k x), by their Taylor polynomials."""
+
+    def lowest(part: sp.Expr) -> sp.Expr:
+        for function in (sp.sin, sp.cos):
+            part = part.replace(
+                function, lambda angle, f=function: sp.series(f(x), x, 0, known).removeO().subs(x, angle)
+            )
+        *_, ((power,), coefficient) = sp.Poly(part, x).terms()
+        if power >= known:
+            raise DerivationError(f"{form} vanishes up to {x}^{known}")
+        return coefficient * x**power
+
+    numerator, denominator = sp.fraction(sp.together(form))
+    return lowest(numerator) / lowest(denominator)
 
 
 def open_bulk() -> Bulk:
@@ -166,7 +178,7 @@ class Part:
         return Part(self.risk + other.risk, self.J_v + other.J_v, self.ends + other.ends)
 
 
-@lru_cache(maxsize=4)
+@cache
 def system(model: Model) -> System:
     """The saddle point of a power-law target as balances between scales, regime by regime of its noisy spectrum."""
     _require_noise_only(model)
@@ -241,8 +253,9 @@ def peak(model: Model, side: int) -> System:
     """
     (phi,) = semicircle().J.free_symbols
     y = sp.Symbol("y", positive=True)
-    expansions = [sp.series(form.subs(phi, sp.acos(y / 2)), y, 0, 2).removeO() for form in semicircle()]
-    constants, slopes = ([sp.expand(form).coeff(y, k) for form in expansions] for k in (0, 1))
+    angle = sp.acos(y / 2)
+    constants = [form.subs(phi, angle.subs(y, 0)) for form in semicircle()]
+    slopes = [(sp.diff(form, phi) * sp.diff(angle, y)).subs({phi: angle.subs(y, 0), y: 0}) for form in semicircle()]
     require_zero(constants[0] - constants[1], "noise and response become critical at one sample ratio")
     one = sp.Integer(1)
     if not all(slope.is_negative for slope in slopes):

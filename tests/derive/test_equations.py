@@ -120,7 +120,7 @@ def test_numbers_in_a_label(tokens, numbers):
 
 def test_weak_regularisation_balance():
     """rho - 2m + q = 2 alpha D v at beta = beta0, and c = beta0/beta (theory note, section 5)."""
-    limit = limits.weak_regularisation()
+    limit = limits.weak_regularisation(MODEL)
     balance = limit[limits.v].subs(limits.beta, limits.beta0)
     expected = (limits.rho - 2 * limits.m + limits.q) / (2 * limits.alpha * limits.D)
     assert sp.cancel(balance - expected) == 0

@@ -83,12 +83,11 @@ def _physical_root(fast: ModuleType, v: float, b: float, parameters: list[float]
 def _points(function: Function) -> Iterator[tuple[Any, ...]]:
     """Random averages of the reference points, which stay in the domains."""
     rng = random.Random(function.name)
+    reference = [tuple(map(complex, BY_NAME[str(symbol)].samples)) for symbol in function.inputs]
     for _ in range(SAMPLES // 10):
         weights = [rng.random() for _ in range(3)]
         yield tuple(
-            sum(w * complex(value) for w, value in zip(weights, BY_NAME[str(symbol)].samples, strict=True))
-            / sum(weights)
-            for symbol in function.inputs
+            sum(w * value for w, value in zip(weights, values, strict=True)) / sum(weights) for values in reference
         )
 
 

@@ -6,6 +6,7 @@ d s_c/d h_l = beta s_c (delta_cl - s_l) = d e_c/d h_l.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import sympy as sp
 
@@ -58,12 +59,14 @@ def differentiate(expression: sp.Expr, sums: dict[sp.Symbol, sp.Expr]) -> RowDer
     return RowDerivative(sp.expand(through_sums - s_l * moved), sp.expand(moved))
 
 
+@cache
 def loss_slope() -> sp.Expr:
     """D/dh_k of sum_c e_c^2, at entry k."""
     slope = _slope_of_sum(e_k**2).xreplace({s_l: s_k, e_l: e_k})
     return sp.factor(slope.xreplace({power_sum(1, 1): row_se}))
 
 
+@cache
 def loss_curvature() -> RowDerivative:
     """D^2/dh_k dh_l of sum_c e_c^2."""
     curvature = differentiate(loss_slope(), {row_se: s_k * e_k})
@@ -71,6 +74,7 @@ def loss_curvature() -> RowDerivative:
     return RowDerivative(sp.factor(curvature.smooth.xreplace(named)), sp.factor(curvature.local.xreplace(named)))
 
 
+@cache
 def check_against_explicit_rows() -> None:
     """The formulas equal differentiation of the written-out loss of one row of 2 and of 3 tokens."""
     slope, curvature = loss_slope(), loss_curvature()

@@ -3,6 +3,8 @@
 Theory note, section 3. The softmax sees the symmetric 2 x 2 index only through u = (h11 - h12, h22 - h12).
 """
 
+from functools import cache
+
 import sympy as sp
 
 from derive.language.model import Index, Model
@@ -43,6 +45,7 @@ def index_covariance(index: Index) -> sp.Matrix:
     return sp.diag(index.variance(0, 0), index.variance(0, 1), index.variance(1, 1))
 
 
+@cache
 def visible_covariance(index: Index) -> sp.Matrix:
     """Covariance per unit of u; minimising over the invisible shift leaves the quadratic form of its inverse, checked."""
     A, C = visible_map(), index_covariance(index)
@@ -55,7 +58,7 @@ def visible_covariance(index: Index) -> sp.Matrix:
     require_zero(
         energy.subs(shift, best) - ((U - W).T * sigma.inv() * (U - W))[0], "elimination of the invisible shift"
     )
-    return sigma
+    return sigma.as_immutable()
 
 
 def principal_axes(index: Index) -> sp.Matrix:
@@ -69,6 +72,7 @@ def principal_axes(index: Index) -> sp.Matrix:
     return axes
 
 
+@cache
 def softmax_first(temperature: sp.Expr, u: sp.Expr) -> sp.Expr:
     """First entry of the two-token softmax of a row with difference u, as a hyperbolic tangent that cannot overflow."""
     logistic = (1 + sp.tanh(temperature * u / 2)) / 2
@@ -86,6 +90,7 @@ def loss() -> sp.Expr:
     return total
 
 
+@cache
 def compact_loss() -> sp.Expr:
     """The loss as 2 sum (p - softmax)^2, shown equal to the sum over all entries."""
     compact = sum(2 * (label - softmax_first(beta, u)) ** 2 for label, u in ((p1, u1), (p2, u2)))
@@ -138,6 +143,7 @@ def unlearned_derivatives() -> dict[str, sp.Expr]:
     return {"M": train, "M_m": -F1 * teacher, "M_q": tr_H / 2, "M_V": -R / 2}
 
 
+@cache
 def sample_functions(index: Index) -> tuple[Function, ...]:
     """Loss and Moreau energy of one sample, with their first and second derivatives in u."""
     loss_value = compact_loss()

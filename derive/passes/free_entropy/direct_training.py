@@ -4,6 +4,8 @@ The prior becomes a quadratic form: no positivity, no threshold. The antisymmetr
 the same equations with m = mh = q0 = 0, which is checked.
 """
 
+from functools import cache
+
 import sympy as sp
 
 from derive.language.model import Model
@@ -24,6 +26,7 @@ def noisy_second_moment(model: Model) -> sp.Expr:
     return q0 + sp.cancel(mean**2 + variance - without_noise)
 
 
+@cache
 def prior(model: Model) -> sp.Expr:
     """Psi of direct training, symmetric A."""
     s = sp.Symbol("s", real=True)

@@ -8,6 +8,7 @@ Replica-symmetric matrices form an algebra that SymPy handles at symbolic r, so 
 determinant below is computed as a function of r before r goes to 0.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import sympy as sp
@@ -77,6 +78,7 @@ def conjugates() -> ReplicaMatrix:
     return ReplicaMatrix(qh / TEMPERATURE**2 - Vh / TEMPERATURE, qh / TEMPERATURE**2)
 
 
+@cache
 def coupling_term() -> sp.Expr:
     """Contribution of the order parameters times their conjugates to the free entropy e = -lim tau Phi."""
     action = -REPLICAS * m * mh / TEMPERATURE - overlaps().times(conjugates()).trace() / 2
@@ -90,6 +92,7 @@ class ChannelLimit(NamedTuple):
     variance: sp.Expr
 
 
+@cache
 def channel_limit(target_index: sp.Symbol, gaussian: sp.Symbol) -> ChannelLimit:
     """Decouple the replicas of the student index by a Hubbard-Stratonovich field and take r -> 0.
 
@@ -135,6 +138,7 @@ class Denoiser(NamedTuple):
     variance: sp.Expr
 
 
+@cache
 def sensing_variance() -> sp.Expr:
     """Off-diagonal entry variance (times d) of the symmetric Gaussian Z for which Var tr(Z S) = tr S^2/d.
 
@@ -150,6 +154,7 @@ def sensing_variance() -> sp.Expr:
     return solution
 
 
+@cache
 def denoiser(model: Model) -> Denoiser:
     """Prior of the model's penalty on the cone s >= 0."""
     s = sp.Symbol("s", nonnegative=True)

@@ -1,5 +1,9 @@
 """Stationarity of the free entropy: six saddle-point equations, and their reduction to what a solver needs."""
 
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
 import sympy as sp
 
 from derive.language.model import Model
@@ -28,7 +32,8 @@ def spectral_derivatives(model: Model, variable: sp.Symbol) -> sp.Expr:
     return sp.diff(prior.prefactor, variable) * J + prior.prefactor * chain
 
 
-def stationarity(model: Model) -> dict[sp.Symbol, sp.Expr]:
+@cache
+def stationarity(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
     """Each order parameter by the one equation that is linear in it: de/d(conjugate) = 0."""
     prior = denoiser(model)
     explicit = free_entropy(model) + prior.prefactor * SPECTRAL(prior.variance, prior.threshold)  # e + Psi
@@ -37,7 +42,13 @@ def stationarity(model: Model) -> dict[sp.Symbol, sp.Expr]:
     for unknown, variable in pairs:
         slope = name_channel(sp.diff(explicit, variable)) - spectral_derivatives(model, variable)
         (solved[unknown],) = sp.solve(slope, unknown)
-    return solved
+    return MappingProxyType(solved)
+
+
+def conjugates_at(model: Model, envelope: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
+    """The conjugates where the averaged envelope is an explicit function of m, q and V."""
+    slopes = {M_m: sp.diff(envelope, m), M_q: sp.diff(envelope, q), M_V: sp.diff(envelope, V)}
+    return {conjugate: stationarity(model)[conjugate].xreplace(slopes) for conjugate in (mh, qh, Vh)}
 
 
 def solve_for_order_parameters(energy: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
@@ -45,7 +56,8 @@ def solve_for_order_parameters(energy: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
     return {order: sp.solve(sp.diff(energy, conjugate), order)[0] for order, conjugate in ((m, mh), (q, Vh), (V, qh))}
 
 
-def reduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
+@cache
+def reduced(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
     """Order parameters in the reduced variables: gain c, semicircle variance v, threshold b (theory note, section 3)."""
     prior = denoiser(model)
     conjugate_of = {mh: c * Vh, qh: sp.solve(prior.variance - v, qh)[0].subs(mh, c * Vh)}
@@ -55,7 +67,7 @@ def reduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
         expression = equations[unknown].subs(lambda_, sp.solve(prior.threshold - b, lambda_)[0]).subs(conjugate_of)
         result[unknown] = sp.expand(sp.cancel(expression))
     require_zero(prior.gain - c.subs(c, mh / Vh), "gain of the shrinkage is mh/Vh")
-    return result
+    return MappingProxyType(result)
 
 
 def unreduced(model: Model) -> dict[sp.Symbol, sp.Expr]:

@@ -33,7 +33,10 @@ def sample_ratio(model: Model) -> sp.Expr:
     """
     error = sp.Symbol("error")
     balance = (
-        weak_regularisation()[v].subs(beta0, beta).subs(m, (q0 + q - error) / 2).subs(rho, q0 + model.channel.noise)
+        weak_regularisation(model)[v]
+        .subs(beta0, beta)
+        .subs(m, (q0 + q - error) / 2)
+        .subs(rho, q0 + model.channel.noise)
     )
     (solution,) = sp.solve(sp.cancel(balance) - v, alpha)
     return sp.expand(sp.cancel(solution.subs(error, posterior_error())))

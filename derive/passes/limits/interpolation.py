@@ -1,6 +1,8 @@
 """Weak regularisation: the limit lambda -> 0 below interpolation, and the interpolation threshold (theory note, section 5)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import MappingProxyType
 
 import sympy as sp
 
@@ -8,7 +10,8 @@ from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
 from derive.passes.channel.two_tokens import difference_map
-from derive.passes.free_entropy.saddle_point import reduced
+from derive.passes.free_entropy.replicas import denoiser
+from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
 
 alpha, beta, beta0, T, D, rho, m, q, V, q0, t0 = sym("alpha beta beta0 T D rho m q V q0 t0")
 v, b, c, kappa, theta, trace = sym("v b c kappa theta trace")
@@ -39,19 +42,22 @@ def interpolating_envelope() -> sp.Expr:
     return D * per_direction / (2 * V)
 
 
-def weak_regularisation() -> dict[sp.Symbol, sp.Expr]:
+@cache
+def weak_regularisation(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
     """v, c and V Vh of the reduced problem below interpolation, where lambda -> 0 sends V to infinity as 1/lambda."""
-    envelope = interpolating_envelope()
-    mh, Vh, qh = -alpha * sp.diff(envelope, m), 2 * alpha * sp.diff(envelope, q), -2 * alpha * sp.diff(envelope, V)
-    return {v: sp.cancel(qh / (2 * mh**2)), c: sp.cancel(mh / Vh), V: sp.cancel(V * Vh)}
+    prior, conjugates = denoiser(model), conjugates_at(model, interpolating_envelope())
+    (Vh,) = sym("Vh")
+    at_limit = {v: prior.variance, c: prior.gain, V: V * Vh}
+    return MappingProxyType({name: sp.cancel(form.subs(conjugates)) for name, form in at_limit.items()})
 
 
+@cache
 def interpolation(model: Model) -> tuple[sp.Expr, sp.Expr]:
     """Condition E(v) = J - v J_v = q0 + noise at b -> 0 and the sample ratio there.
 
     At interpolation V stops growing, so b = lambda sqrt(kappa)/mh -> 0. Returns (residual that vanishes, alpha).
     """
-    limit, order = weak_regularisation(), reduced(model)
+    limit, order = weak_regularisation(model), reduced(model)
     (stiffness,) = sym("Vh")
     (ratio,) = sp.solve(sp.Eq(order[V] * stiffness, limit[V]), alpha)  # V Vh = J_v/2 fixes alpha
     at_edge = {b: 0, c: limit[c]}
@@ -67,6 +73,7 @@ def interpolation_slope(model: Model) -> sp.Expr:
     return sp.expand(sp.diff(residual, v) + sp.diff(residual, J) * J_v + sp.diff(residual, J_v) * J_vv)
 
 
+@cache
 def semicircle_top() -> tuple[sp.Expr, sp.Expr]:
     """Mass and trace of the unit semicircle law above 2 cos(theta), 0 < theta < pi/2."""
     mass, trace = (semicircle_above(lambda x, power=power: x**power, theta) for power in (0, 1))  # type: ignore[misc]
@@ -114,7 +121,7 @@ def manifold_bound() -> sp.Expr:
 
 def interpolating_residual(model: Model) -> sp.Expr:
     """What vanishes below interpolation at beta = beta0: the balance of v at the sample ratio that V Vh = J_v/2 fixes."""
-    limit, order = weak_regularisation(), reduced(model)
+    limit, order = weak_regularisation(model), reduced(model)
     _, ratio = interpolation(model)
     gain_one = {c: limit[c].subs(beta0, beta)}
     overlap, norm = order[m].subs(gain_one), order[q].subs(gain_one)
@@ -196,7 +203,7 @@ def functions(model: Model) -> tuple[Function, ...]:
 
 def steps(model: Model) -> tuple[Step, ...]:
     """Weak regularisation, interpolation."""
-    limit = weak_regularisation()
+    limit = weak_regularisation(model)
     return (
         Step(
             "weak_regularisation",

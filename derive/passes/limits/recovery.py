@@ -1,6 +1,7 @@
 """Perfect recovery of the target from noise-free labels at lambda -> 0 (theory note, section 5)."""
 
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 import sympy as sp
@@ -10,7 +11,7 @@ from derive.language.notation import sym
 from derive.language.step import DerivationError, Display, Function, Step, require_zero, scalar
 from derive.passes.free_entropy.saddle_point import reduced
 from derive.passes.limits.interpolation import weak_regularisation
-from derive.passes.spectral_function.rational_law import integrate_rational, moments, noisy_inverse, rank_limited
+from derive.passes.spectral_function.rational_law import Antiderivative, antiderivatives, moments, rank_limited
 
 alpha, beta, beta0, D, rho, m, q, V, kappa = sym("alpha beta beta0 D rho m q V kappa")
 v, b, c, delta, g, theta, zero_mass, Q = sym("v b c delta g theta zero_mass Q")
@@ -23,28 +24,65 @@ def small_noise_energy(model: Model) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
     The zero eigenvalues of the target, of mass z0 > 0, spread into a semicircle: with g = G/delta the physical root obeys
     z0/G + G = tau, that is G = sqrt(z0) exp(-i theta), tau = 2 sqrt(z0) cos(theta).
     """
-    root_mass = sp.sqrt(zero_mass)
-    phase = sp.Symbol("E")  # exp(-i theta)
-    scaled = {g: root_mass * phase / delta, v: delta**2, b: root_mass * (phase + 1 / phase) * delta}
-    integral = integrate_rational((noisy_inverse(model.target) - b) ** 3)
-    total = integral.rational.subs(scaled)
-    angles: sp.Expr = sp.Integer(0)
+    integral, *_ = antiderivatives(model.target)  # of J
+    waves = _orders(_without_angles(integral))
+    # arg(-g) = arg g + pi in the half-planes of the angles
+    angles = [(0 if sp.diff(base, g) == 1 else sp.pi) - theta for base in integral.logarithms]
+    turns = [_orders([(coefficient, sp.Integer(1))]) for coefficient in integral.logarithms.values()]
+
+    def imaginary(order: int) -> sp.Expr:
+        of_waves = (-value * sp.sin(k * theta) for k, value in waves[order].items())
+        of_turns = (
+            angle * value * sp.cos(k * theta)
+            for angle, orders in zip(angles, turns, strict=True)
+            for k, value in orders[order].items()
+        )
+        return sp.Add(*of_waves, *of_turns)
+
+    return tuple(sp.expand(-imaginary(order) / sp.pi).subs(_ROOT, sp.sqrt(zero_mass)) for order in range(3))
+
+
+_ROOT = sp.Symbol("root_mass", positive=True)  # sqrt(z0)
+_PHASE, _BACK = sp.symbols("phase back")  # exp(-i theta) and its inverse
+_LARGE = sp.Symbol("large", positive=True)  # 1/delta
+_INVERSE_G = _BACK * delta / _ROOT
+_SCALED = {g: _ROOT * _PHASE * _LARGE, v: delta**2, b: _ROOT * (_PHASE + _BACK) * delta}
+
+
+def _rest(base: sp.Expr) -> sp.Expr:
+    """1 - base/(its part linear in g), of order delta."""
+    return -base.subs(g, 0) / sp.diff(base, g) * _INVERSE_G
+
+
+def _inverse(base: sp.Expr) -> sp.Expr:
+    """1/base up to terms of order delta^4."""
+    return _INVERSE_G / sp.diff(base, g) * (1 + _rest(base) + _rest(base) ** 2)
+
+
+def _without_angles(integral: Antiderivative) -> Iterator[tuple[sp.Expr, sp.Expr]]:
+    """Products whose sum is the antiderivative less the logarithms of the linear parts, up to terms of order delta^3."""
+    for term in sp.Add.make_args(integral.rational):
+        coefficient, power = term.as_independent(g, as_Add=False)
+        base, exponent = power.as_base_exp()
+        yield coefficient, base**exponent if exponent > 0 else _inverse(base) ** -exponent
     for base, coefficient in integral.logarithms.items():
-        leading = sp.diff(base, g) * g  # log base = log leading + log(base/leading)
-        correction = sp.cancel((base / leading).subs(scaled))
-        total += coefficient.subs(scaled) * sp.log(correction)
-        constant = 0 if sp.diff(base, g) == 1 else sp.pi  # arg(-g) = arg g + pi in the half-planes of the angles
-        angles += coefficient.subs(scaled) * (constant - theta)
-    series = sp.expand(sp.series(total, delta, 0, 3).removeO())
-    angles = sp.expand(angles)
-    tau = threshold_in_noise()
-    return tuple(
-        sp.expand(
-            -(_imaginary_of_phase(series.coeff(delta, k), phase) + _real_of_phase(angles.coeff(delta, k), phase))
-            / (3 * sp.pi)
-        ).subs(sp.cos(theta), tau / (2 * root_mass))
-        for k in range(3)
-    )
+        yield coefficient, -_rest(base) - _rest(base) ** 2 / 2  # log(1 - rest)
+
+
+def _orders(products: Iterable[tuple[sp.Expr, sp.Expr]]) -> dict[int, dict[int, sp.Expr]]:
+    """By power of delta, up to the second, then by power of the phase: coefficients of a sum of products.
+
+    First factors are polynomials in b and v whose coefficients, functions of the law, are kept whole.
+    """
+    found: dict[int, dict[int, sp.Expr]] = {order: {} for order in range(3)}
+    for coefficient, factor in products:
+        for (i, j), value in sp.Poly(coefficient, b, v).terms():
+            scaled = sp.Poly((b**i * v**j * factor).subs(_SCALED), _PHASE, _BACK, delta, _LARGE)
+            for (phase, back, small, large), part in scaled.terms():
+                if small - large <= 2:
+                    terms = found[small - large]
+                    terms[phase - back] = terms.get(phase - back, 0) + value * part
+    return {order: {k: sp.cancel(value) for k, value in terms.items()} for order, terms in found.items()}
 
 
 def threshold_in_noise() -> sp.Expr:
@@ -60,23 +98,6 @@ def in_zero_mass(model: Model, expression: sp.Expr) -> sp.Expr:
     if stray := result.free_symbols & set(model.target.parameters):
         raise DerivationError(f"recovery depends on {sorted(map(str, stray))}, not on the zero mass alone")
     return result
-
-
-def _phase_terms(expression: sp.Expr, phase: sp.Symbol) -> list[tuple[sp.Expr, int]]:
-    """(real coefficient, k) for each term coefficient * phase^k."""
-    terms = []
-    for term in sp.Add.make_args(sp.expand(sp.cancel(expression))):
-        coefficient, power = term.as_independent(phase, as_Add=False)
-        terms.append((coefficient, int(power.as_base_exp()[1]) if power != 1 else 0))
-    return terms
-
-
-def _imaginary_of_phase(expression: sp.Expr, phase: sp.Symbol) -> sp.Expr:
-    return sp.Add(*(-coefficient * sp.sin(k * theta) for coefficient, k in _phase_terms(expression, phase)))
-
-
-def _real_of_phase(expression: sp.Expr, phase: sp.Symbol) -> sp.Expr:
-    return sp.Add(*(coefficient * sp.cos(k * theta) for coefficient, k in _phase_terms(expression, phase)))
 
 
 def in_sine_and_cosine(expression: sp.Expr) -> sp.Expr:
@@ -130,7 +151,7 @@ def check_recovery_balance(model: Model) -> None:
     def at_tau(expression: sp.Expr) -> sp.Expr:
         return sp.expand(expression.xreplace(values).subs(b, tau * sp.sqrt(v)))
 
-    order, limit, (stiffness,) = reduced(model), weak_regularisation(), sym("Vh")
+    order, limit, (stiffness,) = reduced(model), weak_regularisation(model), sym("Vh")
     noise_free = {beta: beta0, rho: second, m: order[m], q: order[q]}
     require_zero(at_tau(v - limit[v].subs(noise_free)), "2 alpha D = j2 balances noise and error at every tau")
     require_zero(at_tau(order[V] * stiffness - limit[V]).subs(slope, 0), "dj2/dtau = 0 solves the equation of V")
@@ -146,7 +167,7 @@ class Recovery(NamedTuple):
     full_rank: sp.Expr  # least j2 without zero eigenvalues
 
 
-@lru_cache(maxsize=4)
+@cache
 def recovery(model: Model) -> Recovery:
     """Perfect recovery: noise-free labels, beta = beta0, delta -> 0 at fixed tau = b/delta.
 

@@ -12,6 +12,8 @@ Where a gap of the spectrum lies above b, the path may start in it: what lies ab
 eigenvalues there, the sum of their residues, and nothing of it has to cancel.
 """
 
+from functools import cache
+
 import sympy as sp
 
 from derive.language.elementary import ImaginaryPart
@@ -24,11 +26,13 @@ J, J_v, J_b, J_vv, J_bv, mass = sym("J J_v J_b J_vv J_bv mass")
 s, x, weight, transform, spread = sym("s x weight transform spread")
 
 
+@cache
 def primitives() -> Spectral:
     """K for J, its derivatives and the mass."""
     return Spectral(*(_over_gap(sp.integrate(sp.expand(F), (g, 0, g))) for F in spectral_integrands(u + v * g - b)))
 
 
+@cache
 def path_integrands() -> Spectral:
     """dK/du for J, its derivatives and the mass."""
     return Spectral(*(_over_gap(sp.diff(K, u)) for K in primitives()))
@@ -61,6 +65,7 @@ def _over_gap(expression: sp.Expr) -> sp.Expr:
     return sp.collect(sp.expand(expression.subs(u, gap + b)), g).subs(gap, u - b)
 
 
+@cache
 def complement() -> Spectral:
     """J, its derivatives and the mass from those of the mirrored law at -b, which hold what lies below b: all of the law less that.
 
@@ -75,6 +80,7 @@ def complement() -> Spectral:
     return Spectral(less(J), less(J_v, v), less(J_b, b), less(J_vv, v, v), less(J_bv, b, v), less(2 * mass, b, b) / 2)
 
 
+@cache
 def functions() -> tuple[Function, ...]:
     """Primitive, integrand along the path, and the real value."""
 

@@ -9,6 +9,7 @@ by parts: the integrand is rational in g and vanishes at g_b, the physical root 
 b act under the integral sign. Only imaginary parts of logarithms remain, angles whose range the half-plane fixes.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import sympy as sp
@@ -137,15 +138,18 @@ def spectral_integrands(excess: sp.Expr) -> Spectral:
     )
 
 
+@cache
+def antiderivatives(target: Target) -> tuple[Antiderivative, ...]:
+    """Integrals of rational functions of g behind J, its derivatives and the mass, in the order of `Spectral`."""
+    return tuple(map(integrate_rational, spectral_integrands(noisy_inverse(target) - b)))
+
+
 def closed_forms(target: Target) -> Spectral:
-    """J, its derivatives and the mass, each an integral of a rational function of g."""
-
-    def integral(integrand: sp.Expr) -> sp.Expr:
-        return -imaginary_part(integrate_rational(integrand)) / sp.pi
-
-    return Spectral(*(integral(integrand) for integrand in spectral_integrands(noisy_inverse(target) - b)))
+    """J, its derivatives and the mass."""
+    return Spectral(*(-imaginary_part(found) / sp.pi for found in antiderivatives(target)))
 
 
+@cache
 def third_derivatives() -> dict[sp.Symbol, sp.Expr]:
     """Third derivatives of J, for any law: J_bb/2 = mass(x > b) = -(1/pi) Im int (z - b) dg has slope -Im g/pi in -b, and so on.
 
@@ -186,6 +190,7 @@ class RankLimited(NamedTuple):
     Q_v: sp.Expr
 
 
+@cache
 def rank_limited() -> RankLimited:
     """J, J_v, J_b, J_vv of the largest eigenvalues only, those above the quantile Q > b with mass(Q) = kappa.
 
