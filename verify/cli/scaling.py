@@ -13,12 +13,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from numeric.cli import plots
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json, write_atomically
 from numeric.cli.commands.exponents import decay_exponent
-from numeric.cli.commands.scaling import weight_decay
+from numeric.cli.commands.scaling import decay_law
 from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, size_counts
 from verify.figures.drawing import styled
-from verify.figures.scaling import decomposition_figure, excess_figure, regime_figure
+from verify.figures.scaling import decomposition_figure, draw_windows, excess_figure
 from verify.jobs.store import Store
 from verify.report.page import excluded_lines, scaling_document, verdict_lines
 from verify.studies.scaling import Outcome, Slope, carry_out
@@ -31,7 +32,16 @@ DECAYS = ("1/d", "1", "sqrt(d)")
 ALPHAS = (0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 #: The paper's Figure 4: spectra at n = 4e3 and 4e5; one run of the latter takes minutes.
 SIZES, SPECTRA = ((100, 8), (200, 8)), ((0.1, 8), (10.0, 1))
+TILES = 5  #: each way of the phase diagram
 Drawing = tuple[str, Callable[[Outcome], Figure]]  #: name of the file, and what draws it
+
+
+def regime_figure(outcome: Outcome) -> Figure:
+    """The theory's phase diagram with windows of trained heads."""
+    assert outcome.phases is not None  # as the plan asks for it
+    return draw_windows(plots.phase_figure(outcome.phases), outcome)
+
+
 DRAWINGS: dict[str, Drawing] = {  # by the number of the paper's figure
     "3": ("decomposition", decomposition_figure), "4": ("scaling", excess_figure), "5": ("regimes", regime_figure)
 }  # fmt: skip
@@ -69,8 +79,9 @@ def figure(arguments: argparse.Namespace) -> int:
     """Figure 3, 4 or 5 of the paper at its settings: token sequences, gamma = 3/4, noise 1/2, d = 100 and 200."""
     dims, runs = zip(*SIZES, strict=True)
     sizes = size_counts(arguments.dim or dims, arguments.runs or runs)
-    decays = DECAYS[:1] if arguments.preset == "3" else DECAYS
-    plan = ScalingPlan(_base(arguments, 0.75, 0.5, 1.0, 1.0, DataKind.SEQUENCES), decays, ALPHAS, sizes, SPECTRA)
+    decays = tuple(map(decay_law, DECAYS[:1] if arguments.preset == "3" else DECAYS))
+    tiles = TILES if arguments.preset == "5" else 0
+    plan = ScalingPlan(_base(arguments, 0.75, 0.5, 1.0, 1.0, DataKind.SEQUENCES), decays, ALPHAS, sizes, SPECTRA, tiles)
     return _deliver(plan, (DRAWINGS[arguments.preset],), arguments)
 
 
@@ -99,13 +110,13 @@ def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
     """
     sizes = size_counts(arguments.dim, arguments.runs)
     alphas = tuple(sorted({float(alpha) for alpha in arguments.alpha}))
-    decays = tuple(dict.fromkeys(arguments.decays.split(",")))
-    if any(len({weight_decay(decay, dim) for decay in decays}) < len(decays) for dim, _ in sizes):
+    decays = tuple(map(decay_law, dict.fromkeys(arguments.decays.split(","))))
+    if any(len({decay.at(dim) for decay in decays}) < len(decays) for dim, _ in sizes):
         raise BadInput("--lambda", arguments.decays, "names a weight decay twice", "give each once")
     noise, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
     base = _base(arguments, float(arguments.power_law), noise, beta, beta0, DataKind(arguments.data))
     ends = dict.fromkeys((alphas[0], alphas[-1]))
-    return ScalingPlan(base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends))
+    return ScalingPlan(base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends), TILES)
 
 
 def _base(arguments: argparse.Namespace, gamma: float, noise: float, beta: float, beta0: float, kind: DataKind) -> Run:
@@ -124,7 +135,7 @@ def lines(outcome: Outcome) -> Iterator[str]:
     for place in outcome.places:
         ratio, error = place.ratio
         yield (
-            f"{place.dim:>4} {place.decay:>8} {place.samples:>8} {place.mean:>10.5f} {place.theory:>10.5f} {ratio:>7.3f} "
+            f"{place.dim:>4} {place.decay.name:>8} {place.samples:>8} {place.mean:>10.5f} {place.theory:>10.5f} {ratio:>7.3f} "
             f"{error:>6.3f} {place.expected:>10.5f} {place.z:>+5.1f}  {place.regime.name}\n"
         )
     for slope in outcome.slopes:

@@ -16,12 +16,14 @@ from numeric.cli.arguments import (
     BadInput,
     Parser,
     add_problem_arguments,
+    bad_argument,
     grid,
     integer,
     positive,
     print_json,
     write_atomically,
 )
+from numeric.problem.parameter import InvalidParameter
 from numeric.problem.problem import Parametrisation
 from verify.cli import cross_validate as choice_command
 from verify.cli import figure as figure_command
@@ -117,7 +119,8 @@ def main_job(arguments: argparse.Namespace) -> int:
     note(f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder}/; --preset quick is shorter")
     outcome = carry_out(plan, _store(folder), note, arguments.workers)
     note("report")
-    report.write(outcome, folder)
+    for name, content in report.files(outcome).items():
+        write_atomically(folder / name, content)
     if arguments.json:
         print_json(report.document(outcome))
     else:
@@ -315,6 +318,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise BadInput("--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu")
     try:
         return COMMANDS[arguments.command](arguments)
+    except InvalidParameter as error:
+        raise bad_argument(error) from None
     except (WorkerError, ArithmeticError) as error:
         note(f"failed: {error}")
         return 1

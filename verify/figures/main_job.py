@@ -10,15 +10,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numeric.laws.law import edge_grid
-from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.laws.target_spectrum import target_density, target_edges
-from verify.figures.curve_panel import COLOURS, NAMES, Curve, add_legend, draw_curves
+from verify.figures.curve_panel import COLOURS, NAMES, add_legend, draw_curves
 from verify.figures.drawing import STYLE, png, styled
 from verify.figures.scaling import excess_figure
 from verify.judging.scores import BAND, QUANTITIES, Comparison, Score, Setting
 from verify.judging.spectra import ZERO, Panel
-from verify.studies.main_job import Outcome
+from verify.studies.learning_curves import Curve
+from verify.studies.main_job import Outcome, TargetDensity
 from verify.studies.thresholds import Sighting
 from verify.training.data import DataKind
 
@@ -112,16 +110,14 @@ def spectrum_figure(outcome: Outcome) -> Figure:
     columns = min(4, len(outcome.panels))
     rows = math.ceil(len(outcome.panels) / columns)
     figure = Figure(figsize=(3.1 * columns, 2.9 * rows), layout="constrained")
-    kappa0 = outcome.plan.base.kappa0
-    target = None if kappa0 is None else MarchenkoPastur(kappa0)  # a list of eigenvalues has no density to draw
     for axes, panel in zip(figure.subplots(rows, columns, squeeze=False).flat, outcome.panels, strict=False):
-        _spectrum_panel(axes, panel, target)
+        _spectrum_panel(axes, panel, outcome.target)
     figure.axes[0].set_ylabel("density")
     figure.axes[0].legend(fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.72))
     return figure
 
 
-def _spectrum_panel(axes: Axes, panel: Panel, target: MarchenkoPastur | None) -> None:
+def _spectrum_panel(axes: Axes, panel: Panel, target: TargetDensity | None) -> None:
     values = panel.values.ravel()
     nonzero = values[values > ZERO * values.max()]
     # narrow bins at small values, where a spike of learned noise stands beside a broad bulk
@@ -132,10 +128,8 @@ def _spectrum_panel(axes: Axes, panel: Panel, target: MarchenkoPastur | None) ->
     axes.plot(panel.theory.x, panel.theory.density, color=COLOURS[0], lw=1.6, label="theory")
     typical = float(np.median(panel.theory.density)) if len(panel.theory.density) else 1.0
     if target is not None:
-        x, _ = edge_grid(*target_edges(target), 400)
-        bulk = target_density(x, target)
-        typical = float(np.median(bulk))
-        axes.plot(x, bulk, "--", color="#c0392b", lw=1.1, label="target")
+        typical = float(np.median(target.density))
+        axes.plot(target.x, target.density, "--", color="#c0392b", lw=1.1, label="target")
     axes.set_title(rf"$\alpha = {panel.alpha:g}$", fontsize=11)
     axes.text(
         0.97, 0.97, f"mass at 0\ntheory {panel.theory.zero_mass:.3f}\ntrained {1 - len(nonzero) / len(values):.3f}",

@@ -43,6 +43,18 @@ class Panel:
     values: np.ndarray
     simulated: np.ndarray
 
+    def trained_ranks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Ranks 1 to d and the mean singular value of each, without the zeros."""
+        values = np.sort(self.values, axis=1)[:, ::-1].mean(axis=0)
+        kept = values > ZERO * values.max()
+        return np.arange(1, self.dim + 1)[kept], values[kept]
+
+    def theory_ranks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rank, d times the mass above, against singular value; an outlier stands in the middle of its own unit of rank."""
+        outliers = np.array([outlier.value for outlier in self.theory.outliers])
+        values = np.sort(np.concatenate([outliers, self.theory.x]))[::-1]
+        return self.dim * mass_above(self.theory, values) + 0.5 + 0.5 * np.isin(values, outliers), values
+
     @property
     def distance(self) -> float:
         """Of the trained distribution from the law."""

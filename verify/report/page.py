@@ -15,7 +15,6 @@ from typing import Any
 
 from latex2mathml.converter import convert
 
-from numeric.cli.arguments import write_atomically
 from numeric.model import record
 from verify.figures.main_job import draw_all
 from verify.judging.scores import BAND, QUANTITIES, Comparison, Score
@@ -40,13 +39,11 @@ CAPTIONS = {
 }
 
 
-def write(outcome: Outcome, folder: Path) -> None:
-    """Write index.html (which needs no other file), report.json and the figures into `folder`. Raises OSError."""
+def files(outcome: Outcome) -> dict[str, bytes]:
+    """Return the figures, report.json and index.html (which needs no other file), by file name."""
     figures = draw_all(outcome)
-    for name, content in figures.items():
-        write_atomically(folder / name, content)
-    write_atomically(folder / "report.json", (json.dumps(document(outcome), indent=1, allow_nan=False) + "\n").encode())
-    write_atomically(folder / "index.html", page(outcome, figures).encode())
+    text = json.dumps(document(outcome), indent=1, allow_nan=False) + "\n"
+    return {**figures, "report.json": text.encode(), "index.html": page(outcome, figures).encode()}
 
 
 def document(outcome: Outcome) -> dict[str, Any]:
@@ -145,12 +142,12 @@ def scaling_document(outcome: scaling.Outcome) -> dict[str, Any]:
     base = outcome.plan.base
     return {
         "parameters": {"power_law": base.power_law, "noise": base.noise, "beta": base.beta, "beta0": base.beta0,
-                       "data": str(base.data), "seed": base.entropy, "lambda": list(outcome.plan.decays)},
+                       "data": str(base.data), "seed": base.entropy, "lambda": [decay.name for decay in outcome.plan.decays]},
         "agrees": outcome.agrees,
         "points": [_place_document(place) for place in outcome.places],
-        "slopes": [{**dataclasses.asdict(slope), "agrees": slope.agrees} for slope in outcome.slopes],
+        "slopes": [{**dataclasses.asdict(slope), "decay": slope.decay.name, "agrees": slope.agrees} for slope in outcome.slopes],
         "spectra": [
-            {"lambda": decay, "alpha": alpha, "dim": p.dim, "runs": len(p.values), "distance": p.distance, "p_value": p.p_value,
+            {"lambda": decay.name, "alpha": alpha, "dim": p.dim, "runs": len(p.values), "distance": p.distance, "p_value": p.p_value,
              "agrees": p.agrees}
             for (decay, alpha), p in outcome.panels.items()
         ],
@@ -161,7 +158,7 @@ def scaling_document(outcome: scaling.Outcome) -> dict[str, Any]:
 def _place_document(place: scaling.Place) -> dict[str, Any]:
     ratio, error = place.ratio
     return {
-        "dim": place.dim, "lambda": place.decay, "alpha": place.alpha, "n": place.samples, "regime": place.regime.name,
+        "dim": place.dim, "lambda": place.decay.name, "alpha": place.alpha, "n": place.samples, "regime": place.regime.name,
         "excess_error": place.mean, "standard_deviation": _finite(place.deviation), "runs": len(place.excess),
         "theory": place.theory, "expected": _finite(place.expected), "ratio": ratio, "ratio_standard_error": _finite(error),
         "z": _finite(place.z), "learned": place.learned,
@@ -246,7 +243,7 @@ def _scaling(outcome: Outcome) -> str:
         for a in outcome.exponents
     )
     slopes = "".join(
-        f"<tr{'' if s.agrees else ' class=bad'}><td>{s.dim}</td><td>{html.escape(s.decay)}</td>"
+        f"<tr{'' if s.agrees else ' class=bad'}><td>{s.dim}</td><td>{html.escape(s.decay.name)}</td>"
         f"<td>{s.samples[0]} to {s.samples[1]}</td><td>{s.value:.3f} [{s.low:.3f}, {s.high:.3f}]</td>"
         f"<td>{s.theory:.3f}</td><td>{s.exponent:.3f}</td></tr>"
         for s in outcome.laws.slopes

@@ -19,20 +19,24 @@ from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch, learning_curve
 from numeric.studies.optimal_decay import optimal_lambda
-from verify.cli.cross_validate import Group, against_factors
-from verify.figures.curve_panel import Curve
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
 from verify.judging.scores import Comparison, Score, Setting, compare, nominal_setting
 from verify.judging.theory import problem_of, progress, watched_predictions
-from verify.studies.cross_validation import Search, choice_store, choose
+from verify.studies.cross_validation import (
+    SEEDING_DECAY,
+    ChoiceGroup,
+    Search,
+    against_factors,
+    choice_store,
+    choose,
+)
 from verify.training.data import require_memory
 from verify.training.run import Run, RunResult
 
 LINE_ACCURACY = 1e-2  #: relative, of every quantity: as wide as a line is thick; shown as its band
 FOLDS = 5
 DECAY_TOLERANCE = 0.1  #: of log lambda: the test error is flat at its minimum and changes by 0.1 per cent or less
-SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, the same for all
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,15 @@ PRESETS: dict[str, Preset] = {
 
 
 @dataclass(frozen=True)
+class Curve:
+    """Theory along alpha (any points, solved or not) and the scores of heads trained at these settings."""
+
+    label: str
+    solutions: tuple[Solution, ...]
+    scores: tuple[Score, ...]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """Curves of a preset, the comparison with training, and direct training against factors where lambda was chosen."""
 
@@ -209,7 +222,7 @@ def _cross_validated(preset: Preset, base: Run, folder: Path, workers: int | Non
     for choice in choices:
         run = choice.run.base
         members.setdefault((run.alpha, run.dim, run.parametrisation), []).append(choice)
-    groups = [Group(*key, tuple(found)) for key, found in members.items()]
+    groups = [ChoiceGroup(*key, tuple(found)) for key, found in members.items()]
     return comparison, tuple(item for group in groups if (item := against_factors(group, groups)) is not None)
 
 

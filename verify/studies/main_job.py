@@ -7,10 +7,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from numeric.laws.law import edge_grid
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.target_spectrum import target_density, target_edges
+from numeric.problem.decay_law import DecayLaw
 from numeric.problem.solution import Solution
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.interpolation import interpolation
@@ -28,6 +32,7 @@ from verify.training.data import DataKind, TargetKind
 from verify.training.run import Run, RunResult
 
 THRESHOLD_DIGITS = 50
+DENSITY_POINTS = 400
 CURVE_POINTS = 30  #: of the theory, per width: enough for a smooth line over two decades
 
 
@@ -99,9 +104,16 @@ class Plan:
         return len(self.runs()) + (len(self.scaling_plan().runs()) if self.scaling_sizes else 0)
 
 
+class TargetDensity(NamedTuple):
+    """Density (1/eigenvalue) of the target's law at positions x, from edge to edge."""
+
+    x: np.ndarray
+    density: np.ndarray
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """Everything that a report shows."""
+    """Everything that a report shows; `target` is absent for a list of eigenvalues, which has no density."""
 
     plan: Plan
     results: dict[Run, RunResult]
@@ -110,6 +122,7 @@ class Outcome:
     panels: list[Panel]
     thresholds: dict[str, Threshold]
     seconds: dict[str, float]
+    target: TargetDensity | None = None
     laws: scaling.Outcome | None = None
     exponents: tuple[Approach, ...] = ()
 
@@ -148,7 +161,8 @@ def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], 
     if plan.dims:
         clock.start("exponents")
         found = approaches(plan.dims, plan.base.noise)
-    return Outcome(plan, results, comparisons, curves, panels, thresholds, clock.stop(), laws, found)
+    density = _target_density(plan.base)
+    return Outcome(plan, results, comparisons, curves, panels, thresholds, clock.stop(), density, laws, found)
 
 
 def _curve(plan: Plan, width: float) -> list[Solution]:
@@ -156,6 +170,14 @@ def _curve(plan: Plan, width: float) -> list[Solution]:
     grid = np.geomspace(min(alphas), max(alphas), CURVE_POINTS)
     problem = problem_of(dataclasses.replace(plan.base, width=width))
     return list(solve_along(problem, grid.tolist()).values())
+
+
+def _target_density(base: Run) -> TargetDensity | None:
+    if base.kappa0 is None:
+        return None
+    target = MarchenkoPastur(base.kappa0)
+    x, _ = edge_grid(*target_edges(target), DENSITY_POINTS)
+    return TargetDensity(x, target_density(x, target))
 
 
 def _thresholds(base: Run) -> dict[str, Threshold]:
@@ -196,7 +218,7 @@ def figure_one(minimiser: str, seed: int, target: TargetKind, device: str) -> Ru
 #: From deep below interpolation to well above recovery; the sizes are chosen so that m = kappa d is an integer.
 ALPHAS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.25, 2.0, 4.0)
 WIDTHS = (0.75, 1.0)
-SCALING_DECAYS = ("1/d", "1")
+SCALING_DECAYS = (DecayLaw("1/d", power=-1.0), DecayLaw("1"))
 SCALING_ALPHAS = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 _EQUIVALENT = Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((28, 8), (40, 8)), (0.1, 0.5, 2.0), (1.0,))
 

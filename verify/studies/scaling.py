@@ -19,10 +19,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from numeric.cli.commands.scaling import weight_decay
 from numeric.model import float64 as generated
+from numeric.problem.decay_law import DecayLaw
 from numeric.problem.solution import Solution
 from numeric.studies.decompose import distance_parts
+from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
 from numeric.studies.regimes import Regime, regime_at
 from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve
 from verify.jobs.pool import execute_all
@@ -49,7 +50,8 @@ LEVEL = 0.95
 LINE = 40  #: points of a theory curve
 INTERVAL = 1.96  #: standard errors in the half-width of the theory's intervals of 95 %
 LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
-Target = tuple[int, str]  #: size d, law of weight decay
+SizeAndDecay = tuple[int, DecayLaw]
+PHASE_DIM = 10_000  #: of the theory's local slopes in the phase diagram: half a minute for 25
 PARTS = ("overfitting", "underfitting", "approximation")
 Parts = tuple[float, float, float]  #: shares of these in the distance
 
@@ -66,7 +68,7 @@ class Place:
     """
 
     dim: int
-    decay: str
+    decay: DecayLaw
     alpha: float
     samples: int
     excess: tuple[float, ...]
@@ -110,7 +112,7 @@ class Slope:
     """
 
     dim: int
-    decay: str
+    decay: DecayLaw
     regime: str
     samples: tuple[int, int]
     value: float
@@ -131,15 +133,18 @@ class Outcome:
     """Everything measured.
 
     `lines` are theory curves along n, `panels` spectra at the largest size by law of weight decay and n/d^2, where something has been
-    learned; `comparison` scores the runs at their own d eigenvalues.
+    learned; `target` the eigenvalues of the target there, decreasing, shape (d,); `comparison` scores the runs at their own d
+    eigenvalues; `phases` the regimes with local slopes of the theory, where the plan asks for them.
     """
 
     plan: ScalingPlan
     places: tuple[Place, ...]
     slopes: tuple[Slope, ...]
-    lines: Mapping[Target, tuple[ScalingPoint, ...]]
-    panels: Mapping[tuple[str, float], Panel]
+    lines: Mapping[SizeAndDecay, tuple[ScalingPoint, ...]]
+    panels: Mapping[tuple[DecayLaw, float], Panel]
+    target: np.ndarray
     comparison: Comparison
+    phases: PhaseDiagram | None = None
 
     @property
     def gaussian(self) -> bool:
@@ -187,7 +192,7 @@ def carry_out(
 
 
 def judge(
-    plan: ScalingPlan, results: Sequence[RunResult], spectra: Mapping[tuple[str, float], Sequence[RunResult]]
+    plan: ScalingPlan, results: Sequence[RunResult], spectra: Mapping[tuple[DecayLaw, float], Sequence[RunResult]]
 ) -> Outcome:
     """Set trained heads beside the theory.
 
@@ -210,8 +215,16 @@ def judge(
         tuple(slope for dim, decay in targets for slope in _slopes(plan, places, dim, decay)),
         lines,
         {key: found for key, found in drawn.items() if found.theory.zero_mass < 1},
+        dataclasses.replace(plan.base, dim=plan.sizes[-1][0]).target_eigenvalues(),
         _comparison(plan, results, solved),
+        _phases(plan) if plan.tiles else None,
     )
+
+
+def _phases(plan: ScalingPlan) -> PhaseDiagram:
+    gamma = Fraction(str(plan.base.power_law))
+    with progress("local slopes", plan.tiles**2) as watch:
+        return phase_diagram(gamma, PHASE_DIM, plan.base.noise, plan.tiles, watch)
 
 
 def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key, Theory]) -> Comparison:
@@ -235,7 +248,7 @@ def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping
 
 def _law(run: Run, plan: ScalingPlan) -> Setting:
     """Runs of one law of weight decay are one point whatever their size: that of the largest."""
-    return dataclasses.replace(nominal_setting(run), lambda_=weight_decay(plan.decay_of(run), plan.sizes[-1][0]))
+    return dataclasses.replace(nominal_setting(run), lambda_=plan.decay_of(run).at(plan.sizes[-1][0]))
 
 
 def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key, Theory]) -> Iterator[Place]:
@@ -298,7 +311,7 @@ def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -
     return over, under, approximation
 
 
-def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: str) -> Iterator[Slope]:
+def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: DecayLaw) -> Iterator[Slope]:
     """One slope for each regime that holds LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
     mine = [place for place in places if (place.dim, place.decay) == (dim, decay)]
     for name in dict.fromkeys(place.regime.name for place in mine):

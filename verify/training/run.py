@@ -16,8 +16,8 @@ import numpy as np
 import torch
 from numpy.polynomial import Chebyshev
 
-from numeric.cli.arguments import BadInput
 from numeric.laws.target_spectrum import target_quantile_means
+from numeric.problem.parameter import InvalidParameter
 from numeric.problem.problem import Parametrisation
 from numeric.proven_laws.finite import exact_power_law
 from verify.training import data, minimise, parametrisation
@@ -57,7 +57,7 @@ class Run:
 
     The eigenvalues of the target are stated by one of: `kappa0` (Marchenko-Pastur), `power_law` (exponent gamma of
     s_k ~ k^-gamma, scaled to tr S0^2/d = 1) and `spikes` (these, the rest 0). Weight decay `lambda_` multiplies
-    ||W||_F^2 or d ||A||_F^2. Raises BadInput for a parameter outside its domain.
+    ||W||_F^2 or d ||A||_F^2. Raises InvalidParameter for a parameter outside its domain.
     """
 
     dim: int
@@ -212,7 +212,7 @@ class RunResult:
 def execute(run: Run) -> RunResult:
     """Draw the data of `run`, minimise its risk and measure.   (section 1)
 
-    Raises BadInput before anything is drawn if the data would not fit.
+    Raises InvalidParameter before anything is drawn if the data would not fit.
     """
     started = time.perf_counter()
     drawn = draw(run)
@@ -237,7 +237,7 @@ class Drawn(NamedTuple):
 def draw(run: Run) -> Drawn:
     """Draw the data and the starting weights of a run.
 
-    Raises BadInput before anything is drawn if the data would not fit.
+    Raises InvalidParameter before anything is drawn if the data would not fit.
     """
     rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
     inputs = data.draw_inputs(run.data, run.samples, run.tokens, run.dim, rng["inputs"], run.device)
@@ -348,53 +348,47 @@ def digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
-Rule = tuple[str, object, bool, str, str]  #: argument, its value, whether the rule holds, the rule, the way out
+Rule = tuple[str, object, bool, str, str]  #: parameter, its value, whether the rule holds, the rule, the way out
 
 
 def _require_valid(run: Run) -> None:
     positive = "must be positive and finite"
     rules: tuple[Rule, ...] = (
-        ("--dim", run.dim, run.dim >= MINIMUM_DIM, f"must be at least {MINIMUM_DIM}", "try 60"),
-        ("--tokens", run.tokens, run.tokens >= 2, "must be at least 2: one token has one label", "try 2"),
-        ("--alpha", run.alpha, 0 < run.alpha < math.inf, positive, "try 0.5"),
+        ("dim", run.dim, run.dim >= MINIMUM_DIM, f"must be at least {MINIMUM_DIM}", "try 60"),
+        ("tokens", run.tokens, run.tokens >= 2, "must be at least 2: one token has one label", "try 2"),
+        ("alpha", run.alpha, 0 < run.alpha < math.inf, positive, "try 0.5"),
         *_target_rules(run),
-        ("--width", run.width, 0 < run.width < math.inf, positive, "try 1"),
-        ("--lambda", run.lambda_, 0 < run.lambda_ < math.inf, positive, "try 0.01"),
-        ("--noise", run.noise, 0 <= run.noise < math.inf, "must not be negative, and finite", "try 0.5"),
-        ("--beta", run.beta, 0 < run.beta < math.inf, positive, "try 1"),
-        ("--beta0", run.beta0, 0 < run.beta0 < math.inf, positive, "try 1"),
+        ("width", run.width, 0 < run.width < math.inf, positive, "try 1"),
+        ("lambda_", run.lambda_, 0 < run.lambda_ < math.inf, positive, "try 0.01"),
+        ("noise", run.noise, 0 <= run.noise < math.inf, "must not be negative, and finite", "try 0.5"),
+        ("beta", run.beta, 0 < run.beta < math.inf, positive, "try 1"),
+        ("beta0", run.beta0, 0 < run.beta0 < math.inf, positive, "try 1"),
         *_parametrisation_rules(run),
-        ("--minimiser", run.minimiser, run.minimiser in MINIMISERS, "is unknown", f"use one of {list(MINIMISERS)}"),
-        ("--seed", run.entropy, run.entropy >= 0, "must not be negative", "try 0"),
-        ("--device", run.device, run.device in ("cpu", "cuda"), "is unknown", "use cpu or cuda"),
+        ("minimiser", run.minimiser, run.minimiser in MINIMISERS, "is unknown", f"use one of {list(MINIMISERS)}"),
+        ("entropy", run.entropy, run.entropy >= 0, "must not be negative", "try 0"),
+        ("device", run.device, run.device in ("cpu", "cuda"), "is unknown", "use cpu or cuda"),
     )
-    for argument, value, holds, rule, way_out in rules:
+    for name, value, holds, rule, way_out in rules:
         if not holds:
-            raise BadInput(argument, value, rule, way_out)
+            raise InvalidParameter(name, value, rule, way_out)
 
 
 def _target_rules(run: Run) -> list[Rule]:
     stated = [run.kappa0 is not None, run.power_law is not None, bool(run.spikes)]
     rules: list[Rule] = [
-        (
-            "--kappa0",
-            run.kappa0,
-            sum(stated) == 1,
-            "state one target law",
-            "give kappa0, or exact_power_law, or spikes",
-        ),
+        ("kappa0", run.kappa0, sum(stated) == 1, "state one target law", "give kappa0, or power_law, or spikes"),
     ]
     positive = "must be positive and finite"
     if run.kappa0 is not None:
-        return [*rules, ("--kappa0", run.kappa0, 0 < run.kappa0 < math.inf, positive, "try 0.5")]
+        return [*rules, ("kappa0", run.kappa0, 0 < run.kappa0 < math.inf, positive, "try 0.5")]
     rules.append((
-        "--target", str(run.target), run.target == TargetKind.DETERMINISTIC,
-        "this law has no Gaussian factor", "use --target deterministic",
+        "target", str(run.target), run.target == TargetKind.DETERMINISTIC,
+        "this law has no Gaussian factor", "use deterministic",
     ))  # fmt: skip
     if run.power_law is not None:
-        rules.append(("--power-law", run.power_law, 0 < run.power_law < math.inf, positive, "try 0.75"))
+        rules.append(("power_law", run.power_law, 0 < run.power_law < math.inf, positive, "try 0.75"))
     rules.append((
-        "--spikes", run.spikes, len(run.spikes) <= run.dim and all(0 < s < math.inf for s in run.spikes),
+        "spikes", run.spikes, len(run.spikes) <= run.dim and all(0 < s < math.inf for s in run.spikes),
         f"must be positive and finite, at most dim = {run.dim}", "leave zeros out",
     ))  # fmt: skip
     return rules
@@ -405,7 +399,7 @@ def _parametrisation_rules(run: Run) -> list[Rule]:
         return []
     name = str(run.parametrisation)
     return [
-        ("--width", run.width, run.width == 1, f"a {name} matrix has no rank limit", "leave --width at 1"),
-        ("--data", str(run.data), run.parametrisation == Parametrisation.SYMMETRIC or run.data == DataKind.SEQUENCES,
-         "has symmetric sensing matrices, and the map is general", "use --data sequences"),
+        ("width", run.width, run.width == 1, f"a {name} matrix has no rank limit", "leave it at 1"),
+        ("data", str(run.data), run.parametrisation == Parametrisation.SYMMETRIC or run.data == DataKind.SEQUENCES,
+         "has symmetric sensing matrices, and the map is general", "use sequences"),
     ]  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from numeric.cli.arguments import BadInput
+from numeric.problem.parameter import InvalidParameter
 from verify.jobs.pool import execute_all
 from verify.studies.cross_validation import Search, choice_store, choose
 from verify.training.minimise import Lbfgs, Status
@@ -66,12 +66,12 @@ def forbidden(search):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"decays": (0.1, 0.2)}, "--decays .*: must be three or more"),
+        ({"decays": (0.1, 0.2)}, "decays = .*: must be three or more"),
         ({"decays": (0.3, 0.1, 0.2)}, "increasing"),
         ({"decays": (0.0, 0.1, 0.2)}, "positive"),
-        ({"folds": 1}, "--folds 1: must be 2 to the 86 samples"),
+        ({"folds": 1}, "folds = 1: must be 2 to the 86 samples"),
     ],
 )
 def test_bad_searches_are_refused(changes, message):
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(InvalidParameter, match=message):
         dataclasses.replace(SEARCH, **changes)

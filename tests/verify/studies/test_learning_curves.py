@@ -12,12 +12,12 @@ from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
 from verify.__main__ import main
-from verify.figures.curve_panel import Curve
 from verify.figures.main_job import draw_preset
 from verify.judging.theory import problem_of, trained_norm
 from verify.studies import learning_curves as gallery
 from verify.studies.learning_curves import (
     PRESETS,
+    Curve,
     Family,
     Preset,
     best_decay_along,
