@@ -320,7 +320,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return COMMANDS[arguments.command](arguments)
     except InvalidParameter as error:
         raise bad_argument(error) from None
-    except (WorkerError, ArithmeticError) as error:
+    except WorkerError as error:
         note(f"failed: {error}")
         return 1
     except KeyboardInterrupt:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numeric.maths.domain import NoAnswer
 from numeric.model import float64 as generated
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
@@ -74,11 +75,11 @@ class Panel:
 def panel(results: Sequence[RunResult], solved: Solution | None = None) -> Panel:
     """Set the singular values of the converged `results`, all of one setting, beside the theory, `solved` or solved here.
 
-    Raises ArithmeticError if none converged or the theory did not.
+    Raises NoAnswer if none converged or the theory did not.
     """
     converged = [r for r in results if r.status is Status.CONVERGED]
     if not converged:
-        raise ArithmeticError(f"alpha {results[0].run.alpha:g}: no run converged: {results[0].status.value}")
+        raise NoAnswer(f"alpha {results[0].run.alpha:g}: no run converged: {results[0].status.value}")
     run, q0 = converged[0].run, converged[0].q0
     # A power law has no limit of infinite d: its law is that of its own eigenvalues.
     setting = nominal_setting(run) if run.kappa0 is not None else realised_setting(run, q0)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numeric.maths.domain import NoAnswer
 from numeric.studies.scaling import ScalingProblem, scaling_curve
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
@@ -69,7 +70,7 @@ def trends(
 ) -> tuple[Trend, ...]:
     """Train at the sample ratio and weight decay of `base` what `store` lacks; a trend for each gamma, two above 1/2.
 
-    Raises WorkerError if a run fails, ArithmeticError where too few converged or the theory has no answer.
+    Raises WorkerError if a run fails, NoAnswer where too few converged or the theory has no answer.
     """
     planned = {
         (gamma, dim): [dataclasses.replace(base, power_law=gamma, dim=dim, index=i) for i in range(count)]
@@ -89,7 +90,7 @@ def _gap(results: Sequence[RunResult], leading: int) -> Gap:
     run = results[0].run
     excess = [result.excess_error for result in results if result.status is Status.CONVERGED]
     if len(excess) < 2 or run.power_law is None:
-        raise ArithmeticError(f"d = {run.dim}: fewer than two runs converged")
+        raise NoAnswer(f"d = {run.dim}: fewer than two runs converged")
     asked = ScalingProblem(
         run.power_law, run.dim, run.lambda_, run.noise, beta=run.beta, beta0=run.beta0, leading=leading
     )

@@ -169,7 +169,7 @@ def carry_out(
 ) -> Outcome:
     """Train what `folder` lacks, solve the theory, compare; `base` says how to train and holds the settings of Figure 1.
 
-    Raises WorkerError if a run fails, ArithmeticError if the theory has no answer where heads were trained.
+    Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
     """
     base = dataclasses.replace(base, **preset.settings)
     note("training")

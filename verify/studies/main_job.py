@@ -137,7 +137,7 @@ class Outcome:
 def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None) -> Outcome:
     """Do the job: train what `store` lacks, solve the theory, compare.
 
-    `note` is told what begins. Raises WorkerError if a run fails, ArithmeticError if the theory has no answer.
+    `note` is told what begins. Raises WorkerError if a run fails, NoAnswer if the theory has no answer.
     """
     clock = _Clock(note)
     clock.start("thresholds")

@@ -179,7 +179,7 @@ def carry_out(
 ) -> Outcome:
     """Train what `store` lacks, solve the theory, compare.
 
-    Raises WorkerError if a run fails, ArithmeticError if the theory has no answer where heads were trained.
+    Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
     """
     curves, spectra = plan.runs(), plan.spectrum_runs()
     runs = list(dict.fromkeys(curves + [run for group in spectra.values() for run in group]))
@@ -196,7 +196,7 @@ def judge(
 ) -> Outcome:
     """Set trained heads beside the theory.
 
-    Raises ArithmeticError if the theory has no answer where heads were trained.
+    Raises NoAnswer if the theory has no answer where heads were trained.
     """
     solved = dict(theories(plan, [*results, *(result for group in spectra.values() for result in group)]))
     places = tuple(_places(plan, results, solved))
