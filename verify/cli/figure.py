@@ -22,7 +22,8 @@ from verify.studies import learning_curves as gallery
 from verify.studies.learning_curves import Outcome, Preset
 from verify.studies.main_job import figure_one
 from verify.training.data import TargetKind
-from verify.training.run import MINIMUM_DIM, RunResult
+from verify.training.measure import RunResult
+from verify.training.run import MINIMUM_DIM
 
 NAMES = {
     **{name: preset.title for name, preset in gallery.PRESETS.items()},

@@ -17,7 +17,8 @@ from verify.figures.drawing import styled
 from verify.figures.gap import gap_figure, kept_words
 from verify.jobs.store import Store
 from verify.studies.gap import Trend, trends
-from verify.training.run import MINIMUM_DIM, Run, RunResult
+from verify.training.measure import RunResult
+from verify.training.run import MINIMUM_DIM, Run
 
 PARAMETERS = ("noise", "beta", "beta0")
 

@@ -25,7 +25,8 @@ from verify.report.page import excluded_lines, scaling_document, verdict_lines
 from verify.studies.scaling import Outcome, Slope, carry_out
 from verify.studies.scaling_plan import LEADING, LEAST_RATIO, ScalingPlan
 from verify.training.data import DataKind
-from verify.training.run import MINIMUM_DIM, Run, RunResult
+from verify.training.measure import RunResult
+from verify.training.run import MINIMUM_DIM, Run
 
 PARAMETERS = ("noise", "beta", "beta0")
 DECAYS = ("1/d", "1", "sqrt(d)")

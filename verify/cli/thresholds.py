@@ -41,7 +41,8 @@ from verify.studies.descents import compare_descents
 from verify.studies.main_job import PRESETS, Campaign, carry_out, preset
 from verify.studies.thresholds import DECAY, Sighting, observe, vanishing_store
 from verify.training.data import DataKind, TargetKind, require_memory
-from verify.training.run import MINIMUM_DIM, Run, RunResult
+from verify.training.measure import RunResult
+from verify.training.run import MINIMUM_DIM, Run
 
 PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
 COMPARISON_DECAY = 0.01  #: at which descents over W and over S are compared

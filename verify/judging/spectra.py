@@ -20,8 +20,9 @@ from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum
 from verify.judging.scores import nominal_setting, realised_setting
 from verify.judging.theory import problem_at
 from verify.training.data import TargetKind, gaussian_target
+from verify.training.measure import RunResult
 from verify.training.minimise import Status
-from verify.training.run import Run, RunResult
+from verify.training.run import Run
 
 #: Singular values below this share of the largest are zeros that the descent reached to its tolerance.
 ZERO = 1e-3

@@ -26,10 +26,12 @@ from numeric.problem.parameter import InvalidParameter
 from numeric.problem.problem import Parametrisation
 from verify.jobs.store import Store
 from verify.judging.scores import BAND, normal_score
+from verify.training.draw import Drawn, draw
+from verify.training.measure import fresh_errors
 from verify.training.minimise import MINIMISERS, Minimum, Status
 from verify.training.parametrisation import WEIGHTS
 from verify.training.risk import Risk
-from verify.training.run import PROTOCOL, Drawn, Run, digest, draw, fresh_errors
+from verify.training.run import PROTOCOL, Run, digest
 
 SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, the same for all
 CHOICE_PROTOCOL = hashlib.sha256((PROTOCOL + Path(__file__).read_text()).encode()).hexdigest()[:16]

@@ -21,8 +21,9 @@ from verify.jobs.store import Store
 from verify.judging.scores import BAND
 from verify.studies.scaling import INTERVAL
 from verify.studies.scaling_plan import LEADING, kept_exactly
+from verify.training.measure import RunResult
 from verify.training.minimise import Status
-from verify.training.run import Run, RunResult
+from verify.training.run import Run
 
 
 @dataclass(frozen=True)

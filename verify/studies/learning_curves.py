@@ -32,7 +32,8 @@ from verify.studies.cross_validation import (
     choose,
 )
 from verify.training.data import require_memory
-from verify.training.run import Run, RunResult
+from verify.training.measure import RunResult
+from verify.training.run import Run
 
 LINE_ACCURACY = 1e-2  #: relative, of every quantity: as wide as a line is thick; shown as its band
 FOLDS = 5

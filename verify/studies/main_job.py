@@ -29,7 +29,8 @@ from verify.studies import scaling
 from verify.studies.exponents import GAMMA, Approach, approaches
 from verify.studies.scaling_plan import ScalingPlan
 from verify.training.data import DataKind, TargetKind
-from verify.training.run import Run, RunResult
+from verify.training.measure import RunResult
+from verify.training.run import Run
 
 THRESHOLD_DIGITS = 50
 DENSITY_POINTS = 400

@@ -42,8 +42,9 @@ from verify.judging.spectra import Panel, panel
 from verify.judging.theory import prediction, progress
 from verify.studies.scaling_plan import Key, ScalingPlan, Theory, key_of, theories
 from verify.training.data import DataKind, require_memory
+from verify.training.measure import RunResult
 from verify.training.minimise import Status
-from verify.training.run import Run, RunResult
+from verify.training.run import Run
 
 DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
 LEVEL = 0.95

@@ -14,7 +14,8 @@ from numeric.problem.decay_law import DecayLaw
 from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve
 from verify.judging.theory import progress
 from verify.training.data import DataKind
-from verify.training.run import Run, RunResult
+from verify.training.measure import RunResult
+from verify.training.run import Run
 
 #: Samples for each dimension from which the theory of n ~ d^2 is judged on token sequences. The noise in S, a sum of n products of
 #: tokens, is semicircular up to d/n: excess errors are 3 per cent off at n = 2.5 d, 2 at 5 d, .5 at 10 d, whatever d

@@ -17,8 +17,9 @@ from verify.studies import main_job as job
 from verify.studies.cross_validation import Choice, ChoiceGroup, Search, against_factors
 from verify.studies.main_job import Campaign, Plan, carry_out, preset
 from verify.training.data import DataKind
+from verify.training.measure import RunResult
 from verify.training.minimise import Status
-from verify.training.run import Run, RunResult
+from verify.training.run import Run
 
 SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "--workers", "2"]
 

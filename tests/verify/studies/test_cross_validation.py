@@ -9,9 +9,11 @@ import torch
 from numeric.problem.parameter import InvalidParameter
 from verify.jobs.pool import execute_all
 from verify.studies.cross_validation import Search, choice_store, choose
+from verify.training.draw import draw
+from verify.training.measure import fresh_errors
 from verify.training.minimise import Lbfgs, Status
 from verify.training.risk import Risk
-from verify.training.run import Run, draw, fresh_errors
+from verify.training.run import Run
 
 BASE = Run(dim=12, alpha=0.6, kappa0=0.25, width=1.0, lambda_=0.1, noise=0.5)
 SEARCH = Search(BASE, (1e-3, 0.02, 0.1, 0.5, 10.0), folds=3)

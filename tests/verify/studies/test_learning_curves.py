@@ -27,7 +27,7 @@ from verify.studies.learning_curves import (
 )
 from verify.studies.main_job import figure_one
 from verify.training.data import TargetKind
-from verify.training.run import execute
+from verify.training.measure import execute
 
 BASE = figure_one("lbfgs", 0, TargetKind.DETERMINISTIC, "cpu")
 FIGURE_TWO = Problem(alpha=1.0, target=MarchenkoPastur(0.05), lambda_=0.1, noise=0.05)

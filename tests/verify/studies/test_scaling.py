@@ -22,7 +22,8 @@ from verify.judging.theory import problem_at
 from verify.studies.scaling import Place, slope_over, trained_parts
 from verify.studies.scaling_plan import ScalingPlan
 from verify.training.data import DataKind, rotated_target
-from verify.training.run import Run, execute, hidden_overlaps
+from verify.training.measure import execute, hidden_overlaps
+from verify.training.run import Run
 
 BASE = Run(dim=12, alpha=0.5, kappa0=None, width=1.0, lambda_=0.5, noise=0.5, power_law=0.75)
 INVERSE, CONSTANT = DecayLaw("1/d", power=-1.0), DecayLaw("1")
