@@ -16,7 +16,7 @@ from verify.cli import scaling as scaling_command
 from verify.cli.arguments import add_execution, integers, note, opened, size_counts
 from verify.figures.main_job import draw_preset
 from verify.jobs.store import Store
-from verify.judging.scores import QUANTITIES
+from verify.judging.realised import QUANTITIES
 from verify.report import page as report
 from verify.studies import learning_curves as gallery
 from verify.studies.learning_curves import Outcome, Preset

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from verify.figures.curve_panel import COLOURS, NAMES, add_legend, draw_curves
 from verify.figures.drawing import STYLE, png, styled
 from verify.figures.scaling import excess_figure
-from verify.judging.scores import BAND, QUANTITIES, Comparison, Score, Setting
+from verify.judging.realised import QUANTITIES, Setting
+from verify.judging.scores import BAND, Comparison, Score
 from verify.judging.spectra import ZERO, Panel
 from verify.studies.learning_curves import Curve
 from verify.studies.main_job import Outcome, TargetDensity

@@ -17,7 +17,7 @@ from numeric.model import float64 as generated
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum
-from verify.judging.scores import nominal_setting, realised_setting
+from verify.judging.realised import nominal_setting, realised_setting
 from verify.judging.theory import problem_at
 from verify.training.data import TargetKind, gaussian_target
 from verify.training.measure import RunResult

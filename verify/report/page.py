@@ -17,7 +17,8 @@ from latex2mathml.converter import convert
 
 from numeric.model import record
 from verify.figures.main_job import draw_all
-from verify.judging.scores import BAND, QUANTITIES, Comparison, Score
+from verify.judging.realised import QUANTITIES
+from verify.judging.scores import BAND, Comparison, Score
 from verify.studies import scaling
 from verify.studies.main_job import Outcome
 from verify.training.run import Run

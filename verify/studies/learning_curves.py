@@ -21,7 +21,8 @@ from numeric.saddle.curve import Watch, learning_curve
 from numeric.studies.optimal_decay import optimal_lambda
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
-from verify.judging.scores import Comparison, Score, Setting, compare, nominal_setting
+from verify.judging.realised import Setting, nominal_setting
+from verify.judging.scores import Comparison, Score, compare
 from verify.judging.theory import problem_of, progress, watched_predictions
 from verify.studies.cross_validation import (
     SEEDING_DECAY,

@@ -28,16 +28,8 @@ from numeric.studies.regimes import Regime, regime_at
 from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
-from verify.judging.scores import (
-    BAND,
-    MINIMUM_RUNS,
-    Comparison,
-    Prediction,
-    Setting,
-    compare,
-    nominal_setting,
-    normal_score,
-)
+from verify.judging.realised import Prediction, Setting, nominal_setting
+from verify.judging.scores import BAND, MINIMUM_RUNS, Comparison, compare, normal_score
 from verify.judging.spectra import Panel, panel
 from verify.judging.theory import prediction, progress
 from verify.studies.scaling_plan import Key, ScalingPlan, Theory, key_of, theories

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import norm
 
 from numeric.laws.target_spectrum import target_quantile_means
-from verify.judging.scores import BAND, QUANTITIES, Prediction, Setting, compare, intercept_weights, normal_score
+from verify.judging.realised import QUANTITIES, Prediction, Setting
+from verify.judging.scores import BAND, compare, intercept_weights, normal_score
 from verify.judging.theory import problem_at
 from verify.training.data import TargetKind
 from verify.training.measure import execute

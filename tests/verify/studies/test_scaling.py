@@ -16,7 +16,8 @@ from numeric.studies.regimes import regime_at
 from numeric.studies.spectrum import learned_spectrum
 from verify.__main__ import main
 from verify.cli import scaling as scaling_command
-from verify.judging.scores import BAND, realised_setting
+from verify.judging.realised import realised_setting
+from verify.judging.scores import BAND
 from verify.judging.spectra import LEAST_P, Panel, distance, model_spectra
 from verify.judging.theory import problem_at
 from verify.studies.scaling import Place, slope_over, trained_parts
