@@ -1,9 +1,55 @@
-"""`python -m verify`."""
+"""Command line: `python -m verify [--preset P]` is the main job; the commands are pieces of it."""
 
-from numeric.cli.arguments import run
-from verify.cli.thresholds import build_parser, main
+from __future__ import annotations
 
-__all__ = ["build_parser", "main"]
+from collections.abc import Sequence
+
+import torch
+
+from numeric.cli.arguments import BadInput, Parser, bad_argument
+from numeric.cli.arguments import run as run_to_exit
+from numeric.problem.parameter import InvalidParameter
+from verify.cli import cross_validate, curve, figure, gap, main_job, scaling, spectrum, thresholds
+from verify.cli.arguments import note
+from verify.jobs.pool import WorkerError
+
+COMMANDS = (curve, figure, spectrum, scaling, gap, thresholds, cross_validate)
+
+
+def build_parser() -> Parser:
+    """All commands; each adds its own arguments and what runs it."""
+    parser = Parser(
+        prog="python -m verify",
+        description="Train attention heads and set them beside the theory. Without a command: the main job.",
+        epilog="example: python -m verify --preset quick --out report",
+    )
+    main_job.add(parser)
+    names = (command.__name__.rpartition(".")[2].replace("_", "-") for command in COMMANDS)
+    commands = parser.add_subparsers(dest="command", metavar=f"{{{','.join(names)}}}")
+    for command in COMMANDS:
+        command.add(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Return the exit code: 0 agreement, 1 disagreement or failure, 130 interrupted.
+
+    Raises BadInput for arguments that make no sense, alone or together, and NoAnswer where the theory has none.
+    """
+    arguments = build_parser().parse_args(argv)
+    if arguments.device == "cuda" and not torch.cuda.is_available():
+        raise BadInput("--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu")
+    try:
+        return int(arguments.run(arguments))
+    except InvalidParameter as error:
+        raise bad_argument(error) from None
+    except WorkerError as error:
+        note(f"failed: {error}")
+        return 1
+    except KeyboardInterrupt:
+        note("interrupted: finished runs are kept, the same command goes on from there")
+        return 130
+
 
 if __name__ == "__main__":
-    run(main)
+    run_to_exit(main)

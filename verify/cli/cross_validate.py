@@ -14,6 +14,7 @@ from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer
 from numeric.problem.problem import Parametrisation
 from verify.cli.arguments import add_execution, execution_fields, integers, note, opened
 from verify.jobs.pool import execute_all
+from verify.report.lines import choice_line
 from verify.studies.cross_validation import (
     SEEDING_DECAY,
     ChoiceGroup,
@@ -30,7 +31,7 @@ PARAMETERS = ("kappa0", "noise", "tokens", "beta", "beta0")
 PAPER = {"kappa0": "0.05", "noise": "0.05"}  #: Figure 2
 
 
-def add_parser(commands: Any) -> None:
+def add(commands: Any) -> None:
     """Add the command and its arguments."""
     parser = commands.add_parser(
         "cross-validate",
@@ -51,6 +52,7 @@ def add_parser(commands: Any) -> None:
                         metavar="P,P", help="what to train (default factorised,symmetric,general)")  # fmt: skip
     add_problem_arguments(parser, *PARAMETERS, defaults=PAPER)
     add_execution(parser)
+    parser.set_defaults(run=run)
 
 
 def _parametrisations(text: str) -> tuple[Parametrisation, ...]:
@@ -61,7 +63,7 @@ def _parametrisations(text: str) -> tuple[Parametrisation, ...]:
     return tuple(dict.fromkeys(Parametrisation(part) for part in text.split(",")))
 
 
-def cross_validate(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Search, print, and judge whether direct training is ever better than factors."""
     started = time.perf_counter()
     points = {(a, d, p): _searches(arguments, a, d, p) for a, d, p in _points(arguments)}
@@ -84,7 +86,7 @@ def cross_validate(arguments: argparse.Namespace) -> int:
             "seconds": time.perf_counter() - started,
         })  # fmt: skip
     else:
-        sys.stdout.write("".join(map(_line, groups)))
+        sys.stdout.write("".join(map(choice_line, groups)))
     for group in groups:
         if not all(choice.inside for choice in group.choices):
             note(
@@ -106,12 +108,3 @@ def _searches(arguments: argparse.Namespace, alpha: float, dim: int, what: Param
     )  # fmt: skip
     decays = tuple(float(decay) for decay in arguments.decays)
     return [Search(dataclasses.replace(base, index=i), decays, arguments.folds) for i in range(arguments.runs)]
-
-
-def _line(group: ChoiceGroup) -> str:
-    document = group.document()
-    lambdas = " ".join(f"{value:.3g}" for value in sorted(document["lambdas"]))
-    return (
-        f"alpha {group.alpha:g}, d {group.dim}, {group.parametrisation}: test error {document['test_error']:.5f} "
-        f"+- {document['standard_error']:.5f}, weight decays {lambdas}\n"
-    )

@@ -15,7 +15,7 @@ def gap_figure(found: Sequence[Trend]) -> Figure:
     figure = Figure(figsize=(5.2, 3.6), layout="constrained")
     axes = figure.add_subplot()
     for colour, trend in zip(COLOURS, found, strict=False):
-        name, limit = rf"$\gamma = {trend.gamma:g}${kept_words(trend)}", rf"${trend.limit:.3f} \pm {trend.error:.3f}$"
+        name, limit = rf"$\gamma = {trend.gamma:g}${trend.features_kept}", rf"${trend.limit:.3f} \pm {trend.error:.3f}$"
         dims = [gap.dim for gap in trend.gaps]
         axes.errorbar(
             dims, [gap.ratio for gap in trend.gaps], [gap.error for gap in trend.gaps], fmt="o", ms=4.5, mfc="white",
@@ -28,8 +28,3 @@ def gap_figure(found: Sequence[Trend]) -> Figure:
     axes.minorticks_off()
     axes.legend(fontsize=9)
     return figure
-
-
-def kept_words(trend: Trend) -> str:
-    """Words for the features that the theory keeps exactly, after a name; none if there are none."""
-    return f", {trend.leading} features kept exactly" if trend.leading else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import matplotlib
 import numpy as np
@@ -11,20 +10,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from verify.figures.curve_panel import COLOURS, NAMES, add_legend, draw_curves
-from verify.figures.drawing import STYLE, png, styled
+from verify.figures.drawing import STYLE, png
 from verify.figures.scaling import excess_figure
 from verify.judging.realised import QUANTITIES, Setting
 from verify.judging.scores import BAND, Comparison, Score
 from verify.judging.spectra import ZERO, Panel
 from verify.studies.learning_curves import Curve
-from verify.studies.main_job import Outcome, TargetDensity
-from verify.studies.thresholds import Sighting
+from verify.studies.main_job import MainJobOutcome, TargetDensity
 from verify.training.data import DataKind
 
 BOTH_ERRORS = ("test_error", "train_error")
 
 
-def draw_all(outcome: Outcome) -> dict[str, bytes]:
+def main_job_figures(outcome: MainJobOutcome) -> dict[str, bytes]:
     """Return the figures as PNG files, by file name; those with nothing to show are absent."""
     with matplotlib.rc_context(STYLE):
         figures = {"scores.png": score_figure(outcome)}
@@ -37,41 +35,7 @@ def draw_all(outcome: Outcome) -> dict[str, bytes]:
         return {name: png(figure) for name, figure in figures.items()}
 
 
-def draw_thresholds(sightings: Sequence[Sighting]) -> bytes:
-    """Return as a PNG file the vanishing roots against the sample ratio, with crossings and proven thresholds."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(9.6, 4.2), layout="constrained")
-        for axes, sighting in zip(figure.subplots(1, len(sightings), squeeze=False)[0], sightings, strict=True):
-            _threshold_panel(axes, sighting)
-        return png(figure)
-
-
-def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
-    for colour, item in zip(COLOURS, sighting.points, strict=False):
-        axes.errorbar(
-            item.alphas,
-            item.means(),
-            item.errors(),
-            fmt="o",
-            ms=4,
-            capsize=2,
-            color=colour,
-            label=f"trained, $d={item.dim}$",
-        )
-    for colour, item in zip(COLOURS, sighting.beyond, strict=False):
-        axes.errorbar(item.alphas, item.means(), item.errors(), fmt="o", ms=4, capsize=2, mfc="white", color=colour)
-    axes.plot(*sighting.theory, "k-", lw=1, label=r"theory, $d\to\infty$")
-    proven, infinite = float(sighting.proven), sighting.crossing.infinite
-    axes.axvline(proven, color="k", ls=":", lw=1, label=f"proven {sighting.proven.value[:8]}")
-    axes.axvspan(infinite.low, infinite.high, color=COLOURS[3], alpha=0.2, lw=0, label="crossing, 95 %")
-    axes.axhline(0, color="0.6", lw=0.6)
-    axes.set_xlabel(r"sample ratio $\alpha = n/d^2$")
-    axes.set_ylabel(f"square root of the {sighting.kind.label}")
-    axes.set_title(sighting.kind.name)
-    axes.legend(fontsize=9, loc="lower right" if sighting.kind.beyond < 1 else "lower left")
-
-
-def curve_figure(outcome: Outcome) -> Figure:
+def curve_figure(outcome: MainJobOutcome) -> Figure:
     """Test and train error against alpha: theory as lines, trained heads at the largest d as points."""
     figure = Figure(figsize=(7.6, 4.4), layout="constrained")
     axes = figure.add_subplot()
@@ -86,27 +50,14 @@ def curve_figure(outcome: Outcome) -> Figure:
     return figure
 
 
-def draw_preset(curves: Sequence[Curve], quantities: Sequence[str]) -> dict[str, bytes]:
-    """Return the figure of a preset, a panel for each quantity, as PNG and as PDF file, by suffix."""
-
-    def draw() -> Figure:
-        figure = Figure(figsize=(1.2 + 3.6 * len(quantities), 3.6), layout="constrained")
-        for axes, quantity in zip(figure.subplots(1, len(quantities), squeeze=False)[0], quantities, strict=True):
-            draw_curves(axes, curves, (quantity,))
-        add_legend(figure, curves)
-        return figure
-
-    return styled(draw)
-
-
-def _threshold_lines(axes: Axes, outcome: Outcome) -> None:
+def _threshold_lines(axes: Axes, outcome: MainJobOutcome) -> None:
     for kind, style, name in (("interpolation", ":", "interpolation"), ("recovery", "-.", r"recovery at $\Delta=0$")):
         if kind in outcome.thresholds:
             value = float(outcome.thresholds[kind].value)
             axes.axvline(value, color="0.35", ls=style, lw=1, label=f"{name}, {value:.4f}")
 
 
-def spectrum_figure(outcome: Outcome) -> Figure:
+def spectrum_figure(outcome: MainJobOutcome) -> Figure:
     """One panel per alpha: density of the singular values of S, trained ones as a histogram, the target's dashed."""
     columns = min(4, len(outcome.panels))
     rows = math.ceil(len(outcome.panels) / columns)
@@ -152,7 +103,7 @@ def _scale(axes: Axes, peak: float, bulk: float) -> None:
         )  # fmt: skip
 
 
-def score_figure(outcome: Outcome) -> Figure:
+def score_figure(outcome: MainJobOutcome) -> Figure:
     """Score z of each quantity at each point, with the band outside which theory and simulation disagree."""
     figure = Figure(figsize=(7.6, 3.4), layout="constrained")
     axes = figure.add_subplot()

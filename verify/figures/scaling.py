@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 
 from numeric.problem.decay_law import DecayLaw
 from verify.figures.curve_panel import COLOURS
-from verify.studies.scaling import PARTS, PHASE_DIM, Outcome, Slope
+from verify.studies.scaling import PARTS, PHASE_DIM, ScalingOutcome, Slope
 
 SMALLER = 0.45  #: opacity of what belongs to a size that is not the largest
 
 
-def excess_figure(outcome: Outcome) -> Figure:
+def excess_figure(outcome: ScalingOutcome) -> Figure:
     """The paper's Figure 4: left, excess test error and its ratio to the theory; right, eigenvalues of S by rank."""
     alphas = sorted({alpha for _, alpha in outcome.panels})
     figure = Figure(figsize=(5.6 + 3.4 * bool(alphas), 5.2), layout="constrained")
@@ -37,7 +37,7 @@ def excess_figure(outcome: Outcome) -> Figure:
     return figure
 
 
-def _title(outcome: Outcome) -> str:
+def _title(outcome: ScalingOutcome) -> str:
     sizes = ", ".join(str(dim) for dim, _ in reversed(outcome.plan.sizes))
     kind = "Gaussian-equivalent data" if outcome.gaussian else "token sequences"
     trained = "points: trained with standard deviation"
@@ -51,7 +51,7 @@ def _title_of(decay: DecayLaw) -> str:
     return rf"$\lambda = {name}$"
 
 
-def _excess(above: Axes, below: Axes, outcome: Outcome, decay: DecayLaw, dim: int, colour: str) -> None:
+def _excess(above: Axes, below: Axes, outcome: ScalingOutcome, decay: DecayLaw, dim: int, colour: str) -> None:
     largest = dim == outcome.plan.sizes[-1][0]
     opacity = 1.0 if largest else SMALLER
     line = [p for p in outcome.lines[dim, decay] if p.excess_error > 0]
@@ -71,7 +71,7 @@ def _excess(above: Axes, below: Axes, outcome: Outcome, decay: DecayLaw, dim: in
         )  # fmt: skip
 
 
-def _rank_plot(axes: Axes, outcome: Outcome, alpha: float) -> None:
+def _rank_plot(axes: Axes, outcome: ScalingOutcome, alpha: float) -> None:
     """Eigenvalues of S by rank: in the theory by the number that its law has above each."""
     least = np.inf
     for colour, decay in zip(COLOURS, outcome.plan.decays, strict=False):
@@ -94,7 +94,7 @@ def _rank_plot(axes: Axes, outcome: Outcome, alpha: float) -> None:
     axes.legend(fontsize=8, loc="lower left")
 
 
-def decomposition_figure(outcome: Outcome) -> Figure:
+def decomposition_figure(outcome: ScalingOutcome) -> Figure:
     """The paper's Figure 3, below: shares of the error along n at the largest size, one panel for each law of weight decay."""
     decays, dim = outcome.plan.decays, outcome.plan.sizes[-1][0]
     figure = Figure(figsize=(1.2 + 3.4 * len(decays), 3.6), layout="constrained")
@@ -110,7 +110,7 @@ def decomposition_figure(outcome: Outcome) -> Figure:
     return figure
 
 
-def draw_windows(figure: Figure, outcome: Outcome) -> Figure:
+def draw_windows(figure: Figure, outcome: ScalingOutcome) -> Figure:
     """The paper's Figure 5: over the theory's phase diagram, windows over which slopes of trained heads were fitted."""
     axes, dim = figure.axes[0], outcome.plan.sizes[-1][0]
     for slope in outcome.slopes:

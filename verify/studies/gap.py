@@ -51,6 +51,11 @@ class Trend:
     error: float
 
     @property
+    def features_kept(self) -> str:
+        """Words for the features that the theory keeps exactly, to follow a name; none if there are none."""
+        return f", {self.leading} features kept exactly" if self.leading else ""
+
+    @property
     def must_vanish(self) -> bool:
         """Whether the theory is that of sequences in the limit: no eigenvalue that it takes for Gaussian keeps a finite share."""
         return self.gamma < 0.5 or self.leading > 0

@@ -151,7 +151,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LearningCurveOutcome:
     """Curves of a preset, the comparison with training, and direct training against factors where lambda was chosen."""
 
     preset: Preset
@@ -166,9 +166,9 @@ class Outcome:
         return self.comparison.agrees and all(item["agrees"] for item in (*self.training_order, *self.theory_order))
 
 
-def carry_out(
+def study_learning_curves(
     preset: Preset, base: Run, folder: Path, note: Callable[[str], None], workers: int | None = None
-) -> Outcome:
+) -> LearningCurveOutcome:
     """Train what `folder` lacks, solve the theory, compare; `base` says how to train and holds the settings of Figure 1.
 
     Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
@@ -188,7 +188,7 @@ def carry_out(
         for family, line in zip(preset.families, lines, strict=True)
     )
     theory_order = tuple(order_of_theory(curves[0], curve) for curve in curves[1:]) if preset.chooses else ()
-    return Outcome(preset, curves, comparison, orders, theory_order)
+    return LearningCurveOutcome(preset, curves, comparison, orders, theory_order)
 
 
 def runs_of(preset: Preset, base: Run) -> list[Run]:

@@ -1,4 +1,4 @@
-"""The main job: which runs, which theory, at which settings; all of it data until `carry_out` is called."""
+"""The main job: which runs, which theory, at which settings; all of it data until `do_main_job` is called."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from verify.jobs.store import Store
 from verify.judging.scores import Comparison, compare
 from verify.judging.spectra import Panel, panel
 from verify.judging.theory import problem_of, replica_predictions, solve_along
-from verify.studies import scaling
 from verify.studies.exponents import GAMMA, Approach, approaches
+from verify.studies.scaling import ScalingOutcome, study_scaling
 from verify.studies.scaling_plan import ScalingPlan
 from verify.training.data import DataKind, TargetKind
 from verify.training.measure import RunResult
@@ -113,7 +113,7 @@ class TargetDensity(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MainJobOutcome:
     """Everything that a report shows; `target` is absent for a list of eigenvalues, which has no density."""
 
     plan: Plan
@@ -124,7 +124,7 @@ class Outcome:
     thresholds: dict[str, Threshold]
     seconds: dict[str, float]
     target: TargetDensity | None = None
-    laws: scaling.Outcome | None = None
+    laws: ScalingOutcome | None = None
     exponents: tuple[Approach, ...] = ()
 
     @property
@@ -135,7 +135,9 @@ class Outcome:
         return quantities and laws and all(panel.agrees for panel in self.panels)
 
 
-def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None) -> Outcome:
+def do_main_job(
+    plan: Plan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None
+) -> MainJobOutcome:
     """Do the job: train what `store` lacks, solve the theory, compare.
 
     `note` is told what begins. Raises WorkerError if a run fails, NoAnswer if the theory has no answer.
@@ -157,13 +159,13 @@ def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], 
     laws = None
     if plan.scaling_sizes:
         clock.start("scaling laws")
-        laws = scaling.carry_out(plan.scaling_plan(), store, note, workers)
+        laws = study_scaling(plan.scaling_plan(), store, note, workers)
     found: tuple[Approach, ...] = ()
     if plan.dims:
         clock.start("exponents")
         found = approaches(plan.dims, plan.base.noise)
     density = _target_density(plan.base)
-    return Outcome(plan, results, comparisons, curves, panels, thresholds, clock.stop(), density, laws, found)
+    return MainJobOutcome(plan, results, comparisons, curves, panels, thresholds, clock.stop(), density, laws, found)
 
 
 def _curve(plan: Plan, width: float) -> list[Solution]:

@@ -122,7 +122,7 @@ class Slope:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScalingOutcome:
     """Everything measured.
 
     `lines` are theory curves along n, `panels` spectra at the largest size by law of weight decay and n/d^2, where something has been
@@ -167,9 +167,9 @@ class Outcome:
         )
 
 
-def carry_out(
+def study_scaling(
     plan: ScalingPlan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None
-) -> Outcome:
+) -> ScalingOutcome:
     """Train what `store` lacks, solve the theory, compare.
 
     Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
@@ -186,7 +186,7 @@ def carry_out(
 
 def judge(
     plan: ScalingPlan, results: Sequence[RunResult], spectra: Mapping[tuple[DecayLaw, float], Sequence[RunResult]]
-) -> Outcome:
+) -> ScalingOutcome:
     """Set trained heads beside the theory.
 
     Raises NoAnswer if the theory has no answer where heads were trained.
@@ -202,7 +202,7 @@ def judge(
         }
     laws = {key: solved[key_of(group[0].run)].own.solution for key, group in spectra.items()}
     drawn = {key: panel(spectra[key], solution) for key, solution in laws.items() if solution.trusted}
-    return Outcome(
+    return ScalingOutcome(
         plan,
         places,
         tuple(slope for dim, decay in targets for slope in _slopes(plan, places, dim, decay)),

@@ -12,10 +12,10 @@ from numeric.problem.problem import Parametrisation
 from verify.__main__ import build_parser, main
 from verify.jobs.store import Store
 from verify.judging.spectra import distance, zero_fraction
-from verify.report import page as report
+from verify.report.page import report_files
 from verify.studies import main_job as job
 from verify.studies.cross_validation import Choice, ChoiceGroup, Search, against_factors
-from verify.studies.main_job import Campaign, Plan, carry_out, preset
+from verify.studies.main_job import Campaign, Plan, do_main_job, preset
 from verify.training.data import DataKind
 from verify.training.measure import RunResult
 from verify.training.minimise import Status
@@ -44,7 +44,7 @@ def test_bad_input_is_named_with_its_rule(arguments, message):
 
 
 def test_every_command_shows_an_example(capsys):
-    for command in ([], ["curve"], ["figure"], ["spectrum"], ["scaling"], ["cross-validate"]):
+    for command in ([], ["curve"], ["figure"], ["spectrum"], ["scaling"], ["gap"], ["thresholds"], ["cross-validate"]):
         with pytest.raises(SystemExit) as end:
             build_parser().parse_args([*command, "--help"])
         assert end.value.code == 0
@@ -93,10 +93,10 @@ def test_the_report_stands_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(job, "CURVE_POINTS", 4)
     base = Run(dim=24, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
     campaign = Campaign(DataKind.SEQUENCES, ((16, 4), (24, 4)), (1.0, 2.0), (1.0,))
-    outcome = carry_out(
+    outcome = do_main_job(
         Plan(base, (campaign,), ((1.0, 24, 4),)), Store(tmp_path, RunResult), lambda stage: None, workers=2
     )
-    files = report.files(outcome)
+    files = report_files(outcome)
     page = files["index.html"].decode()
     assert page.count("data:image/png;base64,") == 3
     assert "<math" in page
