@@ -18,10 +18,11 @@ import torch
 from benchmarks.timing import Case, report, seconds
 from verify.jobs.pool import use_one_thread
 from verify.training.data import Sequences, row_softmax
+from verify.training.draw import draw
 from verify.training.minimise import Adam, Lbfgs, Minimiser
 from verify.training.parametrisation import WEIGHTS
 from verify.training.risk import Risk
-from verify.training.run import Run, draw
+from verify.training.run import Run
 
 DIM, SAMPLES, TOKENS = 200, 40_000, 2
 RATIO = 1.5  #: largest time of an evaluation over that of its bare products

@@ -35,6 +35,14 @@ def test_rooms_import_only_rooms_below_them(package):
                 assert floors.index(room(target)) <= level, f"{name} imports {target}, which stands above it"
 
 
+def test_only_commands_import_commands():
+    """What trains, judges and draws is of use without a command line: of numeric's, too, only commands know."""
+    for name, path in modules("verify").items():
+        if name != "verify" and room(name) not in ("verify.cli", "verify.__main__"):
+            commands = {target for target in imported(path) if target.startswith(("numeric.cli", "numeric.__main__"))}
+            assert not commands, f"{name} imports {commands}"
+
+
 def test_no_module_imports_itself_through_others():
     arrows = {name: imported(path) & set(MODULES) for name, path in MODULES.items()}
     open_ends = dict(arrows)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from numeric.maths.domain import NoAnswer
+from numeric.problem.parameter import InvalidParameter
 
 
 class BadInput(Exception):
@@ -22,6 +23,11 @@ class BadInput(Exception):
         shown = str(value)
         shown = shown if len(shown) <= 60 else f"{shown[:40]}... ({len(shown)} characters)"
         super().__init__(f"{argument} {shown}: {rule}; {way_out}")
+
+
+def bad_argument(error: InvalidParameter) -> BadInput:
+    """The same of the argument that states the parameter."""
+    return BadInput(f"--{error.name.rstrip('_').replace('_', '-')}", error.value, error.rule, error.way_out)
 
 
 class Parser(argparse.ArgumentParser):

@@ -8,6 +8,7 @@ import numpy as np
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.model import float64 as generated
+from numeric.problem.parameter import InvalidParameter
 
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
 
@@ -28,6 +29,9 @@ class Problem:
     variance Delta of the label noise; tokens T; beta, beta0: inverse temperatures of student and target. Direct training
     (`parametrisation` symmetric or general) has no width; lambda_ = 0 is the limit lambda -> 0. leading: so many of the largest
     eigenvalues of a list keep the law that their indices have on token sequences, which is not Gaussian (theory note, section 10).
+
+    Raises:
+        InvalidParameter: a parameter outside its domain.
     """
 
     alpha: float
@@ -43,37 +47,37 @@ class Problem:
 
     def __post_init__(self) -> None:
         for name in ("alpha", "width", "beta", "beta0"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must be positive and finite")
+            value = getattr(self, name)
+            if not 0 < value < float("inf"):
+                raise InvalidParameter(name, value, "must be positive and finite", "try 1")
         for name in ("lambda_", "noise"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must not be negative; use 0 for none")
+            value = getattr(self, name)
+            if not 0 <= value < float("inf"):
+                raise InvalidParameter(name, value, "must not be negative, and finite", "use 0 for none")
         if not (isinstance(self.tokens, int) and 2 <= self.tokens <= MOST_TOKENS):
-            raise ValueError(f"tokens = {self.tokens!r}: must be an integer from 2 to {MOST_TOKENS}")
+            rule = f"must be an integer from 2 to {MOST_TOKENS}"
+            raise InvalidParameter("tokens", self.tokens, rule, "try 2: one token has one label")
         object.__setattr__(self, "parametrisation", Parametrisation(self.parametrisation))
         if self.lambda_ == 0 and self.parametrisation is not Parametrisation.FACTORISED:
-            raise ValueError(
-                "lambda_ = 0: direct training needs a positive one, below which many matrices fit; use 1e-6"
-            )
+            rule = "direct training needs a positive one, below which many matrices fit"
+            raise InvalidParameter("lambda_", 0, rule, "use 1e-6")
         if self.leading:
             self._require_features()
 
     def _require_features(self) -> None:
         if not (isinstance(self.leading, int) and isinstance(self.target, Eigenvalues)):
-            raise ValueError(
-                f"leading = {self.leading!r}: must be a number of eigenvalues of a list; use 0 for other targets"
+            raise InvalidParameter(
+                "leading", self.leading, "must be a number of eigenvalues of a list", "use 0 for other targets"
             )
         weights = self.target.weights
         if not 0 < self.leading < len(weights):
-            raise ValueError(
-                f"leading = {self.leading}: must be below {len(weights)}, the number of distinct eigenvalues"
-            )
+            rule = f"must be below {len(weights)}, the number of distinct eigenvalues"
+            raise InvalidParameter("leading", self.leading, rule, "keep fewer")
         if set(weights[-self.leading :]) != {min(weights)}:  # an equal one would have been merged into a larger weight
-            raise ValueError(
-                f"leading = {self.leading}: the largest eigenvalues must be single, of weight 1/d each; move equal ones"
-            )
+            rule = "the largest eigenvalues must be single, of weight 1/d each"
+            raise InvalidParameter("leading", self.leading, rule, "move equal ones")
         if self.lambda_ == 0 or self.parametrisation is not Parametrisation.FACTORISED:
-            raise ValueError(f"leading = {self.leading}: is for factors with a positive lambda_; use 0")
+            raise InvalidParameter("leading", self.leading, "is for factors with a positive lambda_", "use 0")
 
     def at(self, alpha: float) -> "Problem":
         """The same problem at another sample ratio."""

@@ -11,6 +11,7 @@ from typing import Any
 from numeric.cli.arguments import BadInput, integer
 from verify.jobs.store import R, Store
 from verify.training.data import TargetKind
+from verify.training.measure import RunResult
 from verify.training.minimise import MINIMISERS
 
 
@@ -62,6 +63,11 @@ def opened(open_store: Callable[[Path], Store[R]], folder: Path) -> Store[R]:
     except OSError as error:
         rule = f"cannot be written ({error.strerror})"
         raise BadInput("--out", folder, rule, "name a folder you may write to") from None
+
+
+def result_store(folder: Path) -> Store[RunResult]:
+    """The finished runs of that folder. Raises BadInput if it cannot be written."""
+    return opened(lambda path: Store(path, RunResult), folder)
 
 
 def note(text: str) -> None:

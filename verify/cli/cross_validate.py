@@ -4,64 +4,34 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import math
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
 from numeric.problem.problem import Parametrisation
 from verify.cli.arguments import add_execution, execution_fields, integers, note, opened
 from verify.jobs.pool import execute_all
-from verify.judging.scores import BAND, normal_score
-from verify.studies.cross_validation import Choice, Search, choice_store, choose
+from verify.report.lines import choice_line
+from verify.studies.cross_validation import (
+    SEEDING_DECAY,
+    ChoiceGroup,
+    Search,
+    against_factors,
+    choice_store,
+    choose,
+)
 from verify.training.data import DataKind, require_memory
 from verify.training.minimise import Status
 from verify.training.run import MINIMUM_DIM, Run
 
 PARAMETERS = ("kappa0", "noise", "tokens", "beta", "beta0")
 PAPER = {"kappa0": "0.05", "noise": "0.05"}  #: Figure 2
-SEEDING_DECAY = 1.0  #: of the runs that name the data: any value, the same for all
 
 
-@dataclass(frozen=True)
-class Group:
-    """Searches at one sample ratio, size and parametrisation, one for each draw of the data."""
-
-    alpha: float
-    dim: int
-    parametrisation: Parametrisation
-    choices: tuple[Choice, ...]
-
-    @property
-    def test_errors(self) -> np.ndarray:
-        """Test error of each draw, shape (runs,)."""
-        return np.array([choice.test_error for choice in self.choices])
-
-    def document(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        errors = self.test_errors
-        return {
-            "alpha": self.alpha,
-            "dim": self.dim,
-            "parametrisation": str(self.parametrisation),
-            "lambdas": [choice.lambda_ for choice in self.choices],
-            "inside_grid": [choice.inside for choice in self.choices],
-            "converged": [choice.status is Status.CONVERGED for choice in self.choices],
-            "test_error": float(errors.mean()),
-            "standard_error": float(errors.std(ddof=1) / math.sqrt(len(errors))),
-            "decays": list(self.choices[0].run.decays),
-            "validation": np.mean([choice.validation for choice in self.choices], 0).tolist(),
-        }
-
-
-def add_parser(commands: Any) -> None:
+def add(commands: Any) -> None:
     """Add the command and its arguments."""
     parser = commands.add_parser(
         "cross-validate",
@@ -82,6 +52,7 @@ def add_parser(commands: Any) -> None:
                         metavar="P,P", help="what to train (default factorised,symmetric,general)")  # fmt: skip
     add_problem_arguments(parser, *PARAMETERS, defaults=PAPER)
     add_execution(parser)
+    parser.set_defaults(run=run)
 
 
 def _parametrisations(text: str) -> tuple[Parametrisation, ...]:
@@ -92,7 +63,7 @@ def _parametrisations(text: str) -> tuple[Parametrisation, ...]:
     return tuple(dict.fromkeys(Parametrisation(part) for part in text.split(",")))
 
 
-def cross_validate(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Search, print, and judge whether direct training is ever better than factors."""
     started = time.perf_counter()
     points = {(a, d, p): _searches(arguments, a, d, p) for a, d, p in _points(arguments)}
@@ -101,7 +72,7 @@ def cross_validate(arguments: argparse.Namespace) -> int:
         require_memory(search.base.data, search.base.samples, search.base.tokens, search.dim)
     store = opened(choice_store, Path(arguments.out))
     found = dict(zip(flat, execute_all(flat, store, workers=arguments.workers, task=choose), strict=True))
-    groups = [Group(*point, tuple(found[search] for search in searches)) for point, searches in points.items()]
+    groups = [ChoiceGroup(*point, tuple(found[search] for search in searches)) for point, searches in points.items()]
     comparisons = [compared for group in groups if (compared := against_factors(group, groups)) is not None]
     holds = all(choice.status is Status.CONVERGED for group in groups for choice in group.choices)
     holds &= all(item["agrees"] for item in comparisons)
@@ -115,7 +86,7 @@ def cross_validate(arguments: argparse.Namespace) -> int:
             "seconds": time.perf_counter() - started,
         })  # fmt: skip
     else:
-        sys.stdout.write("".join(map(_line, groups)))
+        sys.stdout.write("".join(map(choice_line, groups)))
     for group in groups:
         if not all(choice.inside for choice in group.choices):
             note(
@@ -137,31 +108,3 @@ def _searches(arguments: argparse.Namespace, alpha: float, dim: int, what: Param
     )  # fmt: skip
     decays = tuple(float(decay) for decay in arguments.decays)
     return [Search(dataclasses.replace(base, index=i), decays, arguments.folds) for i in range(arguments.runs)]
-
-
-def against_factors(group: Group, groups: Sequence[Group]) -> dict[str, Any] | None:
-    """Test error of direct training minus that of factors on the same data, in standard errors; None without factors."""
-    if group.parametrisation is Parametrisation.FACTORISED:
-        return None
-    factors = [
-        other for other in groups
-        if (other.alpha, other.dim, other.parametrisation) == (group.alpha, group.dim, Parametrisation.FACTORISED)
-    ]  # fmt: skip
-    if not factors:
-        return None
-    excess = group.test_errors - factors[0].test_errors
-    error = float(excess.std(ddof=1)) / math.sqrt(len(excess))
-    z = normal_score(float(excess.mean()) / error, len(excess) - 1)
-    return {
-        "alpha": group.alpha, "dim": group.dim, "parametrisation": str(group.parametrisation),
-        "excess_test_error": float(excess.mean()), "standard_error": error, "z": z, "agrees": z > -BAND,
-    }  # fmt: skip
-
-
-def _line(group: Group) -> str:
-    document = group.document()
-    lambdas = " ".join(f"{value:.3g}" for value in sorted(document["lambdas"]))
-    return (
-        f"alpha {group.alpha:g}, d {group.dim}, {group.parametrisation}: test error {document['test_error']:.5f} "
-        f"+- {document['standard_error']:.5f}, weight decays {lambdas}\n"
-    )

@@ -7,24 +7,21 @@ import dataclasses
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, positive, print_json, write_atomically
-from verify.cli.arguments import add_execution, execution_fields, integers, opened, size_counts
-from verify.figures.curve_panel import COLOURS
+from verify.cli.arguments import add_execution, execution_fields, integers, result_store, size_counts
 from verify.figures.drawing import styled
-from verify.jobs.store import Store
-from verify.studies.gap import Trend, trends
-from verify.training.run import MINIMUM_DIM, Run, RunResult
+from verify.figures.gap import gap_figure
+from verify.report.lines import gap_lines
+from verify.studies.gap import trends
+from verify.training.run import MINIMUM_DIM, Run
 
 PARAMETERS = ("noise", "beta", "beta0")
 
 
-def add_parser(commands: Any) -> None:
+def add(commands: Any) -> None:
     """Add the command and its arguments."""
     parser = commands.add_parser(
         "gap",
@@ -41,9 +38,10 @@ def add_parser(commands: Any) -> None:
                         help="sample ratio n/d^2 (default 1)")  # fmt: skip
     add_problem_arguments(parser, "lambda_", *PARAMETERS, defaults={"lambda_": "0.5", "noise": "0.5"})
     add_execution(parser)
+    parser.set_defaults(run=run)
 
 
-def gap(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Train, fit, write figure and JSON, print."""
     started, folder = time.perf_counter(), Path(arguments.out)
     sizes = size_counts(arguments.dim, arguments.runs)
@@ -55,10 +53,10 @@ def gap(arguments: argparse.Namespace) -> int:
         dim=sizes[0][0], alpha=float(arguments.alpha), kappa0=None, power_law=1.0, width=1.0, lambda_=float(arguments.lambda_),
         noise=noise, beta=beta, beta0=beta0, **execution_fields(arguments),
     )  # fmt: skip
-    store = opened(lambda path: Store(path, RunResult), folder)
+    store = result_store(folder)
     found = trends(base, [float(gamma) for gamma in arguments.power_law], sizes, store, arguments.workers)
     agrees = all(trend.agrees for trend in found)
-    for suffix, content in styled(lambda: draw(found)).items():
+    for suffix, content in styled(lambda: gap_figure(found)).items():
         write_atomically(folder / f"gap.{suffix}", content)
     document = {
         "parameters": {name: getattr(base, name) for name in ("alpha", "lambda_", *PARAMETERS)},
@@ -74,40 +72,5 @@ def gap(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(document)
     else:
-        sys.stdout.write("".join(lines(found)) + f"see {folder / 'gap.png'} and {folder / 'gap.json'}\n")
+        sys.stdout.write("".join(gap_lines(found)) + f"see {folder / 'gap.png'} and {folder / 'gap.json'}\n")
     return 0 if agrees else 1
-
-
-def lines(found: Sequence[Trend]) -> Iterator[str]:
-    """Every ratio, and the limit of each target."""
-    for trend in found:
-        ratios = ", ".join(f"{gap.ratio:.4f}({gap.error:.4f}) at d = {gap.dim}" for gap in trend.gaps)
-        word = ("vanishes" if trend.agrees else "DOES NOT VANISH") if trend.must_vanish else "remains"
-        yield (
-            f"gamma {trend.gamma:g}{_kept(trend)}: trained over theory {ratios}; limit {trend.limit:.4f} +- {trend.error:.4f}, "
-            f"{trend.z:+.1f} standard errors from one: the gap {word}\n"
-        )
-
-
-def _kept(trend: Trend) -> str:
-    return f", {trend.leading} features kept exactly" if trend.leading else ""
-
-
-def draw(found: Sequence[Trend]) -> Figure:
-    """Ratio of excess errors against d, with the fits."""
-    figure = Figure(figsize=(5.2, 3.6), layout="constrained")
-    axes = figure.add_subplot()
-    for colour, trend in zip(COLOURS, found, strict=False):
-        name, limit = rf"$\gamma = {trend.gamma:g}${_kept(trend)}", rf"${trend.limit:.3f} \pm {trend.error:.3f}$"
-        dims = [gap.dim for gap in trend.gaps]
-        axes.errorbar(
-            dims, [gap.ratio for gap in trend.gaps], [gap.error for gap in trend.gaps], fmt="o", ms=4.5, mfc="white",
-            capsize=2, color=colour, label=f"{name}: limit {limit}",
-        )  # fmt: skip
-    axes.axhline(1, color="0.4", lw=0.8)
-    sizes = [gap.dim for gap in found[0].gaps]
-    axes.set(xscale="log", xlabel="$d$", ylabel="excess error, trained / theory")
-    axes.set_xticks(sizes, [str(size) for size in sizes])
-    axes.minorticks_off()
-    axes.legend(fontsize=9)
-    return figure

@@ -6,38 +6,48 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
+from numeric.cli import plots
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json, write_atomically
 from numeric.cli.commands.exponents import decay_exponent
-from numeric.cli.commands.scaling import weight_decay
-from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, size_counts
+from numeric.cli.commands.scaling import decay_law
+from verify.cli.arguments import add_execution, execution_fields, integers, note, result_store, size_counts
 from verify.figures.drawing import styled
-from verify.figures.scaling import decomposition_figure, excess_figure, regime_figure
-from verify.jobs.store import Store
-from verify.report.page import excluded_lines, scaling_document, verdict_lines
-from verify.studies.scaling import Outcome, Slope, carry_out
-from verify.studies.scaling_plan import LEADING, LEAST_RATIO, ScalingPlan
+from verify.figures.scaling import decomposition_figure, draw_windows, excess_figure
+from verify.report.documents import scaling_document
+from verify.report.lines import scaling_lines
+from verify.studies.scaling import ScalingOutcome, study_scaling
+from verify.studies.scaling_plan import ScalingPlan
 from verify.training.data import DataKind
-from verify.training.run import MINIMUM_DIM, Run, RunResult
+from verify.training.run import MINIMUM_DIM, Run
 
 PARAMETERS = ("noise", "beta", "beta0")
 DECAYS = ("1/d", "1", "sqrt(d)")
 ALPHAS = (0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 #: The paper's Figure 4: spectra at n = 4e3 and 4e5; one run of the latter takes minutes.
 SIZES, SPECTRA = ((100, 8), (200, 8)), ((0.1, 8), (10.0, 1))
-Drawing = tuple[str, Callable[[Outcome], Figure]]  #: name of the file, and what draws it
+TILES = 5  #: each way of the phase diagram
+Drawing = tuple[str, Callable[[ScalingOutcome], Figure]]  #: name of the file, and what draws it
+
+
+def regime_figure(outcome: ScalingOutcome) -> Figure:
+    """The theory's phase diagram with windows of trained heads."""
+    assert outcome.phases is not None  # as the plan asks for it
+    return draw_windows(plots.phase_figure(outcome.phases), outcome)
+
+
 DRAWINGS: dict[str, Drawing] = {  # by the number of the paper's figure
     "3": ("decomposition", decomposition_figure), "4": ("scaling", excess_figure), "5": ("regimes", regime_figure)
 }  # fmt: skip
 
 
-def add_parser(commands: Any) -> None:
+def add(commands: Any) -> None:
     """Add the command and its arguments."""
     parser = commands.add_parser(
         "scaling",
@@ -58,9 +68,10 @@ def add_parser(commands: Any) -> None:
                         help="what the indices are made of (default sequences)")  # fmt: skip
     add_problem_arguments(parser, *PARAMETERS, defaults={"noise": "0.5"})
     add_execution(parser)
+    parser.set_defaults(run=run)
 
 
-def scaling(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """Train, compare, write figures and JSON, print the verdict."""
     return _deliver(plan_of(arguments), tuple(DRAWINGS.values()), arguments)
 
@@ -69,15 +80,16 @@ def figure(arguments: argparse.Namespace) -> int:
     """Figure 3, 4 or 5 of the paper at its settings: token sequences, gamma = 3/4, noise 1/2, d = 100 and 200."""
     dims, runs = zip(*SIZES, strict=True)
     sizes = size_counts(arguments.dim or dims, arguments.runs or runs)
-    decays = DECAYS[:1] if arguments.preset == "3" else DECAYS
-    plan = ScalingPlan(_base(arguments, 0.75, 0.5, 1.0, 1.0, DataKind.SEQUENCES), decays, ALPHAS, sizes, SPECTRA)
+    decays = tuple(map(decay_law, DECAYS[:1] if arguments.preset == "3" else DECAYS))
+    tiles = TILES if arguments.preset == "5" else 0
+    plan = ScalingPlan(_base(arguments, 0.75, 0.5, 1.0, 1.0, DataKind.SEQUENCES), decays, ALPHAS, sizes, SPECTRA, tiles)
     return _deliver(plan, (DRAWINGS[arguments.preset],), arguments)
 
 
 def _deliver(plan: ScalingPlan, drawings: Sequence[Drawing], arguments: argparse.Namespace) -> int:
     started, folder = time.perf_counter(), Path(arguments.out)
-    store = opened(lambda path: Store(path, RunResult), folder)
-    outcome = carry_out(plan, store, note, arguments.workers)
+    store = result_store(folder)
+    outcome = study_scaling(plan, store, note, arguments.workers)
     note("figures")
     for name, draw in drawings:
         for suffix, content in styled(partial(draw, outcome)).items():
@@ -88,7 +100,7 @@ def _deliver(plan: ScalingPlan, drawings: Sequence[Drawing], arguments: argparse
         print_json(found)
     else:
         names = ", ".join(f"{name}.png" for name, _ in drawings)
-        sys.stdout.write("".join(lines(outcome)) + f"see {names} and scaling.json in {folder}/\n")
+        sys.stdout.write("".join(scaling_lines(outcome)) + f"see {names} and scaling.json in {folder}/\n")
     return 0 if outcome.agrees else 1
 
 
@@ -99,13 +111,13 @@ def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
     """
     sizes = size_counts(arguments.dim, arguments.runs)
     alphas = tuple(sorted({float(alpha) for alpha in arguments.alpha}))
-    decays = tuple(dict.fromkeys(arguments.decays.split(",")))
-    if any(len({weight_decay(decay, dim) for decay in decays}) < len(decays) for dim, _ in sizes):
+    decays = tuple(map(decay_law, dict.fromkeys(arguments.decays.split(","))))
+    if any(len({decay.at(dim) for decay in decays}) < len(decays) for dim, _ in sizes):
         raise BadInput("--lambda", arguments.decays, "names a weight decay twice", "give each once")
     noise, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
     base = _base(arguments, float(arguments.power_law), noise, beta, beta0, DataKind(arguments.data))
     ends = dict.fromkeys((alphas[0], alphas[-1]))
-    return ScalingPlan(base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends))
+    return ScalingPlan(base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends), TILES)
 
 
 def _base(arguments: argparse.Namespace, gamma: float, noise: float, beta: float, beta0: float, kind: DataKind) -> Run:
@@ -114,54 +126,3 @@ def _base(arguments: argparse.Namespace, gamma: float, noise: float, beta: float
         dim=MINIMUM_DIM, alpha=1.0, kappa0=None, power_law=gamma, width=1.0, lambda_=1.0, noise=noise, beta=beta, beta0=beta0,
         data=kind, **execution_fields(arguments),
     )  # fmt: skip
-
-
-def lines(outcome: Outcome) -> Iterator[str]:
-    """The data, every place with its ratio to the theory, every slope beside theory and exponent, spectra, and the verdict."""
-    base = outcome.plan.base
-    yield f"excess errors of a power law k^-{base.power_law:g} on {base.data}, noise {base.noise:g}:\n"
-    yield f"{'d':>4} {'lambda':>8} {'n':>8} {'trained':>10} {'theory':>10} {'ratio':>7} {'+-':>6} {'expected':>10} {'z':>5}  regime\n"
-    for place in outcome.places:
-        ratio, error = place.ratio
-        yield (
-            f"{place.dim:>4} {place.decay:>8} {place.samples:>8} {place.mean:>10.5f} {place.theory:>10.5f} {ratio:>7.3f} "
-            f"{error:>6.3f} {place.expected:>10.5f} {place.z:>+5.1f}  {place.regime.name}\n"
-        )
-    for slope in outcome.slopes:
-        yield (
-            f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to {slope.samples[1]}: trained {slope.value:.3f} "
-            f"[{slope.low:.3f}, {slope.high:.3f}], theory {slope.theory:.3f}, "
-            f"{_word(slope)}; exponent of the regime ({slope.regime}) {slope.exponent:.3f}\n"
-        )
-    for (decay, alpha), found in outcome.panels.items():
-        yield (
-            f"spectrum, d {found.dim}, lambda {decay}, n/d^2 {alpha:g}: distance of the distribution functions "
-            f"{found.distance:.4f}, p {found.p_value:.3f}\n"
-        )
-    yield from verdict_lines(outcome.comparison)
-    yield from excluded_lines(outcome.comparison)
-    yield verdict_line(outcome)
-
-
-def _word(slope: Slope) -> str:
-    if not slope.judged:
-        return f"{'within' if slope.agrees else 'outside'}, not judged as n < {LEAST_RATIO} d"
-    return "agrees" if slope.agrees else "DISAGREES"
-
-
-def verdict_line(outcome: Outcome) -> str:
-    """What agrees, and what cannot."""
-    *first, last = outcome.judged or ("nothing",)
-    judged = f"{', '.join(first)} and {last}" if first else last
-    word = "agree" if outcome.agrees else "DISAGREE"
-    if outcome.gaussian:
-        return f"Gaussian-equivalent data: {judged} {word} with the theory\n"
-    if not outcome.judged:
-        return (
-            f"token sequences: no whole feature is learned where n >= {LEAST_RATIO} d at every size, nothing is judged; "
-            "raise --alpha, lower --lambda or leave out small --dim\n"
-        )
-    return (
-        f"token sequences, n >= {LEAST_RATIO} d: {judged} {word} with the theory of their own indices, of which the first {LEADING} "
-        "(d/2 at small d) are not Gaussian (ratio: the universality gap of the theory that takes them for Gaussian)\n"
-    )

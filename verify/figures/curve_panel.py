@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -15,20 +14,12 @@ from scipy.interpolate import PchipInterpolator
 
 from numeric.problem.solution import Solution, Status
 from verify.judging.scores import Score
+from verify.studies.learning_curves import Curve
 
 COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f")
 STYLES = (("-", "o"), ("--", "s"))  #: line and marker of the first and the second quantity in one panel
 SMOOTH = 200  #: points of a line as drawn
 NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Theory along alpha (any points, solved or not) and the scores of heads trained at these settings."""
-
-    label: str
-    solutions: tuple[Solution, ...]
-    scores: tuple[Score, ...]
 
 
 def draw_curves(axes: Axes, curves: Sequence[Curve], quantities: Sequence[str]) -> None:

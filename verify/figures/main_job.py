@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numeric.laws.law import edge_grid
-from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.laws.target_spectrum import target_density, target_edges
-from verify.figures.curve_panel import COLOURS, NAMES, Curve, add_legend, draw_curves
-from verify.figures.drawing import STYLE, png, styled
+from verify.figures.curve_panel import COLOURS, NAMES, add_legend, draw_curves
+from verify.figures.drawing import STYLE, png
 from verify.figures.scaling import excess_figure
-from verify.judging.scores import BAND, QUANTITIES, Comparison, Score, Setting
+from verify.judging.realised import QUANTITIES, Setting
+from verify.judging.scores import BAND, Comparison, Score
 from verify.judging.spectra import ZERO, Panel
-from verify.studies.main_job import Outcome
-from verify.studies.thresholds import Sighting
+from verify.studies.learning_curves import Curve
+from verify.studies.main_job import MainJobOutcome, TargetDensity
 from verify.training.data import DataKind
 
 BOTH_ERRORS = ("test_error", "train_error")
 
 
-def draw_all(outcome: Outcome) -> dict[str, bytes]:
+def main_job_figures(outcome: MainJobOutcome) -> dict[str, bytes]:
     """Return the figures as PNG files, by file name; those with nothing to show are absent."""
     with matplotlib.rc_context(STYLE):
         figures = {"scores.png": score_figure(outcome)}
@@ -38,41 +35,7 @@ def draw_all(outcome: Outcome) -> dict[str, bytes]:
         return {name: png(figure) for name, figure in figures.items()}
 
 
-def draw_thresholds(sightings: Sequence[Sighting]) -> bytes:
-    """Return as a PNG file the vanishing roots against the sample ratio, with crossings and proven thresholds."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(9.6, 4.2), layout="constrained")
-        for axes, sighting in zip(figure.subplots(1, len(sightings), squeeze=False)[0], sightings, strict=True):
-            _threshold_panel(axes, sighting)
-        return png(figure)
-
-
-def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
-    for colour, item in zip(COLOURS, sighting.points, strict=False):
-        axes.errorbar(
-            item.alphas,
-            item.means(),
-            item.errors(),
-            fmt="o",
-            ms=4,
-            capsize=2,
-            color=colour,
-            label=f"trained, $d={item.dim}$",
-        )
-    for colour, item in zip(COLOURS, sighting.beyond, strict=False):
-        axes.errorbar(item.alphas, item.means(), item.errors(), fmt="o", ms=4, capsize=2, mfc="white", color=colour)
-    axes.plot(*sighting.theory, "k-", lw=1, label=r"theory, $d\to\infty$")
-    proven, infinite = float(sighting.proven), sighting.crossing.infinite
-    axes.axvline(proven, color="k", ls=":", lw=1, label=f"proven {sighting.proven.value[:8]}")
-    axes.axvspan(infinite.low, infinite.high, color=COLOURS[3], alpha=0.2, lw=0, label="crossing, 95 %")
-    axes.axhline(0, color="0.6", lw=0.6)
-    axes.set_xlabel(r"sample ratio $\alpha = n/d^2$")
-    axes.set_ylabel(f"square root of the {sighting.kind.label}")
-    axes.set_title(sighting.kind.name)
-    axes.legend(fontsize=9, loc="lower right" if sighting.kind.beyond < 1 else "lower left")
-
-
-def curve_figure(outcome: Outcome) -> Figure:
+def curve_figure(outcome: MainJobOutcome) -> Figure:
     """Test and train error against alpha: theory as lines, trained heads at the largest d as points."""
     figure = Figure(figsize=(7.6, 4.4), layout="constrained")
     axes = figure.add_subplot()
@@ -87,41 +50,26 @@ def curve_figure(outcome: Outcome) -> Figure:
     return figure
 
 
-def draw_preset(curves: Sequence[Curve], quantities: Sequence[str]) -> dict[str, bytes]:
-    """Return the figure of a preset, a panel for each quantity, as PNG and as PDF file, by suffix."""
-
-    def draw() -> Figure:
-        figure = Figure(figsize=(1.2 + 3.6 * len(quantities), 3.6), layout="constrained")
-        for axes, quantity in zip(figure.subplots(1, len(quantities), squeeze=False)[0], quantities, strict=True):
-            draw_curves(axes, curves, (quantity,))
-        add_legend(figure, curves)
-        return figure
-
-    return styled(draw)
-
-
-def _threshold_lines(axes: Axes, outcome: Outcome) -> None:
+def _threshold_lines(axes: Axes, outcome: MainJobOutcome) -> None:
     for kind, style, name in (("interpolation", ":", "interpolation"), ("recovery", "-.", r"recovery at $\Delta=0$")):
         if kind in outcome.thresholds:
             value = float(outcome.thresholds[kind].value)
             axes.axvline(value, color="0.35", ls=style, lw=1, label=f"{name}, {value:.4f}")
 
 
-def spectrum_figure(outcome: Outcome) -> Figure:
+def spectrum_figure(outcome: MainJobOutcome) -> Figure:
     """One panel per alpha: density of the singular values of S, trained ones as a histogram, the target's dashed."""
     columns = min(4, len(outcome.panels))
     rows = math.ceil(len(outcome.panels) / columns)
     figure = Figure(figsize=(3.1 * columns, 2.9 * rows), layout="constrained")
-    kappa0 = outcome.plan.base.kappa0
-    target = None if kappa0 is None else MarchenkoPastur(kappa0)  # a list of eigenvalues has no density to draw
     for axes, panel in zip(figure.subplots(rows, columns, squeeze=False).flat, outcome.panels, strict=False):
-        _spectrum_panel(axes, panel, target)
+        _spectrum_panel(axes, panel, outcome.target)
     figure.axes[0].set_ylabel("density")
     figure.axes[0].legend(fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.72))
     return figure
 
 
-def _spectrum_panel(axes: Axes, panel: Panel, target: MarchenkoPastur | None) -> None:
+def _spectrum_panel(axes: Axes, panel: Panel, target: TargetDensity | None) -> None:
     values = panel.values.ravel()
     nonzero = values[values > ZERO * values.max()]
     # narrow bins at small values, where a spike of learned noise stands beside a broad bulk
@@ -132,10 +80,8 @@ def _spectrum_panel(axes: Axes, panel: Panel, target: MarchenkoPastur | None) ->
     axes.plot(panel.theory.x, panel.theory.density, color=COLOURS[0], lw=1.6, label="theory")
     typical = float(np.median(panel.theory.density)) if len(panel.theory.density) else 1.0
     if target is not None:
-        x, _ = edge_grid(*target_edges(target), 400)
-        bulk = target_density(x, target)
-        typical = float(np.median(bulk))
-        axes.plot(x, bulk, "--", color="#c0392b", lw=1.1, label="target")
+        typical = float(np.median(target.density))
+        axes.plot(target.x, target.density, "--", color="#c0392b", lw=1.1, label="target")
     axes.set_title(rf"$\alpha = {panel.alpha:g}$", fontsize=11)
     axes.text(
         0.97, 0.97, f"mass at 0\ntheory {panel.theory.zero_mass:.3f}\ntrained {1 - len(nonzero) / len(values):.3f}",
@@ -157,7 +103,7 @@ def _scale(axes: Axes, peak: float, bulk: float) -> None:
         )  # fmt: skip
 
 
-def score_figure(outcome: Outcome) -> Figure:
+def score_figure(outcome: MainJobOutcome) -> Figure:
     """Score z of each quantity at each point, with the band outside which theory and simulation disagree."""
     figure = Figure(figsize=(7.6, 3.4), layout="constrained")
     axes = figure.add_subplot()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from fractions import Fraction
 
@@ -10,18 +9,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numeric.cli import plots
-from numeric.studies.phase_diagram import phase_diagram
+from numeric.problem.decay_law import DecayLaw
 from verify.figures.curve_panel import COLOURS
-from verify.judging.spectra import ZERO, Panel, mass_above
-from verify.studies.scaling import PARTS, Outcome, Slope
+from verify.studies.scaling import PARTS, PHASE_DIM, ScalingOutcome, Slope
 
-NAMES = {"1/d": r"$\lambda = 1/d$", "1": r"$\lambda = 1$", "sqrt(d)": r"$\lambda = \sqrt{d}$"}
-DIM, POINTS = 10_000, 5  #: of the theory's local slopes in the phase diagram: half a minute
 SMALLER = 0.45  #: opacity of what belongs to a size that is not the largest
 
 
-def excess_figure(outcome: Outcome) -> Figure:
+def excess_figure(outcome: ScalingOutcome) -> Figure:
     """The paper's Figure 4: left, excess test error and its ratio to the theory; right, eigenvalues of S by rank."""
     alphas = sorted({alpha for _, alpha in outcome.panels})
     figure = Figure(figsize=(5.6 + 3.4 * bool(alphas), 5.2), layout="constrained")
@@ -42,7 +37,7 @@ def excess_figure(outcome: Outcome) -> Figure:
     return figure
 
 
-def _title(outcome: Outcome) -> str:
+def _title(outcome: ScalingOutcome) -> str:
     sizes = ", ".join(str(dim) for dim, _ in reversed(outcome.plan.sizes))
     kind = "Gaussian-equivalent data" if outcome.gaussian else "token sequences"
     trained = "points: trained with standard deviation"
@@ -51,14 +46,19 @@ def _title(outcome: Outcome) -> str:
     return f"{kind}, $d =$ {sizes} (pale: smaller); {trained}\nlines: theory of Gaussian indices, dashed: with leading features exact"
 
 
-def _excess(above: Axes, below: Axes, outcome: Outcome, decay: str, dim: int, colour: str) -> None:
+def _title_of(decay: DecayLaw) -> str:
+    name = r"\sqrt{d}" if decay.name == "sqrt(d)" else decay.name
+    return rf"$\lambda = {name}$"
+
+
+def _excess(above: Axes, below: Axes, outcome: ScalingOutcome, decay: DecayLaw, dim: int, colour: str) -> None:
     largest = dim == outcome.plan.sizes[-1][0]
     opacity = 1.0 if largest else SMALLER
     line = [p for p in outcome.lines[dim, decay] if p.excess_error > 0]
     above.plot([p.samples for p in line], [p.excess_error for p in line], color=colour, lw=1.4, alpha=opacity)
     places = [place for place in outcome.places if (place.dim, place.decay) == (dim, decay)]
     n = [place.samples for place in places]
-    label = NAMES.get(decay, rf"$\lambda = {decay}$") if largest else None
+    label = _title_of(decay) if largest else None
     if not outcome.gaussian:
         exact = [place.expected / place.theory for place in places]
         below.plot(n, exact, color=colour, lw=1.4, ls="--", alpha=opacity)
@@ -71,41 +71,30 @@ def _excess(above: Axes, below: Axes, outcome: Outcome, decay: str, dim: int, co
         )  # fmt: skip
 
 
-def _rank_plot(axes: Axes, outcome: Outcome, alpha: float) -> None:
+def _rank_plot(axes: Axes, outcome: ScalingOutcome, alpha: float) -> None:
     """Eigenvalues of S by rank: in the theory by the number that its law has above each."""
     least = np.inf
     for colour, decay in zip(COLOURS, outcome.plan.decays, strict=False):
         panel = outcome.panels.get((decay, alpha))
         if panel is not None:
-            ranks = np.arange(1, panel.dim + 1)
-            values = np.sort(panel.values, axis=1)[:, ::-1].mean(axis=0)
-            shown = values > ZERO * values.max()
-            axes.plot(ranks[shown], values[shown], "o", ms=2.5, mfc="none", mew=0.7, color=colour)
-            least = min(least, float(values[shown].min()))
-            axes.plot(*_theory_ranks(panel), color=colour, lw=1.3)
-    run = dataclasses.replace(outcome.plan.base, dim=outcome.plan.sizes[-1][0])
-    axes.plot(np.arange(1, run.dim + 1), run.target_eigenvalues(), "k:", lw=1, label="target")
+            ranks, values = panel.trained_ranks()
+            axes.plot(ranks, values, "o", ms=2.5, mfc="none", mew=0.7, color=colour)
+            axes.plot(*panel.theory_ranks(), color=colour, lw=1.3)
+            least = min(least, float(values.min()))
+    dim = len(outcome.target)
+    axes.plot(np.arange(1, dim + 1), outcome.target, "k:", lw=1, label="target")
     axes.set(
         xscale="log",
         yscale="log",
         xlabel="rank",
         ylabel="eigenvalue of $S$",
-        title=f"$n = {round(alpha * run.dim**2)}$",
+        title=f"$n = {round(alpha * dim**2)}$",
     )
     axes.set_ylim(least / 2)
     axes.legend(fontsize=8, loc="lower left")
 
 
-def _theory_ranks(panel: Panel) -> tuple[np.ndarray, np.ndarray]:
-    """Rank against eigenvalue: an outlier stands in the middle of its own unit of rank."""
-    theory = panel.theory
-    outliers = np.array([outlier.value for outlier in theory.outliers])
-    values = np.sort(np.concatenate([outliers, theory.x]))[::-1]
-    ranks = panel.dim * mass_above(theory, values) + 0.5 + 0.5 * np.isin(values, outliers)
-    return ranks, values
-
-
-def decomposition_figure(outcome: Outcome) -> Figure:
+def decomposition_figure(outcome: ScalingOutcome) -> Figure:
     """The paper's Figure 3, below: shares of the error along n at the largest size, one panel for each law of weight decay."""
     decays, dim = outcome.plan.decays, outcome.plan.sizes[-1][0]
     figure = Figure(figsize=(1.2 + 3.4 * len(decays), 3.6), layout="constrained")
@@ -115,30 +104,31 @@ def decomposition_figure(outcome: Outcome) -> Figure:
         for number, (name, colour) in enumerate(zip(PARTS, COLOURS, strict=False)):
             axes.plot(n, [place.theory_parts[number] for place in places], color=colour, lw=1.4, label=name)
             axes.plot(n, [place.parts[number] for place in places], "o", ms=4.5, mfc="white", color=colour)
-        axes.set(xscale="log", xlabel="samples $n$", title=NAMES.get(decay, rf"$\lambda = {decay}$"))
+        axes.set(xscale="log", xlabel="samples $n$", title=_title_of(decay))
     figure.axes[0].set_ylabel(r"share of $\|S - c^* S_0\|^2$")
     figure.axes[0].legend(fontsize=9, title=f"lines: theory; points: trained, $d = {dim}$", title_fontsize=9)
     return figure
 
 
-def regime_figure(outcome: Outcome) -> Figure:
-    """The paper's Figure 5: derived cells, local slopes of the theory, and windows over which slopes of trained heads were fitted."""
-    gamma = Fraction(str(outcome.plan.base.power_law))
-    figure = plots.phase_figure(phase_diagram(gamma, DIM, outcome.plan.base.noise, POINTS))
+def draw_windows(figure: Figure, outcome: ScalingOutcome) -> Figure:
+    """The paper's Figure 5: over the theory's phase diagram, windows over which slopes of trained heads were fitted."""
     axes, dim = figure.axes[0], outcome.plan.sizes[-1][0]
     for slope in outcome.slopes:
         if slope.dim == dim:
-            _window(axes, slope, outcome)
-    title = rf"$\gamma = {gamma}$: exponents of $n$; local slopes, theory at $d = {DIM}$, framed: trained, $d = {dim}$"
-    axes.set_title(title, fontsize=8.5)
+            _window(axes, slope)
+    axes.set_title(
+        rf"$\gamma = {Fraction(str(outcome.plan.base.power_law))}$: exponents of $n$; local slopes, theory at $d = {PHASE_DIM}$, "
+        rf"framed: trained, $d = {dim}$",
+        fontsize=8.5,
+    )
     return figure
 
 
-def _window(axes: Axes, slope: Slope, outcome: Outcome) -> None:
+def _window(axes: Axes, slope: Slope) -> None:
     """The samples over which a slope was fitted, and the slope."""
     log_d = math.log(slope.dim)
     x = [math.log(n) / log_d for n in slope.samples]
-    y = math.log(outcome.plan.problem(slope.dim, slope.decay).lambda_) / log_d
+    y = math.log(slope.decay.at(slope.dim)) / log_d
     axes.plot(x, [y, y], "k-", lw=2)
     box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "k", "lw": 0.7}
     axes.text(sum(x) / 2, y + 0.13, f"{slope.value:.2f}", fontsize=8, ha="center", va="center", bbox=box)

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from verify.jobs.store import R, Store
-from verify.training.run import execute
+from verify.training.measure import execute
 
 
 class WorkerError(RuntimeError):

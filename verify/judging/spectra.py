@@ -12,15 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numeric.maths.domain import NoAnswer
 from numeric.model import float64 as generated
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum
-from verify.judging.scores import nominal_setting, realised_setting
+from verify.judging.realised import nominal_setting, realised_setting
 from verify.judging.theory import problem_at
 from verify.training.data import TargetKind, gaussian_target
+from verify.training.measure import RunResult
 from verify.training.minimise import Status
-from verify.training.run import Run, RunResult
+from verify.training.run import Run
 
 #: Singular values below this share of the largest are zeros that the descent reached to its tolerance.
 ZERO = 1e-3
@@ -43,6 +45,18 @@ class Panel:
     values: np.ndarray
     simulated: np.ndarray
 
+    def trained_ranks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Ranks 1 to d and the mean singular value of each, without the zeros."""
+        values = np.sort(self.values, axis=1)[:, ::-1].mean(axis=0)
+        kept = values > ZERO * values.max()
+        return np.arange(1, self.dim + 1)[kept], values[kept]
+
+    def theory_ranks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rank, d times the mass above, against singular value; an outlier stands in the middle of its own unit of rank."""
+        outliers = np.array([outlier.value for outlier in self.theory.outliers])
+        values = np.sort(np.concatenate([outliers, self.theory.x]))[::-1]
+        return self.dim * mass_above(self.theory, values) + 0.5 + 0.5 * np.isin(values, outliers), values
+
     @property
     def distance(self) -> float:
         """Of the trained distribution from the law."""
@@ -62,11 +76,11 @@ class Panel:
 def panel(results: Sequence[RunResult], solved: Solution | None = None) -> Panel:
     """Set the singular values of the converged `results`, all of one setting, beside the theory, `solved` or solved here.
 
-    Raises ArithmeticError if none converged or the theory did not.
+    Raises NoAnswer if none converged or the theory did not.
     """
     converged = [r for r in results if r.status is Status.CONVERGED]
     if not converged:
-        raise ArithmeticError(f"alpha {results[0].run.alpha:g}: no run converged: {results[0].status.value}")
+        raise NoAnswer(f"alpha {results[0].run.alpha:g}: no run converged: {results[0].status.value}")
     run, q0 = converged[0].run, converged[0].q0
     # A power law has no limit of infinite d: its law is that of its own eigenvalues.
     setting = nominal_setting(run) if run.kappa0 is not None else realised_setting(run, q0)

@@ -15,7 +15,7 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch, learning_curve
-from verify.judging.scores import QUANTITIES, Prediction, Setting, nominal_setting
+from verify.judging.realised import QUANTITIES, Prediction, Setting, nominal_setting
 from verify.training.run import Run
 
 #: Relative error asked of the theory: the mean of eight trained heads scatters by several times as much, more so after extrapolation.

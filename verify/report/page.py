@@ -1,30 +1,23 @@
-"""What the main job found, as a page, as JSON, and as figures; each file whole or not at all."""
+"""What the main job found, as a page that needs no other file; with its figures and its document, as files."""
 
 from __future__ import annotations
 
 import base64
-import dataclasses
 import html
 import json
 import math
-import platform
-from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from latex2mathml.converter import convert
 
-from numeric.cli.arguments import write_atomically
 from numeric.model import record
-from verify.figures.main_job import draw_all
-from verify.judging.scores import BAND, QUANTITIES, Comparison, Score
-from verify.studies import scaling
-from verify.studies.main_job import Outcome
-from verify.training.run import Run
+from verify.figures.main_job import main_job_figures
+from verify.judging.realised import QUANTITIES
+from verify.judging.scores import BAND, Comparison, Score
+from verify.report.documents import main_job_document
+from verify.studies.main_job import MainJobOutcome
 
 STYLESHEET = Path(__file__).with_name("report.css")
-LIBRARIES = ("torch", "numpy", "scipy", "numba")
 MAIN_STEPS = ("free_entropy", "stationarity", "weak_regularisation")  #: shown open; the other steps are folded
 LABELS = {"m": "m", "q": "q", "train_error": "train error", "test_error": "test error"}
 CAPTIONS = {
@@ -40,137 +33,14 @@ CAPTIONS = {
 }
 
 
-def write(outcome: Outcome, folder: Path) -> None:
-    """Write index.html (which needs no other file), report.json and the figures into `folder`. Raises OSError."""
-    figures = draw_all(outcome)
-    for name, content in figures.items():
-        write_atomically(folder / name, content)
-    write_atomically(folder / "report.json", (json.dumps(document(outcome), indent=1, allow_nan=False) + "\n").encode())
-    write_atomically(folder / "index.html", page(outcome, figures).encode())
+def report_files(outcome: MainJobOutcome) -> dict[str, bytes]:
+    """Return the figures, report.json and index.html (which needs no other file), by file name."""
+    figures = main_job_figures(outcome)
+    text = json.dumps(main_job_document(outcome), indent=1, allow_nan=False) + "\n"
+    return {**figures, "report.json": text.encode(), "index.html": report_page(outcome, figures).encode()}
 
 
-def document(outcome: Outcome) -> dict[str, Any]:
-    """Return the report as JSON values; numbers that do not exist are null."""
-    base = dataclasses.asdict(outcome.plan.base)
-    return {
-        "agrees": outcome.agrees,
-        "comparisons": {str(kind): comparison_document(c) for kind, c in outcome.comparisons.items()},
-        "thresholds": {kind: {"value": t.value, "digits": t.digits} for kind, t in outcome.thresholds.items()},
-        "spectra": [
-            {"alpha": p.alpha, "dim": p.dim, "runs": len(p.values), "zero_mass": p.theory.zero_mass,
-             "distance": p.distance, "p_value": p.p_value, "agrees": p.agrees,
-             "second_moment": p.theory.second_moment, "trained_second_moment": float((p.values**2).mean())}
-            for p in outcome.panels
-        ],
-        "scaling": scaling_document(outcome.laws) if outcome.laws else None,
-        "exponents": [
-            {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached,
-             "slopes": [{"dim": dim, "slope": slope, "error": error} for dim, slope, error in a.slopes]}
-            for a in outcome.exponents
-        ],
-        "parameters": {key: base[key] for key in _SHARED},
-        "seed": outcome.plan.base.entropy,
-        "seconds": outcome.seconds,
-        "run_seconds": math.fsum(result.seconds for result in outcome.results.values()),
-        "versions": versions(),
-    }  # fmt: skip
-
-
-_SHARED = (
-    *("kappa0", "lambda_", "noise", "tokens", "beta", "beta0", "target", "parametrisation", "minimiser", "device"),
-    "shuffle_labels",
-)
-
-
-def comparison_document(comparison: Comparison) -> dict[str, Any]:
-    """Return verdicts, every score and the excluded runs as JSON values."""
-    return {
-        "agrees": comparison.agrees,
-        "verdicts": [
-            {"quantity": v.quantity, "agrees": v.agrees, "advice": v.advice, "worst_z": _finite(v.worst.z),
-             "worst_alpha": v.worst.setting.alpha, "worst_width": v.worst.setting.width,
-             "mean_relative_residual": _finite(v.pooled.relative),
-             "mean_standard_error": _finite(v.pooled.standard_error)}
-            for v in comparison.verdicts
-        ],
-        "points": [_score_document(score) for score in comparison.scores],
-        "excluded": [
-            {"run": _run_document(r.run), "status": r.status.name.lower(), "advice": r.status.value,
-             "relative_gradient": _finite(r.relative_gradient)}
-            for r in comparison.excluded
-        ],
-    }  # fmt: skip
-
-
-def verdict_lines(comparison: Comparison) -> Iterator[str]:
-    """One line for each quantity: what was found, the worst score and that of the mean."""
-    for verdict in comparison.verdicts:
-        yield f"{verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean z {verdict.pooled.z:+.2f}\n"
-
-
-def excluded_lines(comparison: Comparison) -> Iterator[str]:
-    """One line for each run that did not converge."""
-    for result in comparison.excluded:
-        yield f"left out dim {result.run.dim} alpha {result.run.alpha:g} index {result.run.index}: {result.status.value}\n"
-
-
-def _score_document(score: Score) -> dict[str, Any]:
-    return {
-        "quantity": score.quantity,
-        **{name.rstrip("_"): value for name, value in dataclasses.asdict(score.setting).items()},
-        "z": _finite(score.z),
-        "residual": _finite(score.residual),
-        "standard_error": _finite(score.standard_error),
-        "degrees_of_freedom": _finite(score.freedom),
-        "theory_error": _finite(score.theory_error),
-        "sizes": [{k: _finite(v) for k, v in dataclasses.asdict(group).items()} for group in score.groups],
-    }
-
-
-def _run_document(run: Run) -> dict[str, Any]:
-    return {**dataclasses.asdict(run), "key": run.key}
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def versions() -> dict[str, str]:
-    """Return what the numbers may depend on."""
-    return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
-
-
-def scaling_document(outcome: scaling.Outcome) -> dict[str, Any]:
-    """The outcome as JSON values; numbers that do not exist are null."""
-    base = outcome.plan.base
-    return {
-        "parameters": {"power_law": base.power_law, "noise": base.noise, "beta": base.beta, "beta0": base.beta0,
-                       "data": str(base.data), "seed": base.entropy, "lambda": list(outcome.plan.decays)},
-        "agrees": outcome.agrees,
-        "points": [_place_document(place) for place in outcome.places],
-        "slopes": [{**dataclasses.asdict(slope), "agrees": slope.agrees} for slope in outcome.slopes],
-        "spectra": [
-            {"lambda": decay, "alpha": alpha, "dim": p.dim, "runs": len(p.values), "distance": p.distance, "p_value": p.p_value,
-             "agrees": p.agrees}
-            for (decay, alpha), p in outcome.panels.items()
-        ],
-        "comparison": comparison_document(outcome.comparison),
-    }  # fmt: skip
-
-
-def _place_document(place: scaling.Place) -> dict[str, Any]:
-    ratio, error = place.ratio
-    return {
-        "dim": place.dim, "lambda": place.decay, "alpha": place.alpha, "n": place.samples, "regime": place.regime.name,
-        "excess_error": place.mean, "standard_deviation": _finite(place.deviation), "runs": len(place.excess),
-        "theory": place.theory, "expected": _finite(place.expected), "ratio": ratio, "ratio_standard_error": _finite(error),
-        "z": _finite(place.z), "learned": place.learned,
-        "parts": dict(zip(scaling.PARTS, place.parts, strict=True)),
-        "theory_parts": dict(zip(scaling.PARTS, map(_finite, place.theory_parts), strict=True)),
-    }  # fmt: skip
-
-
-def page(outcome: Outcome, figures: dict[str, bytes]) -> str:
+def report_page(outcome: MainJobOutcome, figures: dict[str, bytes]) -> str:
     """Return the page: verdict first, then figures, scores, thresholds, equations, and how to repeat it."""
     sections = (
         _verdict(outcome),
@@ -191,7 +61,7 @@ def page(outcome: Outcome, figures: dict[str, bytes]) -> str:
     )
 
 
-def _verdict(outcome: Outcome) -> str:
+def _verdict(outcome: MainJobOutcome) -> str:
     word, tone = ("agree", "good") if outcome.agrees else ("disagree", "bad")
     rows = "".join(
         f'<li class="{"good" if v.agrees else "bad"}"><b>{LABELS[v.quantity]}</b> ({kind}): {html.escape(v.advice)}; '
@@ -225,7 +95,7 @@ def _figure(name: str, content: bytes) -> str:
     )
 
 
-def _thresholds(outcome: Outcome) -> str:
+def _thresholds(outcome: MainJobOutcome) -> str:
     rows = "".join(
         f"<tr><th>{kind}</th><td><code>{t.value}</code></td></tr>" for kind, t in sorted(outcome.thresholds.items())
     )
@@ -235,7 +105,7 @@ def _thresholds(outcome: Outcome) -> str:
     )
 
 
-def _scaling(outcome: Outcome) -> str:
+def _scaling(outcome: MainJobOutcome) -> str:
     """Derived exponents beside the theory at growing d, and slopes of trained heads beside the theory's over the same window."""
     if not outcome.exponents or outcome.laws is None:
         return ""
@@ -246,7 +116,7 @@ def _scaling(outcome: Outcome) -> str:
         for a in outcome.exponents
     )
     slopes = "".join(
-        f"<tr{'' if s.agrees else ' class=bad'}><td>{s.dim}</td><td>{html.escape(s.decay)}</td>"
+        f"<tr{'' if s.agrees else ' class=bad'}><td>{s.dim}</td><td>{html.escape(s.decay.name)}</td>"
         f"<td>{s.samples[0]} to {s.samples[1]}</td><td>{s.value:.3f} [{s.low:.3f}, {s.high:.3f}]</td>"
         f"<td>{s.theory:.3f}</td><td>{s.exponent:.3f}</td></tr>"
         for s in outcome.laws.slopes
@@ -313,8 +183,8 @@ def _step(step: str, equations: list[dict[str, str]]) -> str:
     return f"<details{is_open}><summary>{html.escape(equations[0]['title'])}</summary>{lines}</details>"
 
 
-def _provenance(outcome: Outcome) -> str:
-    facts = document(outcome)
+def _provenance(outcome: MainJobOutcome) -> str:
+    facts = main_job_document(outcome)
     rows = {
         **{key.rstrip("_"): value for key, value in facts["parameters"].items()},
         "runs (data, d × number, α, κ)": "; ".join(

@@ -14,6 +14,7 @@ import dataclasses
 import hashlib
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,13 +22,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from numeric.cli.arguments import BadInput
+from numeric.problem.parameter import InvalidParameter
+from numeric.problem.problem import Parametrisation
 from verify.jobs.store import Store
+from verify.judging.scores import BAND, normal_score
+from verify.training.draw import Drawn, draw
+from verify.training.measure import fresh_errors
 from verify.training.minimise import MINIMISERS, Minimum, Status
 from verify.training.parametrisation import WEIGHTS
 from verify.training.risk import Risk
-from verify.training.run import PROTOCOL, Drawn, Run, digest, draw, fresh_errors
+from verify.training.run import PROTOCOL, Run, digest
 
+SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, the same for all
 CHOICE_PROTOCOL = hashlib.sha256((PROTOCOL + Path(__file__).read_text()).encode()).hexdigest()[:16]
 
 
@@ -35,7 +41,7 @@ CHOICE_PROTOCOL = hashlib.sha256((PROTOCOL + Path(__file__).read_text()).encode(
 class Search:
     """Weight decays to choose from on the data of `base`, whose own decay serves for nothing but to seed these data.
 
-    `decays` increase; `folds` is 2 or more, at most the number of samples. Raises BadInput for any other values.
+    `decays` increase; `folds` is 2 or more, at most the number of samples. Raises InvalidParameter for any other values.
     """
 
     base: Run
@@ -45,9 +51,10 @@ class Search:
     def __post_init__(self) -> None:
         object.__setattr__(self, "decays", tuple(self.decays))
         if len(self.decays) < 3 or list(self.decays) != sorted(set(self.decays)) or not self.decays[0] > 0:
-            raise BadInput("--decays", self.decays, "must be three or more, positive and increasing", "try 1e-3:1:7")
+            rule = "must be three or more, positive and increasing"
+            raise InvalidParameter("decays", self.decays, rule, "try 0.001, 0.01, 0.1")
         if not 2 <= self.folds <= self.base.samples:
-            raise BadInput("--folds", self.folds, f"must be 2 to the {self.base.samples} samples", "try 5")
+            raise InvalidParameter("folds", self.folds, f"must be 2 to the {self.base.samples} samples", "try 5")
 
     @property
     def key(self) -> str:
@@ -152,7 +159,7 @@ def choice_store(folder: Path) -> Store[Choice]:
 def choose(search: Search) -> Choice:
     """Draw the data, choose the weight decay by cross-validation and train with it on all samples.
 
-    Raises BadInput before anything is drawn if the data would not fit.
+    Raises InvalidParameter before anything is drawn if the data would not fit.
     """
     started, run, drawn = time.perf_counter(), search.base, draw(search.base)
     parts = np.array_split(np.arange(run.samples), search.folds)  # samples are independent: any cut is as good
@@ -197,3 +204,53 @@ def _validate(search: Search, drawn: Drawn, held_out: np.ndarray) -> list[tuple[
         weights = torch.as_tensor(minimum.weights, device=run.device)
         path.append((judge.train_error(risk.weights.attention_map(weights)), minimum))
     return path
+
+
+@dataclass(frozen=True)
+class ChoiceGroup:
+    """Choices at one sample ratio, size and parametrisation, one for each draw of the data."""
+
+    alpha: float
+    dim: int
+    parametrisation: Parametrisation
+    choices: tuple[Choice, ...]
+
+    @property
+    def test_errors(self) -> np.ndarray:
+        """Test error of each draw, shape (runs,)."""
+        return np.array([choice.test_error for choice in self.choices])
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        errors = self.test_errors
+        return {
+            "alpha": self.alpha,
+            "dim": self.dim,
+            "parametrisation": str(self.parametrisation),
+            "lambdas": [choice.lambda_ for choice in self.choices],
+            "inside_grid": [choice.inside for choice in self.choices],
+            "converged": [choice.status is Status.CONVERGED for choice in self.choices],
+            "test_error": float(errors.mean()),
+            "standard_error": float(errors.std(ddof=1) / math.sqrt(len(errors))),
+            "decays": list(self.choices[0].run.decays),
+            "validation": np.mean([choice.validation for choice in self.choices], 0).tolist(),
+        }
+
+
+def against_factors(group: ChoiceGroup, groups: Sequence[ChoiceGroup]) -> dict[str, Any] | None:
+    """Test error of direct training minus that of factors on the same data, in standard errors; None without factors."""
+    if group.parametrisation is Parametrisation.FACTORISED:
+        return None
+    factors = [
+        other for other in groups
+        if (other.alpha, other.dim, other.parametrisation) == (group.alpha, group.dim, Parametrisation.FACTORISED)
+    ]  # fmt: skip
+    if not factors:
+        return None
+    excess = group.test_errors - factors[0].test_errors
+    error = float(excess.std(ddof=1)) / math.sqrt(len(excess))
+    z = normal_score(float(excess.mean()) / error, len(excess) - 1)
+    return {
+        "alpha": group.alpha, "dim": group.dim, "parametrisation": str(group.parametrisation),
+        "excess_test_error": float(excess.mean()), "standard_error": error, "z": z, "agrees": z > -BAND,
+    }  # fmt: skip

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import torch
 
+from verify.training.draw import draw
 from verify.training.minimise import Lbfgs, Proximal, Status
 from verify.training.risk import Risk
-from verify.training.run import Run, draw
+from verify.training.run import Run
 
 TOLERANCE = 1e-6  #: relative gradient of both descents
 #: Relative difference allowed: the loss is quadratic at its minimum, the map is known to the root of that over the

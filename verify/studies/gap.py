@@ -14,14 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numeric.maths.domain import NoAnswer
 from numeric.studies.scaling import ScalingProblem, scaling_curve
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
 from verify.judging.scores import BAND
 from verify.studies.scaling import INTERVAL
 from verify.studies.scaling_plan import LEADING, kept_exactly
+from verify.training.measure import RunResult
 from verify.training.minimise import Status
-from verify.training.run import Run, RunResult
+from verify.training.run import Run
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,11 @@ class Trend:
     error: float
 
     @property
+    def features_kept(self) -> str:
+        """Words for the features that the theory keeps exactly, to follow a name; none if there are none."""
+        return f", {self.leading} features kept exactly" if self.leading else ""
+
+    @property
     def must_vanish(self) -> bool:
         """Whether the theory is that of sequences in the limit: no eigenvalue that it takes for Gaussian keeps a finite share."""
         return self.gamma < 0.5 or self.leading > 0
@@ -69,7 +76,7 @@ def trends(
 ) -> tuple[Trend, ...]:
     """Train at the sample ratio and weight decay of `base` what `store` lacks; a trend for each gamma, two above 1/2.
 
-    Raises WorkerError if a run fails, ArithmeticError where too few converged or the theory has no answer.
+    Raises WorkerError if a run fails, NoAnswer where too few converged or the theory has no answer.
     """
     planned = {
         (gamma, dim): [dataclasses.replace(base, power_law=gamma, dim=dim, index=i) for i in range(count)]
@@ -89,7 +96,7 @@ def _gap(results: Sequence[RunResult], leading: int) -> Gap:
     run = results[0].run
     excess = [result.excess_error for result in results if result.status is Status.CONVERGED]
     if len(excess) < 2 or run.power_law is None:
-        raise ArithmeticError(f"d = {run.dim}: fewer than two runs converged")
+        raise NoAnswer(f"d = {run.dim}: fewer than two runs converged")
     asked = ScalingProblem(
         run.power_law, run.dim, run.lambda_, run.noise, beta=run.beta, beta0=run.beta0, leading=leading
     )

@@ -19,20 +19,26 @@ from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch, learning_curve
 from numeric.studies.optimal_decay import optimal_lambda
-from verify.cli.cross_validate import Group, against_factors
-from verify.figures.curve_panel import Curve
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
-from verify.judging.scores import Comparison, Score, Setting, compare, nominal_setting
+from verify.judging.realised import Setting, nominal_setting
+from verify.judging.scores import Comparison, Score, compare
 from verify.judging.theory import problem_of, progress, watched_predictions
-from verify.studies.cross_validation import Search, choice_store, choose
+from verify.studies.cross_validation import (
+    SEEDING_DECAY,
+    ChoiceGroup,
+    Search,
+    against_factors,
+    choice_store,
+    choose,
+)
 from verify.training.data import require_memory
-from verify.training.run import Run, RunResult
+from verify.training.measure import RunResult
+from verify.training.run import Run
 
 LINE_ACCURACY = 1e-2  #: relative, of every quantity: as wide as a line is thick; shown as its band
 FOLDS = 5
 DECAY_TOLERANCE = 0.1  #: of log lambda: the test error is flat at its minimum and changes by 0.1 per cent or less
-SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, the same for all
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,16 @@ PRESETS: dict[str, Preset] = {
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Curve:
+    """Theory along alpha (any points, solved or not) and the scores of heads trained at these settings."""
+
+    label: str
+    solutions: tuple[Solution, ...]
+    scores: tuple[Score, ...]
+
+
+@dataclass(frozen=True)
+class LearningCurveOutcome:
     """Curves of a preset, the comparison with training, and direct training against factors where lambda was chosen."""
 
     preset: Preset
@@ -151,12 +166,12 @@ class Outcome:
         return self.comparison.agrees and all(item["agrees"] for item in (*self.training_order, *self.theory_order))
 
 
-def carry_out(
+def study_learning_curves(
     preset: Preset, base: Run, folder: Path, note: Callable[[str], None], workers: int | None = None
-) -> Outcome:
+) -> LearningCurveOutcome:
     """Train what `folder` lacks, solve the theory, compare; `base` says how to train and holds the settings of Figure 1.
 
-    Raises WorkerError if a run fails, ArithmeticError if the theory has no answer where heads were trained.
+    Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
     """
     base = dataclasses.replace(base, **preset.settings)
     note("training")
@@ -173,7 +188,7 @@ def carry_out(
         for family, line in zip(preset.families, lines, strict=True)
     )
     theory_order = tuple(order_of_theory(curves[0], curve) for curve in curves[1:]) if preset.chooses else ()
-    return Outcome(preset, curves, comparison, orders, theory_order)
+    return LearningCurveOutcome(preset, curves, comparison, orders, theory_order)
 
 
 def runs_of(preset: Preset, base: Run) -> list[Run]:
@@ -209,7 +224,7 @@ def _cross_validated(preset: Preset, base: Run, folder: Path, workers: int | Non
     for choice in choices:
         run = choice.run.base
         members.setdefault((run.alpha, run.dim, run.parametrisation), []).append(choice)
-    groups = [Group(*key, tuple(found)) for key, found in members.items()]
+    groups = [ChoiceGroup(*key, tuple(found)) for key, found in members.items()]
     return comparison, tuple(item for group in groups if (item := against_factors(group, groups)) is not None)
 
 

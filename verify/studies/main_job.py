@@ -1,4 +1,4 @@
-"""The main job: which runs, which theory, at which settings; all of it data until `carry_out` is called."""
+"""The main job: which runs, which theory, at which settings; all of it data until `do_main_job` is called."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from numeric.laws.law import edge_grid
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.target_spectrum import target_density, target_edges
+from numeric.problem.decay_law import DecayLaw
 from numeric.problem.solution import Solution
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.interpolation import interpolation
@@ -21,13 +25,15 @@ from verify.jobs.store import Store
 from verify.judging.scores import Comparison, compare
 from verify.judging.spectra import Panel, panel
 from verify.judging.theory import problem_of, replica_predictions, solve_along
-from verify.studies import scaling
 from verify.studies.exponents import GAMMA, Approach, approaches
+from verify.studies.scaling import ScalingOutcome, study_scaling
 from verify.studies.scaling_plan import ScalingPlan
 from verify.training.data import DataKind, TargetKind
-from verify.training.run import Run, RunResult
+from verify.training.measure import RunResult
+from verify.training.run import Run
 
 THRESHOLD_DIGITS = 50
+DENSITY_POINTS = 400
 CURVE_POINTS = 30  #: of the theory, per width: enough for a smooth line over two decades
 
 
@@ -99,9 +105,16 @@ class Plan:
         return len(self.runs()) + (len(self.scaling_plan().runs()) if self.scaling_sizes else 0)
 
 
+class TargetDensity(NamedTuple):
+    """Density (1/eigenvalue) of the target's law at positions x, from edge to edge."""
+
+    x: np.ndarray
+    density: np.ndarray
+
+
 @dataclass(frozen=True)
-class Outcome:
-    """Everything that a report shows."""
+class MainJobOutcome:
+    """Everything that a report shows; `target` is absent for a list of eigenvalues, which has no density."""
 
     plan: Plan
     results: dict[Run, RunResult]
@@ -110,7 +123,8 @@ class Outcome:
     panels: list[Panel]
     thresholds: dict[str, Threshold]
     seconds: dict[str, float]
-    laws: scaling.Outcome | None = None
+    target: TargetDensity | None = None
+    laws: ScalingOutcome | None = None
     exponents: tuple[Approach, ...] = ()
 
     @property
@@ -121,10 +135,12 @@ class Outcome:
         return quantities and laws and all(panel.agrees for panel in self.panels)
 
 
-def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None) -> Outcome:
+def do_main_job(
+    plan: Plan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None
+) -> MainJobOutcome:
     """Do the job: train what `store` lacks, solve the theory, compare.
 
-    `note` is told what begins. Raises WorkerError if a run fails, ArithmeticError if the theory has no answer.
+    `note` is told what begins. Raises WorkerError if a run fails, NoAnswer if the theory has no answer.
     """
     clock = _Clock(note)
     clock.start("thresholds")
@@ -143,12 +159,13 @@ def carry_out(plan: Plan, store: Store[RunResult], note: Callable[[str], None], 
     laws = None
     if plan.scaling_sizes:
         clock.start("scaling laws")
-        laws = scaling.carry_out(plan.scaling_plan(), store, note, workers)
+        laws = study_scaling(plan.scaling_plan(), store, note, workers)
     found: tuple[Approach, ...] = ()
     if plan.dims:
         clock.start("exponents")
         found = approaches(plan.dims, plan.base.noise)
-    return Outcome(plan, results, comparisons, curves, panels, thresholds, clock.stop(), laws, found)
+    density = _target_density(plan.base)
+    return MainJobOutcome(plan, results, comparisons, curves, panels, thresholds, clock.stop(), density, laws, found)
 
 
 def _curve(plan: Plan, width: float) -> list[Solution]:
@@ -156,6 +173,14 @@ def _curve(plan: Plan, width: float) -> list[Solution]:
     grid = np.geomspace(min(alphas), max(alphas), CURVE_POINTS)
     problem = problem_of(dataclasses.replace(plan.base, width=width))
     return list(solve_along(problem, grid.tolist()).values())
+
+
+def _target_density(base: Run) -> TargetDensity | None:
+    if base.kappa0 is None:
+        return None
+    target = MarchenkoPastur(base.kappa0)
+    x, _ = edge_grid(*target_edges(target), DENSITY_POINTS)
+    return TargetDensity(x, target_density(x, target))
 
 
 def _thresholds(base: Run) -> dict[str, Threshold]:
@@ -196,7 +221,7 @@ def figure_one(minimiser: str, seed: int, target: TargetKind, device: str) -> Ru
 #: From deep below interpolation to well above recovery; the sizes are chosen so that m = kappa d is an integer.
 ALPHAS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.25, 2.0, 4.0)
 WIDTHS = (0.75, 1.0)
-SCALING_DECAYS = ("1/d", "1")
+SCALING_DECAYS = (DecayLaw("1/d", power=-1.0), DecayLaw("1"))
 SCALING_ALPHAS = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 _EQUIVALENT = Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((28, 8), (40, 8)), (0.1, 0.5, 2.0), (1.0,))
 

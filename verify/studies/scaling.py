@@ -19,37 +19,32 @@ from fractions import Fraction
 
 import numpy as np
 
-from numeric.cli.commands.scaling import weight_decay
 from numeric.model import float64 as generated
+from numeric.problem.decay_law import DecayLaw
 from numeric.problem.solution import Solution
 from numeric.studies.decompose import distance_parts
+from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
 from numeric.studies.regimes import Regime, regime_at
 from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
-from verify.judging.scores import (
-    BAND,
-    MINIMUM_RUNS,
-    Comparison,
-    Prediction,
-    Setting,
-    compare,
-    nominal_setting,
-    normal_score,
-)
+from verify.judging.realised import Prediction, Setting, nominal_setting
+from verify.judging.scores import BAND, MINIMUM_RUNS, Comparison, compare, normal_score
 from verify.judging.spectra import Panel, panel
 from verify.judging.theory import prediction, progress
 from verify.studies.scaling_plan import Key, ScalingPlan, Theory, key_of, theories
 from verify.training.data import DataKind, require_memory
+from verify.training.measure import RunResult
 from verify.training.minimise import Status
-from verify.training.run import Run, RunResult
+from verify.training.run import Run
 
 DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
 LEVEL = 0.95
 LINE = 40  #: points of a theory curve
 INTERVAL = 1.96  #: standard errors in the half-width of the theory's intervals of 95 %
 LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
-Target = tuple[int, str]  #: size d, law of weight decay
+SizeAndDecay = tuple[int, DecayLaw]
+PHASE_DIM = 10_000  #: of the theory's local slopes in the phase diagram: half a minute for 25
 PARTS = ("overfitting", "underfitting", "approximation")
 Parts = tuple[float, float, float]  #: shares of these in the distance
 
@@ -66,7 +61,7 @@ class Place:
     """
 
     dim: int
-    decay: str
+    decay: DecayLaw
     alpha: float
     samples: int
     excess: tuple[float, ...]
@@ -110,7 +105,7 @@ class Slope:
     """
 
     dim: int
-    decay: str
+    decay: DecayLaw
     regime: str
     samples: tuple[int, int]
     value: float
@@ -127,19 +122,22 @@ class Slope:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ScalingOutcome:
     """Everything measured.
 
     `lines` are theory curves along n, `panels` spectra at the largest size by law of weight decay and n/d^2, where something has been
-    learned; `comparison` scores the runs at their own d eigenvalues.
+    learned; `target` the eigenvalues of the target there, decreasing, shape (d,); `comparison` scores the runs at their own d
+    eigenvalues; `phases` the regimes with local slopes of the theory, where the plan asks for them.
     """
 
     plan: ScalingPlan
     places: tuple[Place, ...]
     slopes: tuple[Slope, ...]
-    lines: Mapping[Target, tuple[ScalingPoint, ...]]
-    panels: Mapping[tuple[str, float], Panel]
+    lines: Mapping[SizeAndDecay, tuple[ScalingPoint, ...]]
+    panels: Mapping[tuple[DecayLaw, float], Panel]
+    target: np.ndarray
     comparison: Comparison
+    phases: PhaseDiagram | None = None
 
     @property
     def gaussian(self) -> bool:
@@ -169,12 +167,12 @@ class Outcome:
         )
 
 
-def carry_out(
+def study_scaling(
     plan: ScalingPlan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None
-) -> Outcome:
+) -> ScalingOutcome:
     """Train what `store` lacks, solve the theory, compare.
 
-    Raises WorkerError if a run fails, ArithmeticError if the theory has no answer where heads were trained.
+    Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
     """
     curves, spectra = plan.runs(), plan.spectrum_runs()
     runs = list(dict.fromkeys(curves + [run for group in spectra.values() for run in group]))
@@ -187,11 +185,11 @@ def carry_out(
 
 
 def judge(
-    plan: ScalingPlan, results: Sequence[RunResult], spectra: Mapping[tuple[str, float], Sequence[RunResult]]
-) -> Outcome:
+    plan: ScalingPlan, results: Sequence[RunResult], spectra: Mapping[tuple[DecayLaw, float], Sequence[RunResult]]
+) -> ScalingOutcome:
     """Set trained heads beside the theory.
 
-    Raises ArithmeticError if the theory has no answer where heads were trained.
+    Raises NoAnswer if the theory has no answer where heads were trained.
     """
     solved = dict(theories(plan, [*results, *(result for group in spectra.values() for result in group)]))
     places = tuple(_places(plan, results, solved))
@@ -204,14 +202,22 @@ def judge(
         }
     laws = {key: solved[key_of(group[0].run)].own.solution for key, group in spectra.items()}
     drawn = {key: panel(spectra[key], solution) for key, solution in laws.items() if solution.trusted}
-    return Outcome(
+    return ScalingOutcome(
         plan,
         places,
         tuple(slope for dim, decay in targets for slope in _slopes(plan, places, dim, decay)),
         lines,
         {key: found for key, found in drawn.items() if found.theory.zero_mass < 1},
+        dataclasses.replace(plan.base, dim=plan.sizes[-1][0]).target_eigenvalues(),
         _comparison(plan, results, solved),
+        _phases(plan) if plan.tiles else None,
     )
+
+
+def _phases(plan: ScalingPlan) -> PhaseDiagram:
+    gamma = Fraction(str(plan.base.power_law))
+    with progress("local slopes", plan.tiles**2) as watch:
+        return phase_diagram(gamma, PHASE_DIM, plan.base.noise, plan.tiles, watch)
 
 
 def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key, Theory]) -> Comparison:
@@ -235,7 +241,7 @@ def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping
 
 def _law(run: Run, plan: ScalingPlan) -> Setting:
     """Runs of one law of weight decay are one point whatever their size: that of the largest."""
-    return dataclasses.replace(nominal_setting(run), lambda_=weight_decay(plan.decay_of(run), plan.sizes[-1][0]))
+    return dataclasses.replace(nominal_setting(run), lambda_=plan.decay_of(run).at(plan.sizes[-1][0]))
 
 
 def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key, Theory]) -> Iterator[Place]:
@@ -298,7 +304,7 @@ def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -
     return over, under, approximation
 
 
-def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: str) -> Iterator[Slope]:
+def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: DecayLaw) -> Iterator[Slope]:
     """One slope for each regime that holds LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
     mine = [place for place in places if (place.dim, place.decay) == (dim, decay)]
     for name in dict.fromkeys(place.regime.name for place in mine):

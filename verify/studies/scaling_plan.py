@@ -1,6 +1,6 @@
 """What a study of scaling laws trains, and the theory beside it: for Gaussian indices, and for the law of the runs' own.
 
-A law of weight decay is a power of d ("1/d", "1", "sqrt(d)"), so that one name means the same regime at every size.
+Weight decay follows a law (numeric.problem.decay_law), so that one name means the same regime at every size.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from numeric.cli.commands.scaling import weight_decay
+from numeric.problem.decay_law import DecayLaw
 from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve
 from verify.judging.theory import progress
 from verify.training.data import DataKind
-from verify.training.run import Run, RunResult
+from verify.training.measure import RunResult
+from verify.training.run import Run
 
 #: Samples for each dimension from which the theory of n ~ d^2 is judged on token sequences. The noise in S, a sum of n products of
 #: tokens, is semicircular up to d/n: excess errors are 3 per cent off at n = 2.5 d, 2 at 5 d, .5 at 10 d, whatever d
@@ -27,14 +28,16 @@ LEADING = 8  #: features kept exactly beside sequences: with twice as many the e
 class ScalingPlan:
     """Which heads to train: `base` with each law of weight decay, at each n/d^2 and size (d, number of runs).
 
-    `spectra`: n/d^2 and number of runs for which spectra are compared at the largest size.
+    `spectra`: n/d^2 and number of runs for which spectra are compared at the largest size; `tiles`: each way of the phase diagram,
+    with a local slope of the theory in the middle of each, no diagram if 0.
     """
 
     base: Run
-    decays: tuple[str, ...]
+    decays: tuple[DecayLaw, ...]
     alphas: tuple[float, ...]
     sizes: tuple[tuple[int, int], ...]
     spectra: tuple[tuple[float, int], ...] = ()
+    tiles: int = 0
 
     def runs(self) -> list[Run]:
         """Every run of the curves."""
@@ -46,7 +49,7 @@ class ScalingPlan:
             for run in self._runs(decay, dim, alpha, count)
         ]
 
-    def spectrum_runs(self) -> dict[tuple[str, float], list[Run]]:
+    def spectrum_runs(self) -> dict[tuple[DecayLaw, float], list[Run]]:
         """The runs of each spectrum, by law of weight decay and n/d^2; the same as those of a curve where they coincide."""
         dim = self.sizes[-1][0]
         return {
@@ -55,22 +58,20 @@ class ScalingPlan:
             for alpha, count in self.spectra
         }
 
-    def _runs(self, decay: str, dim: int, alpha: float, count: int) -> list[Run]:
-        first = dataclasses.replace(self.base, dim=dim, alpha=alpha, lambda_=weight_decay(decay, dim))
+    def _runs(self, decay: DecayLaw, dim: int, alpha: float, count: int) -> list[Run]:
+        first = dataclasses.replace(self.base, dim=dim, alpha=alpha, lambda_=decay.at(dim))
         return [dataclasses.replace(first, index=index) for index in range(count)]
 
-    def decay_of(self, run: Run) -> str:
-        """Name of the law that the weight decay of a run follows."""
-        return next(decay for decay in self.decays if weight_decay(decay, run.dim) == run.lambda_)
+    def decay_of(self, run: Run) -> DecayLaw:
+        """The law that the weight decay of a run follows."""
+        return next(decay for decay in self.decays if decay.at(run.dim) == run.lambda_)
 
-    def problem(self, dim: int, decay: str) -> ScalingProblem:
+    def problem(self, dim: int, decay: DecayLaw) -> ScalingProblem:
         """What the theory solves beside the runs of one size and law."""
         base = self.base
         if base.power_law is None:
             raise ValueError("the target is no power law")
-        return ScalingProblem(
-            base.power_law, dim, weight_decay(decay, dim), base.noise, beta=base.beta, beta0=base.beta0
-        )
+        return ScalingProblem(base.power_law, dim, decay.at(dim), base.noise, beta=base.beta, beta0=base.beta0)
 
     def judges(self, dim: int, samples: int) -> bool:
         """Whether the theory holds for the runs' own indices at so many samples."""
@@ -80,7 +81,7 @@ class ScalingPlan:
         """Whether it does at the same n/d^2 of every size, for a finite-size estimate."""
         return all(self.judges(other, round(samples * (other / dim) ** 2)) for other, _ in self.sizes)
 
-    def own_problem(self, dim: int, decay: str) -> ScalingProblem:
+    def own_problem(self, dim: int, decay: DecayLaw) -> ScalingProblem:
         """The problem with the law of the runs' own indices: on token sequences with leading features kept exactly."""
         sequences = self.base.data is DataKind.SEQUENCES
         return dataclasses.replace(self.problem(dim, decay), leading=kept_exactly(dim) if sequences else 0)

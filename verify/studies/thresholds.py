@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from numeric.maths.domain import NoAnswer
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.proven_laws.rational import exact_marchenko_pastur
@@ -117,7 +118,7 @@ def observe(
 ) -> list[Sighting]:
     """Train what `store` lacks at `sizes` (d, number of runs), and locate both thresholds.
 
-    Raises WorkerError if a run fails, ArithmeticError if too few runs converged or the theory has no answer.
+    Raises WorkerError if a run fails, NoAnswer if too few runs converged or the theory has no answer.
     """
     kinds = [(INTERPOLATION, base), (RECOVERY, dataclasses.replace(base, noise=0.0))]
     proven = {kind.name: _proven(kind, run) for kind, run in kinds}
@@ -160,7 +161,7 @@ def _sighting(kind: Kind, run: Run, proven: Threshold, results: Sequence[Vanishi
 def _points(kind: Kind, dim: int, alphas: Array, results: Sequence[VanishingResult]) -> SizePoints:
     groups = [[r for r in results if r.run.dim == dim and r.run.alpha == alpha] for alpha in alphas.tolist()]
     if min(map(len, groups)) < 2:
-        raise ArithmeticError(f"{kind.name} at dim {dim}: fewer than 2 runs converged at some sample ratio; add --runs")
+        raise NoAnswer(f"{kind.name} at dim {dim}: fewer than 2 runs converged at some sample ratio; add --runs")
     realised = np.array([group[0].run.samples / dim**2 for group in groups])
     return SizePoints(dim, realised, tuple(np.array([r.limit(kind.quantity) for r in group]) for group in groups))
 

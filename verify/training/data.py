@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from numeric.cli.arguments import BadInput
+from numeric.problem.parameter import InvalidParameter
 
 MEMORY_LIMIT = 8 << 30  #: bytes that the inputs of one run may take; beyond it the run is refused
 
@@ -182,25 +182,22 @@ Inputs = Sequences | GaussianEquivalent
 def require_memory(kind: DataKind, n: int, tokens: int, dim: int) -> tuple[int, ...]:
     """Return the shape of the inputs of n samples.
 
-    Raises BadInput if they would take more than `MEMORY_LIMIT`.
+    Raises InvalidParameter if they would take more than `MEMORY_LIMIT`.
     """
     shape = (n, tokens, dim)
     if kind is DataKind.GAUSSIAN_EQUIVALENT:
         shape = (n, tokens * (tokens + 1) // 2, dim * (dim + 1) // 2)
     if 8 * math.prod(shape) > MEMORY_LIMIT:
-        raise BadInput(
-            "--dim",
-            dim,
-            f"{n} samples of {kind} data take {8 * math.prod(shape) / 2**30:.1f} GiB, allowed are {MEMORY_LIMIT >> 30}",
-            "lower --dim or --alpha",
-        )
+        size = 8 * math.prod(shape) / 2**30
+        rule = f"{n} samples of {kind} data take {size:.1f} GiB, allowed are {MEMORY_LIMIT >> 30}"
+        raise InvalidParameter("dim", dim, rule, "lower it, or alpha")
     return shape
 
 
 def draw_inputs(kind: DataKind, n: int, tokens: int, dim: int, rng: np.random.Generator, device: str) -> Inputs:
     """Return n samples on `device`, float64.
 
-    Raises BadInput, before anything is drawn, if they would take more than `MEMORY_LIMIT`.
+    Raises InvalidParameter, before anything is drawn, if they would take more than `MEMORY_LIMIT`.
     """
     values = torch.as_tensor(rng.standard_normal(require_memory(kind, n, tokens, dim)), device=device)
     return Sequences(values) if kind is DataKind.SEQUENCES else GaussianEquivalent(values, tokens)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import torch
 
+from numeric.maths.domain import NoAnswer
 from verify.training.data import GaussianEquivalent, packed, packed_slope, unpacked
 from verify.training.minimise import Status
 from verify.training.risk import index_loss, losses
@@ -68,7 +69,7 @@ class Channel:
     def proximal(self, omega: torch.Tensor, V: float) -> torch.Tensor:
         """The lower of the minima reached from omega and from the labels' own indices, (n, K).
 
-        Raises ArithmeticError if a descent does not end.
+        Raises NoAnswer if a descent does not end.
         """
         tokens = self.labels.shape[-1]
         near, far = (self.descend(start, omega, V) for start in (omega, self._inverse_labels(omega, tokens)))
@@ -93,7 +94,7 @@ class Channel:
     def descend(self, units: torch.Tensor, omega: torch.Tensor, V: float) -> torch.Tensor:
         """Newton's method from `units` (n, K), with the curvature's absolute value, each sample with its own step length.
 
-        Raises ArithmeticError if it does not end.
+        Raises NoAnswer if it does not end.
         """
         unit = torch.eye(units.shape[1]).to(units) / V
         for _ in range(NEWTON_STEPS):
@@ -104,7 +105,7 @@ class Channel:
             if float(move.abs().max()) <= INNER_TOLERANCE:
                 return units
             units = units + self._length(units, move, omega, V)[:, None] * move
-        raise ArithmeticError(f"the inner minimisation did not end in {NEWTON_STEPS} steps at V = {V:.3g}")
+        raise NoAnswer(f"the inner minimisation did not end in {NEWTON_STEPS} steps at V = {V:.3g}")
 
     def _length(self, units: torch.Tensor, move: torch.Tensor, omega: torch.Tensor, V: float) -> torch.Tensor:
         """Step length of each sample: halved from 1 until the energy falls or the step is short."""
@@ -129,7 +130,7 @@ def pass_messages(
     """Iterate from S = 0 until S changes by `tolerance` relatively.
 
     Minimises sum ||y - softmax(beta h)||_F^2 + `penalty` d tr S over positive S; for factors of width kappa >= 1
-    `penalty` is lambda sqrt(kappa).  Raises ArithmeticError if an inner minimisation fails.
+    `penalty` is lambda sqrt(kappa).  Raises NoAnswer if an inner minimisation fails.
     """
     dim, channel = inputs.dim, Channel(labels, beta)
     s = labels.new_zeros(dim, dim)

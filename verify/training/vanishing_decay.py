@@ -14,10 +14,11 @@ from typing import Any
 
 import torch
 
+from verify.training.draw import draw
 from verify.training.minimise import Lbfgs, Status
 from verify.training.parametrisation import WEIGHTS
 from verify.training.risk import Risk
-from verify.training.run import Run, draw
+from verify.training.run import Run
 
 #: Multiples of the smallest decay, in the order in which they are visited.
 DECAYS = (100.0, 10.0, 2.0, 1.0)

@@ -10,6 +10,7 @@ from fractions import Fraction
 from numeric.cli.arguments import (
     BadInput,
     add_problem_arguments,
+    bad_argument,
     exact_text,
     exact_texts,
     grid,
@@ -19,11 +20,12 @@ from numeric.cli.arguments import (
 )
 from numeric.cli.commands.exponents import decay_exponent
 from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved
+from numeric.problem.decay_law import DecayLaw
+from numeric.problem.parameter import InvalidParameter
 
 MOST_DIM = 10**12
 MOST_RECOVERED = 100  # features whose recovery is located: each takes some ten solves
 MOST_LEADING = 32  # features kept exactly: each is an unknown and a Gaussian per token
-LARGEST_LOGARITHM = 600.0  # of a weight decay or its inverse, with room for what it is multiplied by
 WAY_OUT = "give a number, 1/d, sqrt(d) or d^p"
 
 
@@ -92,8 +94,8 @@ def dimension(text: str) -> int:
     return parse(str(int(value)) if value.is_integer() and abs(value) < 1e15 else text)
 
 
-def weight_decay(text: str, dim: int) -> float:
-    """The weight decay that a text means in dimension d.
+def decay_law(text: str) -> DecayLaw:
+    """The law of weight decay that a text states.
 
     Raises:
         BadInput: it is no number and no power of d.
@@ -101,15 +103,13 @@ def weight_decay(text: str, dim: int) -> float:
     compact = text.replace(" ", "").replace("**", "^")
     powers = {"1/d": -1.0, "sqrt(d)": 0.5, "d": 1.0, "1/sqrt(d)": -0.5}
     if compact in powers:
-        return float(dim) ** powers[compact]
+        return DecayLaw(text, power=powers[compact])
     if match := re.fullmatch(r"d\^\(?([-+0-9./]+)\)?", compact):
         exponent = number("--lambda", "has no exponent", lambda value: True, WAY_OUT)(match[1])
-        if abs(float(exponent)) * math.log(dim) > LARGEST_LOGARITHM:
-            raise BadInput("--lambda", text, f"is beyond double precision at d = {dim}", "give a smaller power of d")
-        return float(dim) ** float(exponent)
+        return DecayLaw(text, power=float(exponent))
     if "d" in compact:
         raise BadInput("--lambda", text, "is no power of d", WAY_OUT)
-    return float(positive("--lambda", WAY_OUT)(text))
+    return DecayLaw(text, factor=float(positive("--lambda", WAY_OUT)(text)))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -135,7 +135,10 @@ def run(arguments: argparse.Namespace) -> int:
         if getattr(arguments, name) >= count:
             rule = f"must be below {count}, the number of distinct eigenvalues"
             raise BadInput(f"--{name}", str(getattr(arguments, name)), rule, "give fewer")
-    decay = weight_decay(arguments.lambda_, arguments.dim)
+    try:
+        decay = decay_law(arguments.lambda_).at(arguments.dim)
+    except InvalidParameter as error:
+        raise bad_argument(error) from None
     asked = ScalingProblem(
         gamma, arguments.dim, decay, float(arguments.noise), q0,
         float(arguments.beta), float(arguments.beta0), leading=arguments.leading,

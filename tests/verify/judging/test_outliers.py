@@ -11,8 +11,9 @@ from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum
 from verify.judging.spectra import mass_above
 from verify.training.data import DataKind
+from verify.training.measure import execute
 from verify.training.minimise import Status
-from verify.training.run import Run, execute
+from verify.training.run import Run
 
 SPIKES, COUNT = (4.0, 2.5, 0.12), 6
 #: On token sequences the overlaps lost are a third larger: the largest eigenvalue carries most of tr S^2, indices are not Gaussian.

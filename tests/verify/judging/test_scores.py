@@ -8,11 +8,13 @@ import pytest
 from scipy.stats import norm
 
 from numeric.laws.target_spectrum import target_quantile_means
-from verify.judging.scores import BAND, QUANTITIES, Prediction, Setting, compare, intercept_weights, normal_score
+from verify.judging.realised import QUANTITIES, Prediction, Setting
+from verify.judging.scores import BAND, compare, intercept_weights, normal_score
 from verify.judging.theory import problem_at
 from verify.training.data import TargetKind
+from verify.training.measure import execute
 from verify.training.minimise import Status
-from verify.training.run import Run, execute
+from verify.training.run import Run
 
 BASE = Run(dim=20, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
 CONSTANT = Prediction(dict.fromkeys(QUANTITIES, 1.0), dict.fromkeys(QUANTITIES, 0.0))

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import torch
 
-from numeric.cli.arguments import BadInput
+from numeric.problem.parameter import InvalidParameter
 from verify.jobs.pool import execute_all
 from verify.studies.cross_validation import Search, choice_store, choose
+from verify.training.draw import draw
+from verify.training.measure import fresh_errors
 from verify.training.minimise import Lbfgs, Status
 from verify.training.risk import Risk
-from verify.training.run import Run, draw, fresh_errors
+from verify.training.run import Run
 
 BASE = Run(dim=12, alpha=0.6, kappa0=0.25, width=1.0, lambda_=0.1, noise=0.5)
 SEARCH = Search(BASE, (1e-3, 0.02, 0.1, 0.5, 10.0), folds=3)
@@ -66,12 +68,12 @@ def forbidden(search):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"decays": (0.1, 0.2)}, "--decays .*: must be three or more"),
+        ({"decays": (0.1, 0.2)}, "decays = .*: must be three or more"),
         ({"decays": (0.3, 0.1, 0.2)}, "increasing"),
         ({"decays": (0.0, 0.1, 0.2)}, "positive"),
-        ({"folds": 1}, "--folds 1: must be 2 to the 86 samples"),
+        ({"folds": 1}, "folds = 1: must be 2 to the 86 samples"),
     ],
 )
 def test_bad_searches_are_refused(changes, message):
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(InvalidParameter, match=message):
         dataclasses.replace(SEARCH, **changes)

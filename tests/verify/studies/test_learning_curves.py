@@ -12,22 +12,22 @@ from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
 from verify.__main__ import main
-from verify.figures.curve_panel import Curve
-from verify.figures.main_job import draw_preset
+from verify.figures.learning_curves import preset_figure
 from verify.judging.theory import problem_of, trained_norm
 from verify.studies import learning_curves as gallery
 from verify.studies.learning_curves import (
     PRESETS,
+    Curve,
     Family,
     Preset,
     best_decay_along,
-    carry_out,
     order_of_theory,
     runs_of,
+    study_learning_curves,
 )
 from verify.studies.main_job import figure_one
 from verify.training.data import TargetKind
-from verify.training.run import execute
+from verify.training.measure import execute
 
 BASE = figure_one("lbfgs", 0, TargetKind.DETERMINISTIC, "cpu")
 FIGURE_TWO = Problem(alpha=1.0, target=MarchenkoPastur(0.05), lambda_=0.1, noise=0.05)
@@ -64,13 +64,13 @@ def test_presets_hold_the_settings_of_the_paper():
 def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, in_process, tmp_path):
     families = tuple(Family(f"{width}", {"width": width}) for width in (0.75, 1.0))
     preset = Preset("", families, (0.5, 1.0), ((16, 4), (24, 4)))
-    first = carry_out(preset, BASE, tmp_path, lambda _: None)
+    first = study_learning_curves(preset, BASE, tmp_path, lambda _: None)
     assert first.agrees
     assert [{s.setting.width for s in curve.scores} for curve in first.curves] == [{0.75}, {1.0}]
     assert all(s.problem.width == float(curve.label) for curve in first.curves for s in curve.solutions)
-    assert draw_preset(first.curves, preset.quantities) == draw_preset(first.curves, preset.quantities)
+    assert preset_figure(first.curves, preset.quantities) == preset_figure(first.curves, preset.quantities)
     one = dataclasses.replace(preset, families=families[:1])
-    broken = carry_out(one, dataclasses.replace(BASE, shuffle_labels=True), tmp_path, lambda _: None)
+    broken = study_learning_curves(one, dataclasses.replace(BASE, shuffle_labels=True), tmp_path, lambda _: None)
     assert not broken.agrees
 
 
@@ -92,7 +92,7 @@ def test_a_chosen_decay_is_judged_by_the_theory_at_that_decay(few_points, in_pro
     preset = Preset(
         "", families, (0.5, 1.0), ((12, 3), (16, 3)), ("test_error",), {"kappa0": 0.25, "noise": 0.05}
     )  # fmt: skip
-    outcome = carry_out(preset, BASE, tmp_path, lambda _: None)
+    outcome = study_learning_curves(preset, BASE, tmp_path, lambda _: None)
     assert {setting.lambda_ for setting in asked} <= set(families[0].decays)
     assert {setting.kappa0 for setting in asked} == {0.25}
     assert len(outcome.comparison.scores) == 4 * 2 * 2  # points are not split by the decay chosen
@@ -120,7 +120,7 @@ def test_lines_break_where_the_theory_has_no_answer(few_points):
     solutions = [solve(FIGURE_TWO.at(alpha)) for alpha in (0.3, 0.5, 0.7, 1.0)]
     solutions[1] = dataclasses.replace(solutions[1], status=Status.DIVERGED)
     solutions[3] = dataclasses.replace(solutions[3], status=Status.UNSTABLE)
-    files = draw_preset([Curve("a", tuple(solutions), ())], ("test_error",))
+    files = preset_figure([Curve("a", tuple(solutions), ())], ("test_error",))
     assert files["png"].startswith(b"\x89PNG")
     assert files["pdf"].startswith(b"%PDF")
 

@@ -10,28 +10,32 @@ import pytest
 import torch
 
 from numeric.cli.arguments import BadInput
+from numeric.problem.decay_law import DecayLaw
 from numeric.saddle.solve import solve
 from numeric.studies.regimes import regime_at
 from numeric.studies.spectrum import learned_spectrum
 from verify.__main__ import main
-from verify.figures import scaling as scaling_figures
-from verify.judging.scores import BAND, realised_setting
+from verify.cli import scaling as scaling_command
+from verify.judging.realised import realised_setting
+from verify.judging.scores import BAND
 from verify.judging.spectra import LEAST_P, Panel, distance, model_spectra
 from verify.judging.theory import problem_at
 from verify.studies.scaling import Place, slope_over, trained_parts
 from verify.studies.scaling_plan import ScalingPlan
 from verify.training.data import DataKind, rotated_target
-from verify.training.run import Run, execute, hidden_overlaps
+from verify.training.measure import execute, hidden_overlaps
+from verify.training.run import Run
 
 BASE = Run(dim=12, alpha=0.5, kappa0=None, width=1.0, lambda_=0.5, noise=0.5, power_law=0.75)
-PLAN = ScalingPlan(BASE, ("1/d", "1"), (0.5, 1.0), ((12, 2), (16, 3)), ((1.0, 2),))
+INVERSE, CONSTANT = DecayLaw("1/d", power=-1.0), DecayLaw("1")
+PLAN = ScalingPlan(BASE, (INVERSE, CONSTANT), (0.5, 1.0), ((12, 2), (16, 3)), ((1.0, 2),))
 
 
 def test_a_plan_has_every_run_once_and_knows_its_law():
     runs = PLAN.runs()
     assert len(set(runs)) == len(runs) == 2 * 2 * (2 + 3)
     assert {(run.dim, PLAN.decay_of(run)): run.lambda_ for run in runs} == {
-        (12, "1/d"): 1 / 12, (16, "1/d"): 1 / 16, (12, "1"): 1.0, (16, "1"): 1.0
+        (12, INVERSE): 1 / 12, (16, INVERSE): 1 / 16, (12, CONSTANT): 1.0, (16, CONSTANT): 1.0
     }  # fmt: skip
     assert all(set(group) <= set(runs) for group in PLAN.spectrum_runs().values())
     assert all(run.dim == 16 for group in PLAN.spectrum_runs().values() for run in group)
@@ -41,7 +45,19 @@ def place(samples, excess, theory):
     regime = regime_at(Fraction(3, 4), 10.0, 0.0, 5.3)
     parts = (0.0, 0.5, 0.5)
     return Place(
-        200, "1", samples / 200**2, samples, tuple(excess), 2 * theory, theory, 0.0, regime, 5.0, True, parts, parts
+        200,
+        CONSTANT,
+        samples / 200**2,
+        samples,
+        tuple(excess),
+        2 * theory,
+        theory,
+        0.0,
+        regime,
+        5.0,
+        True,
+        parts,
+        parts,
     )
 
 
@@ -67,7 +83,7 @@ def test_slopes_on_sequences_are_judged_from_enough_samples_for_each_dimension()
     )
     assert [sequences.judges(200, n) for n in (1999, 2000)] == [False, True]
     assert gaussian.judges(200, 500)
-    assert (sequences.own_problem(100, "1").leading, gaussian.own_problem(100, "1").leading) == (8, 0)
+    assert (sequences.own_problem(100, CONSTANT).leading, gaussian.own_problem(100, CONSTANT).leading) == (8, 0)
 
 
 def test_what_all_eigenvectors_know_is_the_overlap():
@@ -128,7 +144,7 @@ def test_the_law_of_the_model_is_the_limit_of_its_spectra():
 
 
 def test_the_command_writes_figures_and_numbers(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    monkeypatch.setattr(scaling_command, "TILES", 1)
     given = ["--dim", "12,16", "--runs", "3", "--alpha", "0.5,1,2", "--lambda", "1", "--data", "gaussian-equivalent"]
     code = main(["scaling", *given, "--out", str(tmp_path), "--json"])
     found = json.loads(capsys.readouterr().out)
@@ -143,7 +159,7 @@ def test_the_command_writes_figures_and_numbers(tmp_path, capsys, monkeypatch):
 
 def test_where_nothing_is_learned_nothing_is_judged(tmp_path, capsys, monkeypatch):
     """A traceback after all the training before."""
-    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    monkeypatch.setattr(scaling_command, "TILES", 1)
     given = ["--dim", "12,16", "--runs", "2", "--alpha", "0.02,0.05", "--lambda", "sqrt(d)"]
     assert main(["scaling", *given, "--out", str(tmp_path)]) == 1
     assert "nothing is judged; raise --alpha" in capsys.readouterr().out
@@ -153,7 +169,7 @@ def test_where_nothing_is_learned_nothing_is_judged(tmp_path, capsys, monkeypatc
 
 def test_a_place_next_to_the_threshold_has_no_theory_and_costs_no_others(tmp_path, capsys, monkeypatch):
     """NaN in the JSON before, or one panel less that ended the study, both after all the training."""
-    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    monkeypatch.setattr(scaling_command, "TILES", 1)
     given = ["--dim", "16", "--runs", "2", "--alpha", "0.35,1", "--lambda", "1"]
     assert main(["scaling", *given, "--out", str(tmp_path), "--json"]) in (0, 1)
     found = json.loads(capsys.readouterr().out)
@@ -165,7 +181,7 @@ def test_a_place_next_to_the_threshold_has_no_theory_and_costs_no_others(tmp_pat
 
 
 def test_sequences_have_their_own_theory_everywhere(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    monkeypatch.setattr(scaling_command, "TILES", 1)
     given = ["--dim", "12,16", "--runs", "3", "--alpha", "1", "--lambda", "1"]
     code = main(["scaling", *given, "--out", str(tmp_path), "--json"])
     found = json.loads(capsys.readouterr().out)
@@ -182,7 +198,7 @@ def test_sequences_have_their_own_theory_everywhere(tmp_path, capsys, monkeypatc
 @pytest.mark.slow
 def test_sequences_agree_with_the_theory_of_their_own_indices(tmp_path, capsys, monkeypatch):
     """And their excess errors not with that of Gaussian indices."""
-    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    monkeypatch.setattr(scaling_command, "TILES", 1)
     given = ["--dim", "24,32", "--runs", "8", "--alpha", "0.8,1.6", "--lambda", "1"]
     assert main(["scaling", *given, "--out", str(tmp_path), "--json"]) == 0
     points = json.loads(capsys.readouterr().out)["points"]
@@ -192,7 +208,7 @@ def test_sequences_agree_with_the_theory_of_their_own_indices(tmp_path, capsys, 
 
 @pytest.mark.slow
 def test_theory_and_training_agree_on_gaussian_equivalent_data(tmp_path, monkeypatch):
-    monkeypatch.setattr(scaling_figures, "POINTS", 1)
+    monkeypatch.setattr(scaling_command, "TILES", 1)
     given = [
         "--dim",
         "24,32",

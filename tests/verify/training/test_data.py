@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from numeric.cli.arguments import BadInput
 from numeric.laws.target_spectrum import target_quantile_means
+from numeric.problem.parameter import InvalidParameter
 from verify.training import data
 from verify.training.data import DataKind, draw_inputs, draw_labels, fresh_indices, gaussian_target, rotated_target
 
@@ -92,5 +92,5 @@ def test_label_noise_has_variance_one_on_the_diagonal_and_half_off_it():
 
 
 def test_inputs_beyond_the_memory_limit_are_refused_before_drawing():
-    with pytest.raises(BadInput, match=r"--dim 200: .* GiB, .* lower --dim"):
+    with pytest.raises(InvalidParameter, match=r"dim = 200: .* GiB, .* lower it"):
         draw_inputs(DataKind.GAUSSIAN_EQUIVALENT, 40000, 2, 200, np.random.default_rng(0), "cpu")

@@ -11,10 +11,11 @@ from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from verify.judging.scores import BAND, intercept_weights, normal_score
 from verify.training.data import DataKind
+from verify.training.draw import draw
 from verify.training.message_passing import Channel, pass_messages, soft_threshold
 from verify.training.minimise import Lbfgs, Status
 from verify.training.risk import Risk
-from verify.training.run import Run, draw
+from verify.training.run import Run
 
 RUN = Run(
     dim=24, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5, data=DataKind.GAUSSIAN_EQUIVALENT

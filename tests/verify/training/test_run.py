@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from numeric.cli.arguments import BadInput
+from numeric.problem.parameter import InvalidParameter
 from verify.jobs.pool import WorkerError, execute_all
 from verify.jobs.store import Store
 from verify.training.data import DataKind, TargetKind, haar_rotation
+from verify.training.draw import draw
+from verify.training.measure import RunResult, execute, fresh_errors, leading_overlaps
 from verify.training.minimise import Status
-from verify.training.run import Run, RunResult, draw, execute, fresh_errors, leading_overlaps
+from verify.training.run import Run
 
 TINY = Run(dim=8, alpha=0.5, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
 
@@ -127,27 +129,27 @@ def test_restarts_see_other_weights_and_reach_the_same_minimum():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"alpha": 0.0}, "--alpha 0.0: must be positive"),
-        ({"kappa0": -1.0}, "--kappa0 -1.0: must be positive"),
-        ({"noise": -0.1}, "--noise -0.1: must not be negative"),
-        ({"tokens": 1}, "--tokens 1: must be at least 2"),
-        ({"lambda_": 0.0}, "--lambda 0.0: must be positive"),
-        ({"minimiser": "sgd"}, "--minimiser sgd: is unknown"),
-        ({"power_law": 0.75}, "--kappa0 0.5: state one target law"),
-        ({"kappa0": None}, "--kappa0 None: state one target law"),
-        ({"kappa0": None, "power_law": -1.0}, "--power-law -1.0: must be positive"),
+        ({"alpha": 0.0}, "alpha = 0.0: must be positive"),
+        ({"kappa0": -1.0}, "kappa0 = -1.0: must be positive"),
+        ({"noise": -0.1}, "noise = -0.1: must not be negative"),
+        ({"tokens": 1}, "tokens = 1: must be at least 2"),
+        ({"lambda_": 0.0}, "lambda_ = 0.0: must be positive"),
+        ({"minimiser": "sgd"}, "minimiser = 'sgd': is unknown"),
+        ({"power_law": 0.75}, "kappa0 = 0.5: state one target law"),
+        ({"kappa0": None}, "kappa0 = None: state one target law"),
+        ({"kappa0": None, "power_law": -1.0}, "power_law = -1.0: must be positive"),
         (
             {"kappa0": None, "spikes": (1.0,), "target": "gaussian"},
-            "--target gaussian: this law has no Gaussian factor",
+            "target = 'gaussian': this law has no Gaussian factor",
         ),
-        ({"kappa0": None, "spikes": (1.0, 0.0)}, "--spikes .*: must be positive"),
-        ({"parametrisation": "symmetric", "width": 0.5}, "--width 0.5: a symmetric matrix has no rank limit"),
-        ({"parametrisation": "general", "data": "gaussian-equivalent"}, "--data gaussian-equivalent: has symmetric"),
-        ({"alpha": float("nan")}, "--alpha nan: must be positive"),
+        ({"kappa0": None, "spikes": (1.0, 0.0)}, "spikes = .*: must be positive"),
+        ({"parametrisation": "symmetric", "width": 0.5}, "width = 0.5: a symmetric matrix has no rank limit"),
+        ({"parametrisation": "general", "data": "gaussian-equivalent"}, "data = 'gaussian-equivalent': has symmetric"),
+        ({"alpha": float("nan")}, "alpha = nan: must be positive"),
     ],
 )
 def test_a_run_cannot_be_invalid(changes, message):
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(InvalidParameter, match=message):
         dataclasses.replace(TINY, **changes)
 
 

@@ -1,0 +1,51 @@
+"""`python -m verify curve`: runs along alpha against the theory, with a verdict."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+from numeric.cli.arguments import grid, print_json
+from verify.cli.arguments import integers, size_counts
+from verify.cli.problem import add_problem, base_run, given, train
+from verify.judging.scores import compare
+from verify.judging.theory import watched_predictions
+from verify.report.documents import comparison_document
+from verify.report.lines import comparison_lines
+from verify.studies.main_job import Campaign
+from verify.training.run import MINIMUM_DIM
+
+
+def add(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "curve",
+        help="runs along alpha against the theory, with a verdict",
+        epilog="example: python -m verify curve --alpha 0.5,1,2 --dim 40,60 --runs 8 --noise 1 --json",
+    )
+    parser.add_argument("--alpha", type=grid("--alpha"), default="0.5,1,2", metavar="GRID",
+                        help="0.2,0.5,1 or first:last:count (geometric)")  # fmt: skip
+    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40,60", metavar="N,N",
+                        help="sizes d; at least two for a finite-size estimate (default 40,60)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
+                        help="runs per point, one number or one for each size (default 8)")  # fmt: skip
+    add_problem(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train along alpha, compare and print."""
+    started = time.perf_counter()
+    sizes = size_counts(arguments.dim, arguments.runs)
+    base = base_run(arguments, sizes[0][0], float(arguments.alpha[0]))
+    campaign = Campaign(base.data, sizes, tuple(dict.fromkeys(float(a) for a in arguments.alpha)), (base.width,))
+    results = train(campaign.runs(base), arguments)
+    comparison = compare(results, watched_predictions)
+    if arguments.json:
+        document = {"parameters": given(arguments), **comparison_document(comparison)}
+        print_json({**document, "seed": arguments.seed, "seconds": time.perf_counter() - started})
+    else:
+        sys.stdout.write("".join(comparison_lines(arguments.data, comparison)))
+    return 0 if comparison.agrees else 1

@@ -1,0 +1,41 @@
+"""`python -m verify`: the main job, theory beside training at the paper's settings, and its report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from numeric.cli.arguments import Parser, print_json, write_atomically
+from verify.cli.arguments import add_execution, note, result_store
+from verify.report.documents import main_job_document
+from verify.report.lines import main_job_lines
+from verify.report.page import report_files
+from verify.studies.main_job import PRESETS, do_main_job, preset
+from verify.training.data import TargetKind
+
+
+def add(parser: Parser) -> None:
+    """Add its arguments: those of the whole command line, where no command is given."""
+    parser.add_argument("--preset", choices=tuple(PRESETS), default="main", help="size of the main job (default main)")
+    add_execution(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the main job and write its report."""
+    plan = preset(
+        arguments.preset, arguments.minimiser, arguments.seed, TargetKind(arguments.target), arguments.device,
+        arguments.shuffle_labels,
+    )  # fmt: skip
+    folder = Path(arguments.out)
+    note(f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder}/; --preset quick is shorter")
+    outcome = do_main_job(plan, result_store(folder), note, arguments.workers)
+    note("report")
+    for name, content in report_files(outcome).items():
+        write_atomically(folder / name, content)
+    if arguments.json:
+        print_json(main_job_document(outcome))
+    else:
+        sys.stdout.write("".join(main_job_lines(outcome)) + f"see {folder / 'index.html'}\n")
+    return 0 if outcome.agrees else 1

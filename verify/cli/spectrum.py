@@ -1,0 +1,50 @@
+"""`python -m verify spectrum`: singular values of trained maps against the theory."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+from numeric.cli.arguments import integer, positive, print_json
+from verify.cli.problem import add_problem, base_run, given, train
+from verify.judging.spectra import panel, zero_fraction
+from verify.report.documents import panel_document
+from verify.studies.main_job import Campaign
+from verify.training.run import MINIMUM_DIM
+
+
+def add(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "spectrum",
+        help="singular values of trained maps against the theory",
+        epilog="example: python -m verify spectrum --alpha 0.5 --dim 100 --runs 2 --json",
+    )
+    parser.add_argument("--alpha", type=positive("--alpha", "try 0.5"), default="0.5", metavar="X",
+                        help="sample ratio n/d^2 (default 0.5)")  # fmt: skip
+    parser.add_argument("--dim", type=integer("--dim", MINIMUM_DIM, 10_000, "try 100"), default="100", metavar="N",
+                        help="size d (default 100)")  # fmt: skip
+    parser.add_argument("--runs", type=integer("--runs", 1, 10_000, "try 1"), default="1", metavar="N",
+                        help="runs to pool (default 1)")  # fmt: skip
+    add_problem(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train at one alpha and set the singular values beside the theory."""
+    started = time.perf_counter()
+    base = base_run(arguments, arguments.dim, float(arguments.alpha))
+    campaign = Campaign(base.data, ((base.dim, arguments.runs),), (base.alpha,), (base.width,))
+    results = train(campaign.runs(base), arguments)
+    found = panel(results)
+    if arguments.json:
+        document = {"parameters": given(arguments), **panel_document(found), "agrees": found.agrees}
+        print_json({**document, "seed": arguments.seed, "seconds": time.perf_counter() - started})
+    else:
+        sys.stdout.write(
+            f"largest distance between the distribution functions {found.distance:.4f}, p {found.p_value:.3f}; mass at "
+            f"zero: theory {found.theory.zero_mass:.4f}, trained {zero_fraction(found.values):.4f}\n"
+        )
+    return 0 if found.agrees else 1

@@ -1,0 +1,30 @@
+"""Figure of the universality gap along d."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from verify.figures.curve_panel import COLOURS
+from verify.studies.gap import Trend
+
+
+def gap_figure(found: Sequence[Trend]) -> Figure:
+    """Ratio of excess errors against d, with the fits."""
+    figure = Figure(figsize=(5.2, 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    for colour, trend in zip(COLOURS, found, strict=False):
+        name, limit = rf"$\gamma = {trend.gamma:g}${trend.features_kept}", rf"${trend.limit:.3f} \pm {trend.error:.3f}$"
+        dims = [gap.dim for gap in trend.gaps]
+        axes.errorbar(
+            dims, [gap.ratio for gap in trend.gaps], [gap.error for gap in trend.gaps], fmt="o", ms=4.5, mfc="white",
+            capsize=2, color=colour, label=f"{name}: limit {limit}",
+        )  # fmt: skip
+    axes.axhline(1, color="0.4", lw=0.8)
+    sizes = [gap.dim for gap in found[0].gaps]
+    axes.set(xscale="log", xlabel="$d$", ylabel="excess error, trained / theory")
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.minorticks_off()
+    axes.legend(fontsize=9)
+    return figure

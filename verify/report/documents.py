@@ -1,0 +1,173 @@
+"""Outcomes as JSON values; numbers that do not exist are null."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import platform
+from importlib.metadata import version
+from typing import Any
+
+from verify.judging.realised import QUANTITIES
+from verify.judging.scores import Comparison, Score
+from verify.judging.spectra import Panel, zero_fraction
+from verify.studies.learning_curves import LearningCurveOutcome
+from verify.studies.main_job import MainJobOutcome
+from verify.studies.scaling import PARTS, Place, ScalingOutcome
+from verify.training.run import Run
+
+LIBRARIES = ("torch", "numpy", "scipy", "numba")
+
+
+def main_job_document(outcome: MainJobOutcome) -> dict[str, Any]:
+    """Return the report as JSON values; numbers that do not exist are null."""
+    base = dataclasses.asdict(outcome.plan.base)
+    return {
+        "agrees": outcome.agrees,
+        "comparisons": {str(kind): comparison_document(c) for kind, c in outcome.comparisons.items()},
+        "thresholds": {kind: {"value": t.value, "digits": t.digits} for kind, t in outcome.thresholds.items()},
+        "spectra": [
+            {"alpha": p.alpha, "dim": p.dim, "runs": len(p.values), "zero_mass": p.theory.zero_mass,
+             "distance": p.distance, "p_value": p.p_value, "agrees": p.agrees,
+             "second_moment": p.theory.second_moment, "trained_second_moment": float((p.values**2).mean())}
+            for p in outcome.panels
+        ],
+        "scaling": scaling_document(outcome.laws) if outcome.laws else None,
+        "exponents": [
+            {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached,
+             "slopes": [{"dim": dim, "slope": slope, "error": error} for dim, slope, error in a.slopes]}
+            for a in outcome.exponents
+        ],
+        "parameters": {key: base[key] for key in _SHARED},
+        "seed": outcome.plan.base.entropy,
+        "seconds": outcome.seconds,
+        "run_seconds": math.fsum(result.seconds for result in outcome.results.values()),
+        "versions": versions(),
+    }  # fmt: skip
+
+
+_SHARED = (
+    *("kappa0", "lambda_", "noise", "tokens", "beta", "beta0", "target", "parametrisation", "minimiser", "device"),
+    "shuffle_labels",
+)
+
+
+def comparison_document(comparison: Comparison) -> dict[str, Any]:
+    """Return verdicts, every score and the excluded runs as JSON values."""
+    return {
+        "agrees": comparison.agrees,
+        "verdicts": [
+            {"quantity": v.quantity, "agrees": v.agrees, "advice": v.advice, "worst_z": _finite(v.worst.z),
+             "worst_alpha": v.worst.setting.alpha, "worst_width": v.worst.setting.width,
+             "mean_relative_residual": _finite(v.pooled.relative),
+             "mean_standard_error": _finite(v.pooled.standard_error)}
+            for v in comparison.verdicts
+        ],
+        "points": [_score_document(score) for score in comparison.scores],
+        "excluded": [
+            {"run": _run_document(r.run), "status": r.status.name.lower(), "advice": r.status.value,
+             "relative_gradient": _finite(r.relative_gradient)}
+            for r in comparison.excluded
+        ],
+    }  # fmt: skip
+
+
+def _score_document(score: Score) -> dict[str, Any]:
+    return {
+        "quantity": score.quantity,
+        **{name.rstrip("_"): value for name, value in dataclasses.asdict(score.setting).items()},
+        "z": _finite(score.z),
+        "residual": _finite(score.residual),
+        "standard_error": _finite(score.standard_error),
+        "degrees_of_freedom": _finite(score.freedom),
+        "theory_error": _finite(score.theory_error),
+        "sizes": [{k: _finite(v) for k, v in dataclasses.asdict(group).items()} for group in score.groups],
+    }
+
+
+def _run_document(run: Run) -> dict[str, Any]:
+    return {**dataclasses.asdict(run), "key": run.key}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def versions() -> dict[str, str]:
+    """Return what the numbers may depend on."""
+    return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
+
+
+def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
+    """The outcome as JSON values; numbers that do not exist are null."""
+    base = outcome.plan.base
+    return {
+        "parameters": {"power_law": base.power_law, "noise": base.noise, "beta": base.beta, "beta0": base.beta0,
+                       "data": str(base.data), "seed": base.entropy, "lambda": [decay.name for decay in outcome.plan.decays]},
+        "agrees": outcome.agrees,
+        "points": [_place_document(place) for place in outcome.places],
+        "slopes": [{**dataclasses.asdict(slope), "decay": slope.decay.name, "agrees": slope.agrees} for slope in outcome.slopes],
+        "spectra": [
+            {"lambda": decay.name, "alpha": alpha, "dim": p.dim, "runs": len(p.values), "distance": p.distance, "p_value": p.p_value,
+             "agrees": p.agrees}
+            for (decay, alpha), p in outcome.panels.items()
+        ],
+        "comparison": comparison_document(outcome.comparison),
+    }  # fmt: skip
+
+
+def _place_document(place: Place) -> dict[str, Any]:
+    ratio, error = place.ratio
+    return {
+        "dim": place.dim, "lambda": place.decay.name, "alpha": place.alpha, "n": place.samples, "regime": place.regime.name,
+        "excess_error": place.mean, "standard_deviation": _finite(place.deviation), "runs": len(place.excess),
+        "theory": place.theory, "expected": _finite(place.expected), "ratio": ratio, "ratio_standard_error": _finite(error),
+        "z": _finite(place.z), "learned": place.learned,
+        "parts": dict(zip(PARTS, place.parts, strict=True)),
+        "theory_parts": dict(zip(PARTS, map(_finite, place.theory_parts), strict=True)),
+    }  # fmt: skip
+
+
+def panel_document(found: Panel) -> dict[str, object]:
+    """A spectrum as JSON values, whole."""
+    return {
+        "alpha": found.alpha,
+        "zero_mass": found.theory.zero_mass,
+        "trained_zero_mass": zero_fraction(found.values),
+        "second_moment": found.theory.second_moment,
+        "trained_second_moment": float((found.values**2).mean()),
+        "distance": found.distance,
+        "p_value": found.p_value,
+        "bulk": {"x": found.theory.x.tolist(), "density": found.theory.density.tolist()},
+        "singular_values": found.values.tolist(),
+    }
+
+
+def learning_curve_document(name: str, outcome: LearningCurveOutcome, seconds: float) -> dict[str, Any]:
+    """The outcome as JSON values; numbers that do not exist are null."""
+    return {
+        "figure": name,
+        "title": outcome.preset.title,
+        "agrees": outcome.agrees,
+        "curves": [
+            {
+                "label": curve.label,
+                "theory": [
+                    {
+                        "alpha": s.problem.alpha,
+                        "lambda": s.problem.lambda_,
+                        "status": s.status.name.lower(),
+                        "replicon": s.replicon if math.isfinite(s.replicon) else None,
+                        **{quantity: s.value(quantity) for quantity in QUANTITIES},
+                        "error_estimates": {quantity: s.errors.get(quantity) for quantity in QUANTITIES},
+                    }
+                    for s in curve.solutions
+                ],
+            }
+            for curve in outcome.curves
+        ],
+        "comparison": comparison_document(outcome.comparison),
+        "training_order": list(outcome.training_order),
+        "theory_order": list(outcome.theory_order),
+        "seconds": seconds,
+    }

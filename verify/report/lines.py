@@ -1,0 +1,169 @@
+"""Outcomes as lines of text, as commands print them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from verify.judging.realised import QUANTITIES
+from verify.judging.scores import Comparison
+from verify.studies.cross_validation import ChoiceGroup
+from verify.studies.descents import Descents
+from verify.studies.gap import Trend
+from verify.studies.learning_curves import LearningCurveOutcome
+from verify.studies.main_job import MainJobOutcome
+from verify.studies.scaling import ScalingOutcome, Slope
+from verify.studies.scaling_plan import LEADING, LEAST_RATIO
+from verify.studies.thresholds import Sighting
+
+
+def main_job_lines(outcome: MainJobOutcome) -> Iterator[str]:
+    """Every verdict of the main job: quantities, scaling laws, exponents, spectra."""
+    for kind, comparison in outcome.comparisons.items():
+        yield from comparison_lines(str(kind), comparison)
+    if outcome.laws:
+        yield from scaling_lines(outcome.laws)
+    for approach in outcome.exponents:
+        slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope, _ in approach.slopes)
+        yield f"exponent {approach.exponent} ({approach.regime}): theory {slopes}\n"
+    for panel in outcome.panels:
+        word = "agrees" if panel.agrees else "disagrees"
+        yield f"spectrum at alpha {panel.alpha:g}: {word}; distance {panel.distance:.4f}, p {panel.p_value:.3f}\n"
+
+
+def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
+    """One line for each quantity, with the mean over points in per cent, and for each run left out; `kind` of data first."""
+    for verdict in comparison.verdicts:
+        mean = f"{100 * verdict.pooled.relative:+.2f} +- {100 * verdict.pooled.standard_error:.2f} %"
+        yield f"{kind} {verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean {mean}\n"
+    for line in excluded_lines(comparison):
+        yield f"{kind}: {line}"
+
+
+def verdict_lines(comparison: Comparison) -> Iterator[str]:
+    """One line for each quantity: what was found, the worst score and that of the mean."""
+    for verdict in comparison.verdicts:
+        yield f"{verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean z {verdict.pooled.z:+.2f}\n"
+
+
+def excluded_lines(comparison: Comparison) -> Iterator[str]:
+    """One line for each run that did not converge."""
+    for result in comparison.excluded:
+        yield f"left out dim {result.run.dim} alpha {result.run.alpha:g} index {result.run.index}: {result.status.value}\n"
+
+
+def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
+    """The scores of every curve at every sample ratio, the runs left out, what direct training lost to factors, and the verdict."""
+    yield f"{'curve':<26} {'alpha':>6}" + "".join(f"{'z ' + name:>15}" for name in QUANTITIES) + "\n"
+    for curve in outcome.curves:
+        for alpha in sorted({score.setting.alpha for score in curve.scores}):
+            at = {score.quantity: score for score in curve.scores if score.setting.alpha == alpha}
+            yield f"{curve.label:<26} {alpha:>6g}" + "".join(f"{at[name].z:>+15.2f}" for name in QUANTITIES) + "\n"
+    for solution in (s for curve in outcome.curves for s in curve.solutions if not s.trusted):
+        yield f"no theory at alpha {solution.problem.alpha:g}: {solution.status.value}\n"
+    yield from excluded_lines(outcome.comparison)
+    for item in outcome.training_order:
+        yield (
+            f"trained {item['parametrisation']} minus factors, alpha {item['alpha']:g}, d {item['dim']}: test error "
+            f"{item['excess_test_error']:+.5f} +- {item['standard_error']:.5f}, {_never_better(item)}\n"
+        )
+    for item in outcome.theory_order:
+        least = f"{item['least_excess_test_error']:+.5f}"
+        yield f"theory, {item['curve']} minus factors: test error {least} or more, {_never_better(item)}\n"
+    yield from verdict_lines(outcome.comparison)
+
+
+def _never_better(item: Mapping[str, Any]) -> str:
+    return "not better" if item["agrees"] else "BETTER than factors"
+
+
+def scaling_lines(outcome: ScalingOutcome) -> Iterator[str]:
+    """The data, every place with its ratio to the theory, every slope beside theory and exponent, spectra, and the verdict."""
+    base = outcome.plan.base
+    yield f"excess errors of a power law k^-{base.power_law:g} on {base.data}, noise {base.noise:g}:\n"
+    yield f"{'d':>4} {'lambda':>8} {'n':>8} {'trained':>10} {'theory':>10} {'ratio':>7} {'+-':>6} {'expected':>10} {'z':>5}  regime\n"
+    for place in outcome.places:
+        ratio, error = place.ratio
+        yield (
+            f"{place.dim:>4} {place.decay.name:>8} {place.samples:>8} {place.mean:>10.5f} {place.theory:>10.5f} {ratio:>7.3f} "
+            f"{error:>6.3f} {place.expected:>10.5f} {place.z:>+5.1f}  {place.regime.name}\n"
+        )
+    for slope in outcome.slopes:
+        yield (
+            f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to {slope.samples[1]}: trained {slope.value:.3f} "
+            f"[{slope.low:.3f}, {slope.high:.3f}], theory {slope.theory:.3f}, "
+            f"{_word(slope)}; exponent of the regime ({slope.regime}) {slope.exponent:.3f}\n"
+        )
+    for (decay, alpha), panel in outcome.panels.items():
+        yield (
+            f"spectrum, d {panel.dim}, lambda {decay}, n/d^2 {alpha:g}: distance of the distribution functions "
+            f"{panel.distance:.4f}, p {panel.p_value:.3f}\n"
+        )
+    yield from verdict_lines(outcome.comparison)
+    yield from excluded_lines(outcome.comparison)
+    yield scaling_verdict_line(outcome)
+
+
+def _word(slope: Slope) -> str:
+    if not slope.judged:
+        return f"{'within' if slope.agrees else 'outside'}, not judged as n < {LEAST_RATIO} d"
+    return "agrees" if slope.agrees else "DISAGREES"
+
+
+def scaling_verdict_line(outcome: ScalingOutcome) -> str:
+    """What agrees, and what cannot."""
+    *first, last = outcome.judged or ("nothing",)
+    judged = f"{', '.join(first)} and {last}" if first else last
+    word = "agree" if outcome.agrees else "DISAGREE"
+    if outcome.gaussian:
+        return f"Gaussian-equivalent data: {judged} {word} with the theory\n"
+    if not outcome.judged:
+        return (
+            f"token sequences: no whole feature is learned where n >= {LEAST_RATIO} d at every size, nothing is judged; "
+            "raise --alpha, lower --lambda or leave out small --dim\n"
+        )
+    return (
+        f"token sequences, n >= {LEAST_RATIO} d: {judged} {word} with the theory of their own indices, of which the first {LEADING} "
+        "(d/2 at small d) are not Gaussian (ratio: the universality gap of the theory that takes them for Gaussian)\n"
+    )
+
+
+def gap_lines(found: Sequence[Trend]) -> Iterator[str]:
+    """Every ratio, and the limit of each target."""
+    for trend in found:
+        ratios = ", ".join(f"{gap.ratio:.4f}({gap.error:.4f}) at d = {gap.dim}" for gap in trend.gaps)
+        word = ("vanishes" if trend.agrees else "DOES NOT VANISH") if trend.must_vanish else "remains"
+        yield (
+            f"gamma {trend.gamma:g}{trend.features_kept}: trained over theory {ratios}; limit {trend.limit:.4f} +- {trend.error:.4f}, "
+            f"{trend.z:+.1f} standard errors from one: the gap {word}\n"
+        )
+
+
+def sighting_line(sighting: Sighting) -> str:
+    """What training shows of one threshold, beside its proven value."""
+    found = sighting.crossing.infinite
+    word = "agrees" if sighting.agrees else "disagrees" if sighting.decides else "undecided, add runs or larger sizes"
+    left_out = f"; {sighting.excluded} runs left out, not converged" if sighting.excluded else ""
+    return (
+        f"{sighting.kind.name}: {word}; trained {found.value:.4f}, 95 % interval [{found.low:.4f}, {found.high:.4f}], "
+        f"proven {float(sighting.proven):.10f}{left_out}\n"
+    )
+
+
+def choice_line(group: ChoiceGroup) -> str:
+    """Test error at the chosen weight decays, and these."""
+    document = group.document()
+    lambdas = " ".join(f"{value:.3g}" for value in sorted(document["lambdas"]))
+    return (
+        f"alpha {group.alpha:g}, d {group.dim}, {group.parametrisation}: test error {document['test_error']:.5f} "
+        f"+- {document['standard_error']:.5f}, weight decays {lambdas}\n"
+    )
+
+
+def descent_line(descents: Descents) -> str:
+    """Where descents over W and over S ended."""
+    word = "the same minimum" if descents.agrees else "different minima"
+    return (
+        f"weight decay on W and trace penalty on S at alpha {descents.alpha:.4f}: {word}; "
+        f"loss {descents.factorised:.9g} and {descents.convex:.9g}, distance of the maps {descents.distance:.1e}\n"
+    )

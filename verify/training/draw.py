@@ -1,0 +1,54 @@
+"""How a run draws: target, inputs, labels and starting weights, each from a stream of its own."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from verify.training import data
+from verify.training.data import Inputs, TargetKind
+from verify.training.parametrisation import WEIGHTS
+from verify.training.run import Run
+
+
+class Drawn(NamedTuple):
+    """Everything random of a run: inputs, target S0 (d, d), labels (n, T, T), starting weights, and the source of test samples."""
+
+    inputs: Inputs
+    s0: torch.Tensor
+    labels: torch.Tensor
+    start: torch.Tensor
+    test: np.random.Generator
+
+
+def draw(run: Run) -> Drawn:
+    """Draw the data and the starting weights of a run.
+
+    Raises InvalidParameter before anything is drawn if the data would not fit.
+    """
+    rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
+    inputs = data.draw_inputs(run.data, run.samples, run.tokens, run.dim, rng["inputs"], run.device)
+    s0 = torch.as_tensor(_draw_target(run, rng["target"]), device=run.device)
+    return Drawn(inputs, s0, _training_labels(run, inputs, s0, rng), _start(run, rng["start"]), rng["test"])
+
+
+def _draw_target(run: Run, rng: np.random.Generator) -> np.ndarray:
+    if run.target is TargetKind.GAUSSIAN and run.kappa0 is not None:
+        return data.gaussian_target(run.dim, run.kappa0, rng)
+    return data.rotated_target(run.target_eigenvalues(), rng)
+
+
+def _training_labels(run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, np.random.Generator]) -> torch.Tensor:
+    teacher = torch.cat([block.indices(s0) for _, block in inputs.blocks()])
+    labels = data.draw_labels(teacher, run.noise, run.beta0, rng["labels"])
+    if run.shuffle_labels:
+        labels = labels[torch.as_tensor(rng["shuffle"].permutation(len(labels)), device=labels.device)]
+    return labels
+
+
+def _start(run: Run, rng: np.random.Generator) -> torch.Tensor:
+    """Starting weights; each restart takes the next numbers of the same stream."""
+    noise = rng.standard_normal((run.restart + 1, run.dim, run.weight_columns))[-1]
+    return WEIGHTS[run.parametrisation].start(torch.as_tensor(noise, device=run.device))

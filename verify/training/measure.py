@@ -1,0 +1,173 @@
+"""What a run measures: a frozen, seeded `Run` gives a frozen `RunResult`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.polynomial import Chebyshev
+
+from verify.training import data
+from verify.training.draw import draw
+from verify.training.minimise import MINIMISERS, Minimum, Status
+from verify.training.parametrisation import WEIGHTS
+from verify.training.risk import Risk
+from verify.training.run import Run
+
+TOP = 10  #: learned eigenvectors whose overlap with the target's is kept
+
+EQUAL = 1e-9  #: eigenvalues of S0 closer than this share of the largest were equal before rotation, which errs by 1e-15
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What one run measured.
+
+    Per d: m = tr(S S0)/d, q = tr(S S^T)/d, q0, t0, estimation error ||S - S0||_F^2/d; per sample: train error, test error, and
+    `best_error`, the least test error of a multiple of S0 on the same samples, which infinitely many training samples would reach;
+    `loss` is L/d^2.  `eigenvalues` (decreasing, at most `TOP`) are those of the symmetric part of S, and `overlaps`
+    the squared overlaps of their eigenvectors with the target's of the same rank in order; where eigenvalues of the
+    target coincide, that with their common eigenspace. `hidden[K]` is how much the noise knows of features if K of them
+    are learned, the sum over j, k > K of s_k s0_j (v_k.u_j)^2/d with u_j the eigenvectors of S0, for K = 0 to d.
+    """
+
+    run: Run
+    m: float
+    q: float
+    q0: float
+    t0: float
+    train_error: float
+    test_error: float
+    best_error: float
+    estimation_error: float
+    singular_values: tuple[float, ...]
+    eigenvalues: tuple[float, ...]
+    overlaps: tuple[float, ...]
+    hidden: tuple[float, ...]
+    loss: float
+    status: Status
+    relative_gradient: float
+    evaluations: int
+    seconds: float
+
+    @property
+    def excess_error(self) -> float:
+        """Test error above what infinitely many training samples reach, on equal samples: both scatter far more."""
+        return self.test_error - self.best_error
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values; `from_json` is the inverse."""
+        return {**dataclasses.asdict(self), "status": self.status.name}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> RunResult:
+        """Raises KeyError, TypeError or ValueError if the record is not of this protocol or not of numbers."""
+        fields = dict(record)
+        fields["run"] = Run(**fields["run"])
+        fields["status"] = Status[fields["status"]]
+        for name in ("singular_values", "eigenvalues", "overlaps", "hidden"):
+            fields[name] = tuple(fields[name])
+        result = cls(**fields)
+        if result.status is Status.CONVERGED and not math.isfinite(
+            result.m + result.q + result.train_error + result.test_error
+        ):
+            raise ValueError("a converged run without finite values")
+        return result
+
+
+def execute(run: Run) -> RunResult:
+    """Draw the data of `run`, minimise its risk and measure.   (section 1)
+
+    Raises InvalidParameter before anything is drawn if the data would not fit.
+    """
+    started = time.perf_counter()
+    drawn = draw(run)
+    risk = Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta, WEIGHTS[run.parametrisation])
+    minimum = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
+    s = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=run.device))
+    fresh = fresh_errors(run, s, drawn.s0, drawn.test)
+    errors = {"train_error": risk.train_error(s), "test_error": fresh.test, "best_error": fresh.best}
+    return _measure(run, s, drawn.s0, minimum, errors, time.perf_counter() - started)
+
+
+class FreshErrors(NamedTuple):
+    """Mean loss per fresh sample: of a map, and the least of all multiples of the target."""
+
+    test: float
+    best: float
+
+
+#: Multiples c of the target, times beta/beta0, at which its test error is taken; it is analytic in c, so that the polynomial through
+#: these Chebyshev points errs by 1e-5 of the error at c = 0 or less. The best c is 1 without label noise and less with noise.
+MULTIPLES = 0.65 - 0.65 * np.cos((np.arange(9) + 0.5) * np.pi / 9)
+
+
+def fresh_errors(run: Run, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Generator) -> FreshErrors:
+    """Errors of a map S (d, d) and of the best multiple of S0 on the same fresh samples labelled by S0."""
+    total, multiples = 0.0, MULTIPLES * run.beta0 / run.beta
+    along = np.zeros(len(multiples))
+    for h, h0 in data.fresh_indices(run.data, (s, s0), run.test_samples, run.tokens, rng):
+        labels = data.draw_labels(h0, run.noise, run.beta0, rng)
+        total += float((data.row_softmax(run.beta, h) - labels).square().sum())
+        along += [float((data.row_softmax(run.beta, c * h0) - labels).square().sum()) for c in multiples.tolist()]
+    return FreshErrors(total / run.test_samples, _least(multiples, along / run.test_samples))
+
+
+def _least(points: np.ndarray, values: np.ndarray) -> float:
+    """Least value, within the points' range, of the polynomial through them."""
+    curve = Chebyshev.fit(points, values, len(points) - 1)
+    turns = curve.deriv().roots()
+    inside = turns.real[(np.abs(turns.imag) < 1e-9) & (turns.real > points.min()) & (turns.real < points.max())]
+    return float(np.min(curve(np.concatenate([inside, points]))))
+
+
+def _measure(
+    run: Run, s: torch.Tensor, s0: torch.Tensor, minimum: Minimum, errors: dict[str, float], seconds: float
+) -> RunResult:
+    m, q, q0 = (float((a * b).sum()) / run.dim for a, b in ((s, s0), (s, s), (s0, s0)))
+    eigenvalues, overlaps = leading_overlaps(s, s0)
+    return RunResult(
+        run=run,
+        m=m,
+        q=q,
+        q0=q0,
+        t0=float(s0.trace()) / run.dim,
+        **errors,
+        estimation_error=q0 - 2 * m + q,
+        singular_values=tuple(float(x) for x in torch.linalg.svdvals(s)),
+        eigenvalues=eigenvalues,
+        overlaps=overlaps,
+        hidden=hidden_overlaps(s, s0),
+        loss=minimum.loss,
+        status=minimum.status,
+        relative_gradient=minimum.relative_gradient,
+        evaluations=minimum.evaluations,
+        seconds=seconds,
+    )
+
+
+def leading_overlaps(s: torch.Tensor, s0: torch.Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The `TOP` largest eigenvalues of the symmetric part of S, and how much of each eigenvector lies in the target's.
+
+    The k-th is projected on the eigenspace of the k-th eigenvalue of S0: where that is simple, a squared overlap.
+    """
+    values, vectors = (x.flip(-1)[..., :TOP] for x in torch.linalg.eigh((s + s.T) / 2))
+    targets, directions = torch.linalg.eigh(s0)
+    shares = (directions.T @ vectors).square()  # (d, TOP), of each target direction in each learned one
+    equal = (targets[:, None] - targets.flip(0)[None, :TOP]).abs() < EQUAL * targets.abs().max()
+    return tuple(values.tolist()), tuple((shares * equal).sum(0).tolist())
+
+
+def hidden_overlaps(s: torch.Tensor, s0: torch.Tensor) -> tuple[float, ...]:
+    """What eigenvectors of the symmetric part of S from the (K + 1)-th on know of features from the (K + 1)-th on, K = 0 to d."""
+    (values, vectors), (targets, directions) = (
+        tuple(x.flip(-1) for x in torch.linalg.eigh(a)) for a in ((s + s.T) / 2, s0)
+    )
+    shared = targets[:, None] * (directions.T @ vectors).square() * values / len(s)
+    beyond = shared.flip(0, 1).cumsum(0).cumsum(1).diagonal().flip(0)
+    return (*beyond.tolist(), 0.0)
