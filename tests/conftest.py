@@ -1,6 +1,13 @@
-"""One Hypothesis profile: deterministic, so that a run can be repeated; no deadline, as the first solve compiles."""
+"""One thread for each process of the tests and for what it starts, as in every worker of verify; one Hypothesis profile."""
+
+import os
 
 from hypothesis import settings
 
+# Two processes of two threads each take turns on two cores, at a third of their speed or less. Libraries read this when they load.
+for library in ("OMP", "OPENBLAS", "NUMBA"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# Deterministic, so that a run can be repeated; no deadline, as the first solve compiles.
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("repeatable")

@@ -85,6 +85,11 @@ class Eigenvalues:
         return np.array(self.eigenvalues), np.array(self.weights)
 
     @cached_property
+    def sums_over_others(self) -> Array:
+        """What a residue needs of all other eigenvalues, shape (3, N): numeric.laws.residues fills it in as it is needed."""
+        return np.full((3, len(self.eigenvalues)), np.nan)
+
+    @cached_property
     def t0(self) -> float:
         """Mean eigenvalue."""
         s, w = self.arrays
@@ -110,7 +115,8 @@ class Eigenvalues:
         kept = len(self.eigenvalues) - len(values)
         return type(self)((*self.eigenvalues[:kept], *map(float, values)), self.weights)
 
-    def bulks(self, v: float) -> list[Bulk]:
+    @lru_cache(maxsize=8)  # noqa: B019 - as of `exact`; a solution asks four times at its v
+    def bulks(self, v: float) -> tuple[Bulk, ...]:
         """Intervals of the support, ascending, each with the eigenvalues of the target that it holds.
 
         Raises:
@@ -118,7 +124,7 @@ class Eigenvalues:
         """
         rows = subordination.bulks(float(v), *self.arrays)
         finite_edge(v, float(rows[:, :2].sum()))
-        return [Bulk(float(low), float(high), int(first), int(last)) for low, high, first, last in rows]
+        return tuple(Bulk(float(low), float(high), int(first), int(last)) for low, high, first, last in rows)
 
     def support(self, v: float) -> list[tuple[float, float]]:
         """Intervals on which mu_v has a density, from the lowest to the highest."""
@@ -209,7 +215,8 @@ class Eigenvalues:
         affordable = len(self.weights) - np.searchsorted(self.arrays[0], x) < SUMMED_APART
         if worst > (SUMMED if affordable else allowed):
             apart, less = (
-                Values(*map(float, row)) for row in residues.from_gap(float(v), float(x), *self.arrays, *_rule())
+                Values(*map(float, row))
+                for row in residues.from_gap(float(v), float(x), *self.arrays, self.sums_over_others, *_rule())
             )
             if _worst(apart, less, v, x) < worst:
                 values, worst = apart, _worst(apart, less, v, x)

@@ -35,27 +35,33 @@ _value = njit(physics.finite_value)
 @compiled
 def _first_above(p, v, s, w):  # type: ignore[no-untyped-def]
     """The first eigenvalue whose interval of the support lies above u = p + i y wholly; as many as there are if none does."""
-    found = len(s)
-    for k in range(len(s) - 1, 0, -1):
-        if s[k] <= p:
-            break
+    for k in range(max(1, np.searchsorted(s, p, side="right")), len(s)):
         _, left = gap_ends(k, v, s, w)
         if left > 0.0 and p < s[k] - left:
-            found = k
-    return found
+            return k
+    return len(s)
 
 
 @compiled
-def _add_residues(total, errors, first, v, x, s, w):  # type: ignore[no-untyped-def]
+def _sum_over_others(sums, k, s, w):  # type: ignore[no-untyped-def]
+    """Fill in column k of `sums`: over the other eigenvalues, of w/(s_k - s), of w/(s_k - s)^2 and of w/|s_k - s|."""
+    transform, spread, size = 0.0, 0.0, 0.0
+    for j in range(len(s)):
+        if j != k:
+            inverse = 1.0 / (s[k] - s[j])
+            transform += w[j] * inverse
+            spread += w[j] * inverse * inverse
+            size += w[j] * abs(inverse)
+    sums[0, k], sums[1, k], sums[2, k] = transform, spread, size
+
+
+@compiled
+def _add_residues(total, errors, first, v, x, s, w, sums):  # type: ignore[no-untyped-def]
     """Add what the eigenvalues from `first` on have, all of whose intervals lie above x."""
     for k in range(first, len(s)):
-        transform, spread, size = 0.0, 0.0, 0.0
-        for j in range(len(s)):
-            if j != k:
-                inverse = 1.0 / (s[k] - s[j])
-                transform += w[j] * inverse
-                spread += w[j] * inverse * inverse
-                size += w[j] * abs(inverse)
+        if np.isnan(sums[0, k]):
+            _sum_over_others(sums, k, s, w)
+        transform, spread, size = sums[0, k], sums[1, k], sums[2, k]
         # Of the position s + v g0(s) - x, and of all that it multiplies.
         rounding = (8.0 + np.sqrt(len(s))) * EPS * (1.0 + (s[k] + v * size + abs(x)) / abs(s[k] + v * transform - x))
         J, J_v, J_b, _, J_bv, mass = _residues(w[k], s[k], transform, spread, v, x)
@@ -136,14 +142,17 @@ def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type:
 
 
 @compiled
-def _from_gap(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
+def _from_gap(v, x, s, w, sums, nodes, weights):  # type: ignore[no-untyped-def]
     """J, J_v, J_b, J_bv, mass above x, and estimates of their rounding errors: residues of what a gap separates from x, and the
     part of the interval below the gap. Where few eigenvalues lie above x it cancels far less than a path around all of them.
+
+    sums: of `_sum_over_others`, shape (3, N), not numbers where they are not known yet: they depend on neither v nor x, and are as
+    many as eigenvalues lie above x, each over all
     """
     p, _ = locate(x, v, s, w)
     total, errors = np.zeros(5), np.zeros(5)
     first = _first_above(p, v, s, w)
-    _add_residues(total, errors, first, v, x, s, w)
+    _add_residues(total, errors, first, v, x, s, w, sums)
     _add_interval(total, errors, p, first, nodes, weights, v, x, s, w)
     return total, errors
 
@@ -152,9 +161,9 @@ def _entry(sources: str) -> Any:
     """The compiled entry, valid for this digest of what it calls in other files."""
 
     @njit(cache=True, error_model="numpy")
-    def entry(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
+    def entry(v, x, s, w, sums, nodes, weights):  # type: ignore[no-untyped-def]
         _ = sources
-        return _from_gap(v, x, s, w, nodes, weights)
+        return _from_gap(v, x, s, w, sums, nodes, weights)
 
     return entry
 

@@ -1,5 +1,7 @@
 """The target law on its own: density and the deterministic spectrum of a d x d target."""
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,8 +28,9 @@ def target_density(x: Array, target: MarchenkoPastur) -> Array:
     return np.asarray(generated.density(1j * np.min(roots.imag, axis=-1)))
 
 
+@lru_cache(maxsize=64)  # of a spectrum for each size: thousands of runs and of draws share a few
 def target_quantile_means(kappa0: float, d: int) -> Array:
-    """Deterministic target spectrum: means of the target law over d bins of equal mass, shape (d,), decreasing.
+    """Deterministic target spectrum: means of the target law over d bins of equal mass, shape (d,), decreasing; read only.
 
     Their mean is the law's; their second moment falls short of q0 by the variance within bins, O(1/d^2).
     """
@@ -37,4 +40,6 @@ def target_quantile_means(kappa0: float, d: int) -> Array:
     cumulated_mass = np.concatenate([[0.0], np.cumsum(masses)])
     cumulated_trace = np.concatenate([[0.0], np.cumsum(masses * x)])
     at_bins = np.interp(np.arange(d + 1) / d, cumulated_mass, cumulated_trace)
-    return d * np.diff(at_bins)
+    means = d * np.diff(at_bins)
+    means.setflags(write=False)
+    return means

@@ -10,6 +10,7 @@ import enum
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -66,6 +67,23 @@ def row_softmax(beta: float, indices: torch.Tensor) -> torch.Tensor:
     return torch.softmax(beta * indices, dim=-1)
 
 
+def contrasts_of(indices: torch.Tensor) -> torch.Tensor:
+    """Return h_ab - h_aT, shape (..., T, T - 1), of indices h (..., T, T): all that a softmax over a row sees of it."""
+    return indices[..., :-1] - indices[..., -1:]
+
+
+def slope_by_indices(slope: torch.Tensor) -> torch.Tensor:
+    """A slope by the contrasts, shape (..., T, T - 1), as one by the T^2 entries of h."""
+    return torch.cat([slope, -slope.sum(-1, keepdim=True)], -1)
+
+
+def attention(beta: float, contrasts: torch.Tensor) -> torch.Tensor:
+    """Return the softmax of beta h for all but the last of each row, from its contrasts, shape of these."""
+    if contrasts.shape[-1] == 1:  # torch's softmax takes ten times as long for rows of two
+        return torch.sigmoid(beta * contrasts)
+    return torch.softmax(torch.nn.functional.pad(beta * contrasts, (0, 1)), -1)[..., :-1]
+
+
 def draw_labels(indices: torch.Tensor, noise: float, beta0: float, rng: np.random.Generator) -> torch.Tensor:
     """Return y = softmax(beta0 (h0 + sqrt(Delta) xi)), shape (n, T, T), xi symmetric of variance (1 + delta_ab)/2."""
     xi = rng.standard_normal(tuple(indices.shape))
@@ -104,6 +122,31 @@ class Sequences:
         out = self.tokens.reshape(-1, dim).T @ torch.bmm(g, self.tokens).reshape(-1, dim)
         out.diagonal().sub_(g.diagonal(dim1=1, dim2=2).sum())
         return out.div_(math.sqrt(dim))
+
+    def contrasts(self, s: torch.Tensor) -> torch.Tensor:
+        """Return h_ab - h_aT = x_a^T S (x_b - x_T)/sqrt(d) less the trace's part, shape (n, T, T - 1), of any S (d, d).
+
+        One token fewer to multiply by S: for two tokens half of the work.
+        """
+        h = torch.bmm(self.tokens, (self._differences @ s.T).transpose(1, 2))
+        h.diagonal(dim1=1, dim2=2).sub_(s.trace())
+        h[:, -1].add_(s.trace())
+        return h.div_(math.sqrt(s.shape[0]))
+
+    def contrast_adjoint(self, g: torch.Tensor) -> torch.Tensor:
+        """Return d/dS of sum_n <g, contrasts(S)>, shape (d, d), by each entry of S, for any `g` (n, T, T - 1)."""
+        x, dim = self.tokens, self.tokens.shape[-1]
+        weighted = g[:, 0, :, None] * x[:, :1]  # sum_a g_ab x_a: a batched product of such small matrices takes longer
+        for a in range(1, x.shape[1]):
+            weighted.addcmul_(g[:, a, :, None], x[:, a : a + 1])
+        out = weighted.reshape(-1, dim).T @ self._differences.reshape(-1, dim)
+        out.diagonal().sub_(g.diagonal(dim1=1, dim2=2).sum() - g[:, -1].sum())
+        return out.div_(math.sqrt(dim))
+
+    @cached_property
+    def _differences(self) -> torch.Tensor:
+        """x_b - x_T, shape (n, T - 1, d)."""
+        return self.tokens[:, :-1] - self.tokens[:, -1:]
 
 
 def packed(h: torch.Tensor) -> torch.Tensor:
@@ -166,6 +209,14 @@ class GaussianEquivalent:
         """Return d/dS of sum_n <g, indices(S)>, symmetric (d, d), for any `g` (n, T, T)."""
         return self.packed_adjoint(packed_slope(g))
 
+    def contrasts(self, s: torch.Tensor) -> torch.Tensor:
+        """Return h_ab - h_aT, shape (n, T, T - 1), of a symmetric S (d, d)."""
+        return contrasts_of(self.indices(s))
+
+    def contrast_adjoint(self, g: torch.Tensor) -> torch.Tensor:
+        """Return d/dS of sum_n <g, contrasts(S)>, symmetric (d, d), for any `g` (n, T, T - 1)."""
+        return self.adjoint(slope_by_indices(g))
+
     def packed_adjoint(self, f: torch.Tensor) -> torch.Tensor:
         """Return d/dS of sum_n <f, packed(indices(S))>, symmetric (d, d), for `f` (n, T(T+1)/2)."""
         dim = self.dim
@@ -206,7 +257,7 @@ def draw_inputs(kind: DataKind, n: int, tokens: int, dim: int, rng: np.random.Ge
 def fresh_indices(
     kind: DataKind, maps: tuple[torch.Tensor, torch.Tensor], n: int, tokens: int, rng: np.random.Generator
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield blocks of the indices (h, h0) of the two `maps` (S, S0) on n fresh samples, each (block, T, T).
+    """Yield blocks of the contrasts of h (block, T, T - 1) and of h0 (block, T, T) on n fresh samples, the indices of `maps` (S, S0).
 
     For Gaussian-equivalent data (h, h0) is drawn from its exact joint law, which needs no sensing matrix.
     """
@@ -214,9 +265,12 @@ def fresh_indices(
         size = len(range(n)[part])
         if kind is DataKind.SEQUENCES:
             inputs = Sequences(torch.as_tensor(rng.standard_normal((size, tokens, len(maps[0])))).to(maps[0]))
-            yield inputs.indices(maps[0]), inputs.indices(maps[1])
+            pairs = [(block.contrasts(maps[0]), block.indices(maps[1])) for _, block in inputs.blocks()]
+            c, h0 = map(torch.cat, zip(*pairs, strict=True))
+            yield c, h0
         else:
-            yield _joint_gaussian(maps, size, tokens, rng)
+            h, h0 = _joint_gaussian(maps, size, tokens, rng)
+            yield contrasts_of(h), h0
 
 
 def _joint_gaussian(

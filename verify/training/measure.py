@@ -16,7 +16,7 @@ from verify.training import data
 from verify.training.draw import draw
 from verify.training.minimise import MINIMISERS, Minimum, Status
 from verify.training.parametrisation import WEIGHTS
-from verify.training.risk import Risk
+from verify.training.risk import Risk, total_loss
 from verify.training.run import Run
 
 TOP = 10  #: learned eigenvectors whose overlap with the target's is kept
@@ -111,10 +111,11 @@ def fresh_errors(run: Run, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Gen
     """Errors of a map S (d, d) and of the best multiple of S0 on the same fresh samples labelled by S0."""
     total, multiples = 0.0, MULTIPLES * run.beta0 / run.beta
     along = np.zeros(len(multiples))
-    for h, h0 in data.fresh_indices(run.data, (s, s0), run.test_samples, run.tokens, rng):
+    for contrasts, h0 in data.fresh_indices(run.data, (s, s0), run.test_samples, run.tokens, rng):
         labels = data.draw_labels(h0, run.noise, run.beta0, rng)
-        total += float((data.row_softmax(run.beta, h) - labels).square().sum())
-        along += [float((data.row_softmax(run.beta, c * h0) - labels).square().sum()) for c in multiples.tolist()]
+        total += total_loss(contrasts, labels, run.beta)
+        best = data.contrasts_of(h0)
+        along += [total_loss(best, labels, c * run.beta) for c in multiples.tolist()]
     return FreshErrors(total / run.test_samples, _least(multiples, along / run.test_samples))
 
 

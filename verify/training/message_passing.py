@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import torch
 
 from numeric.maths.domain import NoAnswer
-from verify.training.data import GaussianEquivalent, packed, packed_slope, unpacked
+from verify.training.data import GaussianEquivalent, contrasts_of, packed, packed_slope, slope_by_indices, unpacked
 from verify.training.minimise import Status
-from verify.training.risk import index_loss, losses
+from verify.training.risk import contrast_loss, losses
 
 #: Newton steps of the inner problem; from either start a dozen suffice, more only where a step has to be cut.
 NEWTON_STEPS = 100
@@ -53,11 +53,14 @@ class Channel:
 
     def energy(self, units: torch.Tensor) -> torch.Tensor:
         """Loss of each sample, (n,), at its indices per unit (n, K)."""
-        return losses(unpacked(units, self.labels.shape[-1]), self.labels, self.beta)
+        return losses(self._contrasts(units), self.labels, self.beta)
 
     def slope(self, units: torch.Tensor) -> torch.Tensor:
         """Gradient of the loss of each sample, (n, K)."""
-        return packed_slope(index_loss(unpacked(units, self.labels.shape[-1]), self.labels, self.beta)[1])
+        return packed_slope(slope_by_indices(contrast_loss(self._contrasts(units), self.labels, self.beta)[1]))
+
+    def _contrasts(self, units: torch.Tensor) -> torch.Tensor:
+        return contrasts_of(unpacked(units, self.labels.shape[-1]))
 
     def slope_and_curvature(self, units: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """`slope` and the Hessian of the loss of each sample, (n, K, K): samples do not mix, so one pass back per index."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from verify.training.data import Inputs, row_softmax
+from verify.training.data import Inputs, attention
 from verify.training.parametrisation import Factors, Weights
 
 
@@ -48,26 +48,39 @@ class Risk:
         """
         fit, slope = s.new_zeros(()), torch.zeros_like(s)
         for part, block in self.inputs.blocks():
-            loss, by_index = index_loss(block.indices(s), self.labels[part], self.beta)
+            loss, by_contrast = contrast_loss(block.contrasts(s), self.labels[part], self.beta)
             fit += loss
-            slope += block.adjoint(by_index)
+            slope += block.contrast_adjoint(by_contrast)
         return fit, self.weights.admissible(slope)
 
     def train_error(self, s: torch.Tensor) -> float:
         """Return (1/n) sum_mu || y - softmax(beta h) ||_F^2 of a map S (d, d)."""
         total = sum(
-            float(losses(block.indices(s), self.labels[part], self.beta).sum()) for part, block in self.inputs.blocks()
+            float(losses(block.contrasts(s), self.labels[part], self.beta).sum())
+            for part, block in self.inputs.blocks()
         )
         return total / len(self.labels)
 
 
-def losses(indices: torch.Tensor, labels: torch.Tensor, beta: float) -> torch.Tensor:
-    """Return || y - softmax(beta h) ||_F^2 of each sample, shape (n,)."""
-    return (row_softmax(beta, indices) - labels).square().sum((-2, -1))
+def losses(contrasts: torch.Tensor, labels: torch.Tensor, beta: float) -> torch.Tensor:
+    """Return || y - softmax(beta h) ||_F^2 of each sample, shape (n,), from contrasts of h (n, T, T - 1) and labels (n, T, T)."""
+    r = attention(beta, contrasts) - labels[..., :-1]
+    return r.square().sum((-2, -1)) + r.sum(-1).square().sum(-1)
 
 
-def index_loss(indices: torch.Tensor, labels: torch.Tensor, beta: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return sum || y - softmax(beta h) ||_F^2 and its derivative by each of the T^2 entries of h, shape (n, T, T)."""
-    p = row_softmax(beta, indices)
-    r = p - labels
-    return r.square().sum(), (2 * beta) * p * (r - (p * r).sum(-1, keepdim=True))
+def total_loss(contrasts: torch.Tensor, labels: torch.Tensor, beta: float) -> float:
+    """Return the sum of `losses` over samples."""
+    r = attention(beta, contrasts) - labels[..., :-1]
+    return float(r.square().sum() + r.sum(-1).square().sum())
+
+
+def contrast_loss(contrasts: torch.Tensor, labels: torch.Tensor, beta: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return sum || y - softmax(beta h) ||_F^2 and its derivative by each contrast of h, shape (n, T, T - 1).
+
+    Rows of both sum to one: what the last token has follows from the others.
+    """
+    p = attention(beta, contrasts)
+    r = p - labels[..., :-1]
+    last = -r.sum(-1, keepdim=True)
+    mean = (p * r).sum(-1, keepdim=True) + (1 - p.sum(-1, keepdim=True)) * last
+    return r.square().sum() + last.square().sum(), (2 * beta) * p * (r - mean)

@@ -16,7 +16,7 @@ from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 few = Eigenvalues((0.0, 1.0, 5.0), (0.9, 0.09, 0.01))
 few.outliers(0.3), few.density(0.3, np.array([1.0]))
-residues.from_gap(0.3, 3.0, *few.arrays, *np.polynomial.legendre.leggauss(subordination.NODES))
+residues.from_gap(0.3, 3.0, *few.arrays, few.sums_over_others, *np.polynomial.legendre.leggauss(subordination.NODES))
 solve(Problem(1.0, few, 0.1, 0.5)), solve(Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5, tokens=3))
 for module in (quadrature, cubic, residues, subordination, sampling):
     for name, value in vars(module).items():

@@ -9,7 +9,18 @@ import torch
 from numeric.laws.target_spectrum import target_quantile_means
 from numeric.problem.parameter import InvalidParameter
 from verify.training import data
-from verify.training.data import DataKind, draw_inputs, draw_labels, fresh_indices, gaussian_target, rotated_target
+from verify.training.data import (
+    DataKind,
+    attention,
+    contrasts_of,
+    draw_inputs,
+    draw_labels,
+    fresh_indices,
+    gaussian_target,
+    rotated_target,
+    row_softmax,
+    slope_by_indices,
+)
 
 KINDS = list(DataKind)
 
@@ -54,13 +65,23 @@ def test_indices_have_the_covariance_of_the_theory(kind, tokens):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_adjoint_is_the_transpose_of_indices(kind):
+@pytest.mark.parametrize("tokens", [2, 3])
+def test_adjoints_are_the_transposes_of_indices_and_of_contrasts(kind, tokens):
     rng = np.random.default_rng(2)
-    inputs = draw_inputs(kind, 7, 3, 5, rng, "cpu")
-    s, g = (torch.as_tensor(rng.standard_normal(shape)) for shape in ((5, 5), (7, 3, 3)))
+    inputs = draw_inputs(kind, 7, tokens, 5, rng, "cpu")
+    s, g = (torch.as_tensor(rng.standard_normal(shape)) for shape in ((5, 5), (7, tokens, tokens)))
     if kind is DataKind.GAUSSIAN_EQUIVALENT:
         s = s + s.T  # other maps it does not know
     assert float((g * inputs.indices(s)).sum()) == pytest.approx(float((inputs.adjoint(g) * s).sum()), rel=1e-12)
+    torch.testing.assert_close(inputs.contrasts(s), contrasts_of(inputs.indices(s)), rtol=1e-12, atol=1e-12)
+    by_indices = inputs.adjoint(slope_by_indices(g[..., :-1]))
+    torch.testing.assert_close(inputs.contrast_adjoint(g[..., :-1]), by_indices, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("tokens", [2, 3])
+def test_contrasts_are_all_that_a_softmax_sees(tokens):
+    h = torch.as_tensor(np.random.default_rng(6).standard_normal((9, tokens, tokens)))
+    torch.testing.assert_close(attention(1.7, contrasts_of(h)), row_softmax(1.7, h)[..., :-1], rtol=1e-14, atol=1e-15)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -72,14 +93,16 @@ def test_blocks_are_the_whole_in_order(kind, monkeypatch):
 
 
 def test_fresh_gaussian_indices_share_the_law_of_drawn_ones():
+    """Of contrasts c_a = h_a1 - h_a2: Var(c_1) is that of h_11 and of h_12, Cov(c_1, c_2) minus that of h_12."""
     rng = np.random.default_rng(4)
     s, s0 = (torch.as_tensor(gaussian_target(12, 0.5, rng)) for _ in range(2))
     fresh = fresh_indices(DataKind.GAUSSIAN_EQUIVALENT, (s, s0), 40000, 2, rng)
-    h, h0 = (torch.cat(x) for x in zip(*fresh, strict=True))
-    for x, y, unit in ((h, h, s * s), (h, h0, s * s0), (h0, h0, s0 * s0)):
+    c, h0 = (torch.cat(x).squeeze(-1) for x in zip(*fresh, strict=True))
+    c0 = contrasts_of(h0).squeeze(-1)
+    for x, y, unit in ((c, c, s * s), (c, c0, s * s0), (c0, c0, s0 * s0)):
         expected, scatter = float(unit.sum()) / 12, float((s0 * s0).sum()) / 12 / math.sqrt(40000)
-        assert float((x[:, 0, 1] * y[:, 0, 1]).mean()) == pytest.approx(expected, abs=10 * scatter)
-        assert float((x[:, 1, 1] * y[:, 1, 1]).mean()) == pytest.approx(2 * expected, abs=20 * scatter)
+        assert float((x[:, 0] * y[:, 1]).mean()) == pytest.approx(-expected, abs=10 * scatter)
+        assert float((x[:, 0] * y[:, 0]).mean()) == pytest.approx(3 * expected, abs=20 * scatter)
 
 
 def test_label_noise_has_variance_one_on_the_diagonal_and_half_off_it():
