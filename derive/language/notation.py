@@ -99,6 +99,8 @@ TABLE: tuple[Notation, ...] = (
     _real("y", "y", "y", "eigenvalue of the noisy matrix Y below the threshold", "eigenvalue", _REAL, "-1/3 1/4 -2"),
     _real("transform", "g₀(s)", "g_0(s)", "Stieltjes transform of the others", "1/eigenvalue", _REAL, "1/2 1/3 2/3"),
     _real("spread", "∫dμ₀/(s-x)²", r"\int\frac{d\mu_0}{(s-x)^2}", "minus its derivative", "1/eigenvalue²", _POSITIVE, "1/3 1/8 1/2"),
+    _real("slope_real", "Re x′", r"\operatorname{Re}x'", "real part of dx/du", "1", _POSITIVE, "1/2 1 4/5"),
+    _real("slope_imag", "Im x′", r"\operatorname{Im}x'", "imaginary part of dx/du", "1", _REAL, "1/3 -1/4 2"),
     _real("weight", "w", "w", "share of one eigenvalue of the target", "1", "(0, 1)", "1/50 1/9 1/200"),
     _real("learned", "ℓ", r"\ell", "part of the student along a feature, uᵀSu", "eigenvalue", _POSITIVE, "3/2 1 9/4"),
     _real("mass", "μ(x>b)", r"\mu_v(x>b)", "mass of the noisy law above the threshold", "1", "(0, 1)", "2/3 1/4 3/5"),
