@@ -103,6 +103,10 @@ TABLE: tuple[Notation, ...] = (
     _real("slope_imag", "Im x′", r"\operatorname{Im}x'", "imaginary part of dx/du", "1", _REAL, "1/3 -1/4 2"),
     _real("weight", "w", "w", "share of one eigenvalue of the target", "1", "(0, 1)", "1/50 1/9 1/200"),
     _real("learned", "ℓ", r"\ell", "part of the student along a feature, uᵀSu", "eigenvalue", _POSITIVE, "3/2 1 9/4"),
+    _real("strength", "a", "a", "eigenvalue that the prior sees in place of s", "eigenvalue", _POSITIVE, "17/10 8/3 12/5"),
+    _real("z_a", "z_a", "z_a", "projection of token a on a feature, u·x_a", "1", _REAL, "1/2 -3/2 2"),
+    _real("z_b", "z_b", "z_b", "projection of token b on a feature, u·x_b", "1", _REAL, "-1/3 2/5 1/4"),
+    _real("delta_ab", "δ_ab", r"\delta_{ab}", "1 for the index of a token with itself, else 0", "1", "{0, 1}", "1 0 1"),
     _real("mass", "μ(x>b)", r"\mu_v(x>b)", "mass of the noisy law above the threshold", "1", "(0, 1)", "2/3 1/4 3/5"),
     _real("mixed", "∬", r"\iint_{x>b>y}", "double integral over x > b > y", "1", _POSITIVE, "1/9 1/20 1/7"),
     _real("c_star", "c*", "c^*", "multiple of the target of least test error", "1", _POSITIVE, "9/10 4/5 1"),
@@ -119,6 +123,7 @@ TABLE: tuple[Notation, ...] = (
     _real("R", "R", "R", "mean elastic energy of the proximal map", "index²", _POSITIVE, "1/3 1/2 2"),
     _real("F1", "F₁", "F_1", "E f·γ₁", "loss/index", _REAL, "1/4 1/5 -1/3"),
     _real("F2", "F₂", "F_2", "E f·γ₂", "loss/index", _REAL, "-1/4 -1/6 -1/7"),
+    _real("F_l", "F_ℓ", r"F_\ell", "E f·(zzᵀ - 1), dual field times the index of a feature", "loss/index", _REAL, "1/5 1/7 1/30"),
     _real("tr_H", "tr ΣH", r"\operatorname{tr}\Sigma H", "mean curvature of the loss at S = 0", "loss/index²", _REAL, "1/3 1/2 1/5"),
     _real("D", "D", "D", "numbers that one label carries", "1", _POSITIVE, "2 5 9"),
     # One sample of the two-token channel.
