@@ -27,6 +27,7 @@ side_by_side = njit(error_model="numpy", fastmath={"nnan"})  # so that a maximum
 _slope = njit(physics.row_slope)
 _curvature = njit(physics.row_curvature)
 _curvature_local = njit(physics.row_curvature_local)
+_feature_index = njit(physics.feature_index)
 
 
 class Lanes(NamedTuple):
@@ -263,10 +264,10 @@ def _fill_features(points, first, index, features):  # type: ignore[no-untyped-d
     for f in range(len(features)):
         for a in range(tokens):
             for b in range(a, tokens):
-                component, scale, mean = index.component[a, b], index.scale[a, b], 1.0 if a == b else 0.0
+                component, scale, same = index.component[a, b], index.scale[a, b], 1.0 if a == b else 0.0
                 left, right = first + f * tokens + a, first + f * tokens + b
                 for k in range(BLOCK):
-                    features[f, component, k] = (points[k, left] * points[k, right] - mean) / scale
+                    features[f, component, k] = _feature_index(points[k, left], points[k, right], same) / scale
 
 
 @side_by_side

@@ -180,19 +180,19 @@ class Split(NamedTuple):
 
 def split(overlaps: Overlaps, problem: Problem) -> Split:
     """What is Gaussian and what is not; rho with the label noise."""
-    s, weight = problem.features
-    student, target = np.sqrt(weight) * np.array(overlaps.learned), np.sqrt(weight) * s
-    m, q, rho = overlaps.m - student @ target, overlaps.q - student @ student, problem.rho - target @ target
-    return Split(float(m), float(q), float(rho), student, target)
+    (s, weight), learned = problem.features, np.array(overlaps.learned)
+    parts = generated.leading_parts(learned, s, weight)
+    m, q, rho = (
+        float(whole - np.sum(part)) for whole, part in zip((overlaps.m, overlaps.q, problem.rho), parts, strict=True)
+    )
+    return Split(m, q, rho, generated.leading_share(learned, weight), generated.leading_share(s, weight))
 
 
 def _strengths(overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array, products: Array) -> Array:
     """Eigenvalues that the estimator sees, shape (replicates, features), from the means of dual field times feature."""
-    _, weight = problem.features
-    by_learned = -np.sqrt(weight) * products
-    return np.asarray(
-        generated.leading_strength(dM_dm[:, None], dM_dq[:, None], by_learned, np.array(overlaps.learned), weight)
-    )
+    (_, weight), learned = problem.features, np.array(overlaps.learned)
+    dM_dl = generated.leading_slope(products, weight)
+    return np.asarray(generated.leading_strength(dM_dm[:, None], dM_dq[:, None], dM_dl, learned, weight))
 
 
 COARSE_SAMPLING = Sampled(Sampling(64))

@@ -39,6 +39,8 @@ from numeric.maths.sobol import BLOCK, Sampling, block_sums, gaussians
 from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
+_feature_index = njit(physics.feature_index)
+
 # Points per replicate from which on the control variate pays for its pilot, and at the least at their minimiser: where a stand-in
 # ends at another minimum it is far off, which is rare and has to be seen.
 CONTROLLED, LEAST_SETTLED = 1024, 256
@@ -218,7 +220,7 @@ def _fill_features(point, first, index, products):  # type: ignore[no-untyped-de
         start = first + k * tokens
         for a in range(tokens):
             for b in range(a, tokens):
-                product = point[start + a] * point[start + b] - (1.0 if a == b else 0.0)
+                product = _feature_index(point[start + a], point[start + b], 1.0 if a == b else 0.0)
                 products[k, index.component[a, b]] = product / index.scale[a, b]
 
 

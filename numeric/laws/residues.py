@@ -20,8 +20,9 @@ from numeric.laws.subordination import (
     gap_ends,
     height_above,
     locate,
+    position_at,
     real_position,
-    slope_along,
+    speed_along,
     stieltjes,
 )
 from numeric.maths.kernels import digest
@@ -63,7 +64,11 @@ def _add_residues(total, errors, first, v, x, s, w, sums):  # type: ignore[no-un
             _sum_over_others(sums, k, s, w)
         transform, spread, size = sums[0, k], sums[1, k], sums[2, k]
         # Of the position s + v g0(s) - x, and of all that it multiplies.
-        rounding = (8.0 + np.sqrt(len(s))) * EPS * (1.0 + (s[k] + v * size + abs(x)) / abs(s[k] + v * transform - x))
+        rounding = (
+            (8.0 + np.sqrt(len(s)))
+            * EPS
+            * (1.0 + (s[k] + v * size + abs(x)) / abs(position_at(s[k], transform, v) - x))
+        )
         J, J_v, J_b, _, J_bv, mass = _residues(w[k], s[k], transform, spread, v, x)
         for i, value in enumerate((J, J_v, J_b, J_bv, mass)):
             total[i] += value
@@ -87,11 +92,10 @@ def _add_node(total, errors, along, stretch, height, unit, v, x, s, w):  # type:
     """Add the integrand above u = `along` on Biane's curve times d(along) = `stretch`; returns the height of the curve there."""
     height = height_above(along, v, s, w, height)
     g = stieltjes(complex(along, np.sqrt(height)), s, w)
-    _, h_real, h_imag = slope_along(along, height, v, s, w)
-    speed = (h_real * h_real + h_imag * h_imag) / h_real * stretch
-    J, J_v, J_b, _, J_bv, mass = _density_integrands(along + v * g.real, g, x)
+    _, speed = speed_along(along, height, v, s, w)
+    J, J_v, J_b, _, J_bv, mass = _density_integrands(position_at(along, g.real, v), g, x)
     for i, value in enumerate((J, J_v, J_b, J_bv, mass)):
-        part = _value(value) * speed
+        part = _value(value) * (speed * stretch)
         total[i] += part
         errors[i] += unit * abs(part)
     return height

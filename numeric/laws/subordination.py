@@ -19,6 +19,9 @@ from numeric.model import float64 as physics
 compiled = njit(error_model="numpy", fastmath={"reassoc", "contract"})
 _primitives = njit(physics.finite_primitives)
 _integrands = njit(physics.finite_integrands)
+position_at = njit(physics.noisy_position)
+slope_between = njit(physics.noisy_slope)
+curve_speed = njit(physics.curve_speed, error_model="numpy")
 
 EPS = 2.0**-52
 _NEWTON = 200  # steps; Newton's method takes below ten, bisection of the whole bracket sixty
@@ -47,7 +50,7 @@ def height_above(p, v, s, w, start):  # type: ignore[no-untyped-def]
         total = 0.0
         for k in range(len(s)):
             total += w[k] / (p - s[k]) ** 2
-        if v * total <= 1.0:
+        if slope_between(total, v) >= 0.0:
             return 0.0
     t = max(start, least)
     for step in range(_NEWTON):
@@ -56,7 +59,7 @@ def height_above(p, v, s, w, start):  # type: ignore[no-untyped-def]
             share = 1.0 / ((p - s[k]) ** 2 + t)
             total += w[k] * share
             square += w[k] * share * share
-        excess = v * total - 1.0
+        excess = -slope_between(total, v)  # between u and its conjugate, whose positions are one on the curve
         following = max(t + excess * total / square, least)
         if abs(excess) <= 4 * EPS or (step > 0 and following <= t):  # rounding, or it rises no more
             return following
@@ -65,19 +68,17 @@ def height_above(p, v, s, w, start):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def slope_along(p, t, v, s, w):  # type: ignore[no-untyped-def]
-    """Re G at p + i sqrt(t) on Biane's curve, and dx/du = h there, real and imaginary.
-
-    On the curve x is real: h = x'(p) dp/du.
-    """
-    transform, slope_real, slope_imag = 0.0, 0.0, 0.0
+def speed_along(p, t, v, s, w):  # type: ignore[no-untyped-def]
+    """Re G at u = p + i sqrt(t) on Biane's curve, and dx/dp along it."""
+    transform, spread_real, spread_imag = 0.0, 0.0, 0.0
     for k in range(len(s)):
         gap = p - s[k]
         share = 1.0 / (gap * gap + t)
         transform += w[k] * gap * share
-        slope_real += w[k] * (gap * gap - t) * share * share
-        slope_imag += w[k] * gap * share * share
-    return transform, 1.0 - v * slope_real, 2.0 * v * np.sqrt(t) * slope_imag
+        spread_real += w[k] * (gap * gap - t) * share * share
+        spread_imag += w[k] * gap * share * share
+    slope = slope_between(complex(spread_real, -2.0 * np.sqrt(t) * spread_imag), v)  # of sum w/(u - s)^2
+    return transform, curve_speed(slope.real, slope.imag)
 
 
 @compiled
@@ -88,13 +89,13 @@ def locate(x, v, s, w):  # type: ignore[no-untyped-def]
     for step in range(_NEWTON):
         t = height_above(p, v, s, w, t)
         y = np.sqrt(t)
-        real, h_real, h_imag = slope_along(p, t, v, s, w)
-        residual = x - p - v * real
+        real, speed = speed_along(p, t, v, s, w)
+        residual = x - position_at(p, real, v)
         if residual > 0.0:
             low = p
         else:
             high = p
-        newton = p + residual * h_real / (h_real * h_real + h_imag * h_imag)
+        newton = p + residual / speed
         settled = abs(newton - p) <= 2 * EPS * max(abs(p), y)
         if settled or abs(residual) <= EPS * (abs(x) + abs(p) + v * abs(real)):
             return p, y
@@ -145,7 +146,7 @@ def real_position(k, offset, v, s, w):  # type: ignore[no-untyped-def]
     transform = 0.0
     for j in range(len(s)):
         transform += w[j] / ((s[k] - s[j]) + offset)
-    return s[k] + (offset + v * transform)
+    return s[k] + position_at(offset, transform, v)
 
 
 @compiled
@@ -160,7 +161,7 @@ def edge_distance(k, side, room, v, s, w):  # type: ignore[no-untyped-def]
         return room
     for _ in range(_NEWTON):
         square, cube = _real_slope(k, side * distance, s, w)
-        if v * square <= 1.0:
+        if slope_between(square, v) >= 0.0:
             return distance
         slope = side * cube / square**1.5
         if slope <= 0.0:

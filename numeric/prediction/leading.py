@@ -18,6 +18,7 @@ from numeric.laws.law import Array
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.replicates import half_width
 from numeric.maths.sobol import Sampling, gaussians
+from numeric.model import float64 as generated
 from numeric.prediction.gaussian import FACTORS
 from numeric.prediction.labels import BestMultiple, Estimate
 from numeric.problem.overlaps import Overlaps
@@ -98,11 +99,16 @@ def _indices(fields: Fields, index: TokenIndex) -> tuple[list[Array], Array]:
     points = gaussians(2 * even + features * tokens, SAMPLING)
     gamma1, gamma2 = (points[:, k * even : (k + 1) * even] @ index.visible.T for k in (0, 1))
     z = points[:, 2 * even :].reshape(len(points), features, tokens)
+    one, other = np.triu_indices(tokens)  # the order of components
+    of_student, of_target = np.zeros((2, len(points), len(one)))
+    for k, (student, target) in enumerate(zip(fields.student_features, fields.target_features, strict=True)):
+        product = generated.feature_index(z[:, k, one], z[:, k, other], np.where(one == other, 1.0, 0.0))
+        of_student += student * product
+        of_target += target * product
 
-    def at(gaussian: Array, shares: Array) -> Array:
-        products = np.einsum("k,nka,nkb->nab", shares, z, z) - shares.sum() * np.eye(tokens)
-        return index.scale * gaussian[:, index.component] + products
+    def at(gaussian: Array, leading: Array) -> Array:
+        return index.scale * gaussian[:, index.component] + leading[:, index.component]
 
     seen, unseen = fields.teacher * gamma1, fields.independent * gamma2
-    students = [at(seen + sign * unseen, fields.student_features) for sign in (1, -1)]
-    return students, at(fields.target * gamma1, fields.target_features)
+    students = [at(seen + sign * unseen, of_student) for sign in (1, -1)]
+    return students, at(fields.target * gamma1, of_target)

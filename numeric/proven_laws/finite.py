@@ -59,8 +59,12 @@ class FiniteLaw:
         """G(u) of the target."""
         return sum((w / (u - s) for s, w in self.atoms()), acb(0))
 
-    def _stieltjes_slope(self, u: ComplexBall) -> ComplexBall:
-        return -sum((w / (u - s) ** 2 for s, w in self.atoms()), acb(0))
+    def _position(self, u: ComplexBall, v: Ball) -> ComplexBall:
+        return generated.noisy_position(u, self.stieltjes(u), v)
+
+    def _slope(self, u: ComplexBall, v: Ball) -> ComplexBall:
+        """Of the position."""
+        return generated.noisy_slope(sum((w / (u - s) ** 2 for s, w in self.atoms()), acb(0)), v)
 
     def at(self, v: Ball, x: Ball) -> "FinitePoint":
         """The noisy law at x, through u = x - v G(u).
@@ -78,15 +82,14 @@ class FiniteLaw:
 
     def _proven_from(self, start: ComplexBall, v: Ball, x: Ball) -> "FinitePoint":
         def step(u: ComplexBall) -> ComplexBall:
-            return (u + v.mid() * self.stieltjes(u) - x.mid()) / (1 + v.mid() * self._stieltjes_slope(u))
+            return (self._position(u, v.mid()) - x.mid()) / self._slope(u, v.mid())
 
         u = polish(step, start, START_BITS)
-        residual = u + v * self.stieltjes(u) - x
-        guess = residual / (1 + v * self._stieltjes_slope(u))
-        u = contract(residual, lambda trial: 1 + v * self._stieltjes_slope(trial), u, around_complex, guess)
+        residual = self._position(u, v) - x
+        u = contract(residual, lambda trial: self._slope(trial, v), u, around_complex, residual / self._slope(u, v))
         if start.imag.is_zero():
             u = acb(u.real)
-            if not (1 + v * self._stieltjes_slope(u)).real > 0:
+            if not self._slope(u, v).real > 0:
                 raise Unresolved("the real root of u + v G(u) = x is not proven to be the physical one")
         elif not u.imag > 0:
             raise Unresolved("the root of u + v G(u) = x is not proven to lie above the axis")
@@ -98,8 +101,8 @@ class FiniteLaw:
             u = acb(x, v.sqrt()).mid()
             for _ in range(_START_STEPS):
                 transform = self.stieltjes(u)
-                newton = u - (u + v * transform - x) / (1 + v * self._stieltjes_slope(u))
-                onward = newton if newton.is_finite() and newton.imag > 0 else x - v * transform
+                newton = u - (generated.noisy_position(u, transform, v) - x) / self._slope(u, v)
+                onward = newton if newton.is_finite() and newton.imag > 0 else generated.subordinate(x, transform, v)
                 moved, u = (onward - u).abs_upper(), onward.mid()
                 if moved < u.imag * 2.0 ** (-bits // 4):
                     return u

@@ -150,7 +150,7 @@ class Leading:
         _, denoising, (m, q, V, *_) = self._seen(strengths).denoised(conjugates)
         slopes = [self._slope(denoising, strengths, k) for k in range(len(strengths))]
         learned = np.array([generated.leading_overlap(denoising.c, slope, weight) for slope in slopes])
-        m += float(weight * learned @ (s - strengths))
+        m += float(np.sum(generated.unseen_overlap(learned, s, strengths, weight)))
         return Denoised(conjugates, denoising, Overlaps(m, q, V, learned=tuple(learned.tolist())))
 
     def _seen(self, strengths: Vector) -> Factorised:
@@ -166,8 +166,11 @@ class Leading:
 
     def free_entropy(self, at: Denoised, M: float) -> float:
         """E, with the target's overlap as the prior sees it."""
-        s, weight = self.problem.features
-        seen = at.overlaps.m + float(weight * np.array(at.overlaps.learned) @ (at.conjugates.strengths - s))
+        (s, weight), learned, strengths = (
+            self.problem.features,
+            *map(np.array, (at.overlaps.learned, at.conjugates.strengths)),
+        )
+        seen = at.overlaps.m - float(np.sum(generated.unseen_overlap(learned, s, strengths, weight)))
         return Factorised(self.problem).free_entropy(at._replace(overlaps=at.overlaps._replace(m=seen)), M)
 
     def denoising_error(self, at: Denoised) -> Bounded:

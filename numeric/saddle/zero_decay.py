@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
 
 from numeric.laws.divided_difference import second_difference
-from numeric.laws.law import TRUSTED, Bounded, Energy, Target
+from numeric.laws.law import TRUSTED, Bounded, Energy
 from numeric.model import float64 as generated
 from numeric.prediction.test_error import prediction_of
 from numeric.problem.overlaps import Overlaps
@@ -77,29 +77,22 @@ def recovers(problem: Problem) -> bool:
 
 def solve_interpolating(problem: Problem) -> Solution:
     """The phase of vanishing loss; V is infinite and the conjugates zero, as they scale with 1/lambda and lambda."""
+    gain = float(generated.interpolating_gain(problem.beta, problem.beta0))
     if recovers(problem):
-        ratio = problem.beta0 / problem.beta
-        return _solution(problem, 0.0, 0.0, ratio * problem.q0, ratio**2 * problem.q0, None, 0.0)
+        m, q = map(float, generated.multiple_overlaps(gain, problem.q0))
+        return _solution(problem, 0.0, 0.0, gain, m, q, None, 0.0)
     roots = list(_roots(problem))
     if not roots:
         return failed(problem, Status.DIVERGED, float("inf"), 0)
     v, b, energy = min(roots, key=lambda root: -root[2].J_b)  # weight decay picks the least trace, which is -J_b/2
-    # Units in which the student reproduces the labels: theirs is beta0/beta times the target's.
-    ratio = problem.beta0 / problem.beta
-    m, q, _ = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, 1.0, 1.0))
-    residual = abs(_imbalance(problem, v)) / generated.interpolation_level(*_levels(problem))
-    solution = _solution(problem, v / ratio**2, b / ratio, m / ratio, q, energy.quantile, float(residual))
-    numbers = float(generated.label_numbers(problem.tokens))
-    fixed = problem.alpha * numbers  # V Vh; the dual field answers to each of the label's numbers with 1/V
-    spectral = second_difference(_target(problem), v, b, energy.quantile).value
-    stability = float(generated.replicon(problem.alpha, numbers, spectral, 1.0, fixed))
+    m, q, _ = map(
+        float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, gain, 1.0)
+    )  # the stiffness enters V only
+    residual = abs(_imbalance(problem, v)) / generated.interpolation_level(problem.q0, problem.noise)
+    solution = _solution(problem, v, b, gain, m, q, energy.quantile, float(residual))
+    spectral = second_difference(problem.target, v, b, energy.quantile).value
+    stability = float(generated.interpolating_replicon(spectral, energy.J_v))
     return replace(solution, replicon=stability, status=Status.UNSTABLE if stability < 0 else Status.CONVERGED)
-
-
-def _levels(problem: Problem) -> tuple[float, float]:
-    """Second moment and noise in the units of the student."""
-    ratio = problem.beta0 / problem.beta
-    return ratio**2 * problem.q0, ratio**2 * problem.noise
 
 
 def _roots(problem: Problem) -> Iterator[tuple[float, float, Energy]]:
@@ -109,12 +102,12 @@ def _roots(problem: Problem) -> Iterator[tuple[float, float, Energy]]:
     for (low, left), (high, right) in pairwise(zip(grid, values, strict=True)):
         if left * right <= 0:  # never where one is not a number
             v = float(brentq(lambda trial: _imbalance(problem, trial), low, high, xtol=1e-300, rtol=TOLERANCE))
-            yield v, _threshold(problem, v), _target(problem).energy(v, _threshold(problem, v), problem.width)
+            yield v, _threshold(problem, v), problem.target.energy(v, _threshold(problem, v), problem.width)
 
 
 def _admissible(problem: Problem) -> list[float]:
     """A grid of v, with the ends of the ranges on which some threshold b >= 0 leaves as many numbers free as the labels fix."""
-    grid = _grid(sum(_levels(problem))).tolist()
+    grid = _grid(problem.q0 + problem.noise).tolist()
     ends = []
     for low, high in pairwise(grid):
         if (_freedom(problem, low) < 0) != (_freedom(problem, high) < 0):
@@ -127,13 +120,9 @@ def _admissible(problem: Problem) -> list[float]:
 def _freedom(problem: Problem, v: float) -> float:
     """Sample ratio that the numbers free at b = 0 could fit, less the one given."""
     free = generated.interpolation_ratio(
-        _target(problem).energy(v, 0.0, problem.width).J_v, generated.label_numbers(problem.tokens)
+        problem.target.energy(v, 0.0, problem.width).J_v, generated.label_numbers(problem.tokens)
     )
     return float(free) - problem.alpha
-
-
-def _target(problem: Problem) -> Target:
-    return problem.target.scaled(problem.beta0 / problem.beta)
 
 
 def _imbalance(problem: Problem, v: float) -> float:
@@ -141,13 +130,13 @@ def _imbalance(problem: Problem, v: float) -> float:
     b = _threshold(problem, v)
     if np.isnan(b):
         return float("nan")
-    energy, (q0, noise) = _target(problem).energy(v, b, problem.width), _levels(problem)
+    energy, noise, q0 = problem.target.energy(v, b, problem.width), problem.noise, problem.q0
     return float(generated.interpolating_residual(energy.J, energy.J_v, energy.J_b, v, b, noise, q0))
 
 
 def _threshold(problem: Problem, v: float) -> float:
     """The eigenvalue threshold b >= 0 at which the fitted labels outnumber nothing: J_v(v, b) = 2 D alpha."""
-    target, numbers = _target(problem), generated.label_numbers(problem.tokens)
+    target, numbers = problem.target, generated.label_numbers(problem.tokens)
 
     def excess(b: float) -> float:
         return float(generated.interpolation_ratio(target.energy(v, b, problem.width).J_v, numbers)) - problem.alpha
@@ -159,9 +148,9 @@ def _threshold(problem: Problem, v: float) -> float:
 
 
 def _solution(
-    problem: Problem, v: float, b: float, m: float, q: float, quantile: float | None, residual: float
+    problem: Problem, v: float, b: float, gain: float, m: float, q: float, quantile: float | None, residual: float
 ) -> Solution:
-    gain, target = problem.beta0 / problem.beta, problem.target  # on the target as it is
+    target = problem.target
     error = target.denoising_error(v, b, target.energy(v, b, problem.width)) if v > 0 else Bounded(0.0, 0.0)
     test_error, averaging = prediction_of(problem).test_error(Overlaps(m, q, float("inf")))
     values: dict[str, Any] = {

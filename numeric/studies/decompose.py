@@ -140,6 +140,6 @@ def _hidden_beyond_strengths(solution: Solution, share: float) -> float:
     if not problem.leading:
         return 0.0
     s, weight = problem.features
-    unlearned = max(0, problem.leading - round(share / weight))
-    held = np.array(estimator_of(problem).denoised(solution.conjugates).overlaps.learned)[:unlearned]
-    return float(weight * held @ (s - solution.strengths)[:unlearned])
+    held = np.array(estimator_of(problem).denoised(solution.conjugates).overlaps.learned)
+    unseen = generated.unseen_overlap(held, s, np.array(solution.strengths), weight)
+    return float(np.sum(unseen[: max(0, problem.leading - round(share / weight))]))

@@ -83,11 +83,24 @@ def free_entropy_value(model: Model) -> sp.Expr:
     return name_channel(free_entropy(model)).replace(SPECTRAL, lambda *_: J)
 
 
+STUDENT, TARGET = sp.symbols("S S_0")
+
+
+def in_overlaps(quadratic: sp.Expr) -> sp.Expr:
+    """Trace over d of a quadratic form in S and S0: each product replaced by its overlap."""
+    expanded = sp.expand(quadratic)
+    return expanded.xreplace({STUDENT**2: q, TARGET**2: q0}).subs(STUDENT * TARGET, m)
+
+
 def estimation_error() -> sp.Expr:
-    """tr(S - S0)^2/d in the overlaps: the square of a difference, each product replaced by its overlap."""
-    student, target = sp.symbols("S S_0")
-    square = sp.expand((student - target) ** 2)
-    return square.xreplace({student**2: q, target**2: q0}).subs(student * target, m)
+    """tr(S - S0)^2/d in the overlaps."""
+    return in_overlaps((STUDENT - TARGET) ** 2)
+
+
+def multiple_overlaps() -> dict[sp.Symbol, sp.Expr]:
+    """Overlaps of S = c S0."""
+    forms = {m: STUDENT * TARGET, q: STUDENT**2}
+    return {order: in_overlaps(form.subs(STUDENT, c * TARGET)) for order, form in forms.items()}
 
 
 def denoising_risk(model: Model) -> tuple[sp.Expr, sp.Expr]:
@@ -148,6 +161,12 @@ def functions(model: Model) -> tuple[Function, ...]:
             (q0, m, q),
             r"\tfrac1d\|S-S_0\|^2",
             estimation_error(),
+        ),
+        Function(
+            "multiple_overlaps",
+            "overlaps of S = c S0",
+            (c, q0),
+            tuple(Output(str(name), sp.latex(name), form) for name, form in multiple_overlaps().items()),
         ),
         scalar("denoising_risk", "||S/c - S0||^2/d from the spectral function", (q0, J, J_v, J_b, v, b), "R", above),
         scalar(

@@ -9,13 +9,14 @@ import sympy as sp
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.passes.channel.replicon import growth
 from derive.passes.channel.two_tokens import difference_map
-from derive.passes.free_entropy.replicas import denoiser
+from derive.passes.free_entropy.replicas import channel_limit, denoiser, envelope_energy
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
 
 alpha, beta, beta0, T, D, rho, m, q, V, q0, t0 = sym("alpha beta beta0 T D rho m q V q0 t0")
 v, b, c, kappa, theta, trace = sym("v b c kappa theta trace")
-J, J_v, J_b, J_vv = sym("J J_v J_b J_vv")
+J, J_v, J_b, J_vv, F, DD, mh = sym("J J_v J_b J_vv F DD mh")
 
 
 def label_numbers() -> sp.Expr:
@@ -120,13 +121,36 @@ def manifold_bound() -> sp.Expr:
 
 
 def interpolating_residual(model: Model) -> sp.Expr:
-    """What vanishes below interpolation at beta = beta0: the balance of v at the sample ratio that V Vh = J_v/2 fixes."""
+    """What vanishes below interpolation: the balance of v at the sample ratio that V Vh = J_v/2 fixes.
+
+    Temperatures set the gain alone: labels are fitted at beta0/beta times the target, with its noise, whatever the two are.
+    """
     limit, order = weak_regularisation(model), reduced(model)
     _, ratio = interpolation(model)
-    gain_one = {c: limit[c].subs(beta0, beta)}
-    overlap, norm = order[m].subs(gain_one), order[q].subs(gain_one)
-    balance = v - limit[v].subs({m: overlap, q: norm}).subs({beta0: beta, alpha: ratio})
-    return sp.expand(sp.cancel(balance * J_v)).subs(rho, q0 + model.channel.noise)
+    overlap, norm = (order[name].subs(c, limit[c]) for name in (m, q))
+    balance = v - limit[v].subs({m: overlap, q: norm}).subs(alpha, ratio)
+    residual = sp.expand(sp.cancel(balance * J_v)).subs(rho, q0 + model.channel.noise)
+    for temperature in (beta, beta0):
+        require_zero(sp.diff(residual, temperature), "the balance below interpolation knows no temperature")
+    return residual
+
+
+def interpolating_response() -> sp.Expr:
+    """F where every label is fitted: the dual field f = (h - w)/V answers to w with -1/V along each of the D visible directions."""
+    h, z, gaussian = sp.symbols("h z g_2", real=True)
+    field = channel_limit(z, gaussian).field
+    per_unit = sp.cancel(envelope_energy(h, z, gaussian) / (h - field) ** 2)
+    w = sp.Symbol("w")
+    dual = -sp.diff(per_unit * (h - w) ** 2, w)
+    return D * sp.diff(dual, w) ** 2
+
+
+def interpolating_replicon(model: Model) -> sp.Expr:
+    """The replicon below interpolation: V and the sample ratio drop out with V Vh = D alpha = J_v/2."""
+    _, ratio = interpolation(model)
+    stiffness = weak_regularisation(model)[V] / V  # Vh, which is mh/c
+    value = 1 - growth(model).subs(F, interpolating_response()).subs(c, mh / stiffness).subs(alpha, ratio)
+    return sp.expand(sp.cancel(value))
 
 
 def functions(model: Model) -> tuple[Function, ...]:
@@ -193,10 +217,24 @@ def functions(model: Model) -> tuple[Function, ...]:
         ),
         scalar(
             "interpolating_residual",
-            "vanishes below interpolation at lambda -> 0, J, J_v, J_b at (v, b), for beta = beta0",
+            "vanishes below interpolation at lambda -> 0, J, J_v, J_b at (v, b)",
             (J, J_v, J_b, v, b, *noise, q0),
             "0",
             interpolating_residual(model),
+        ),
+        scalar(
+            "interpolating_gain",
+            "gain below interpolation at lambda -> 0: labels are reproduced",
+            (beta, beta0),
+            "c",
+            weak_regularisation()[c],
+        ),
+        scalar(
+            "interpolating_replicon",
+            "replicon eigenvalue below interpolation at lambda -> 0",
+            (DD, J_v),
+            r"\Lambda",
+            interpolating_replicon(model),
         ),
     )
 
@@ -215,6 +253,8 @@ def steps(model: Model) -> tuple[Step, ...]:
                 Display("v", limit[v]),
                 Display("c", limit[c]),
                 Display(r"V\hat V", limit[V]),
+                Display("F", interpolating_response()),
+                Display(r"\Lambda", interpolating_replicon(model)),
             ),
         ),
         Step(

@@ -1,7 +1,7 @@
 """The spectral function of a target with a finite list of eigenvalues, or of any law known by its Stieltjes transform.
 
-With u = z - v g the subordination reads g = G(u), G the Stieltjes transform of the target, and by parts, for F a
-polynomial in z and K = int_0^g F dg at fixed u,
+With u = z - v g the subordination reads g = G(u), G the Stieltjes transform of the target: u + v G(u) is the eigenvalue of Y that u
+stands for, and u and its conjugate stand for one on Biane's curve. By parts, for F a polynomial in z and K = int_0^g F dg at fixed u,
 
     int^{g_b} F dg = K(u_b, g_b) - int^{u_b} (dK/du) du,
 
@@ -18,18 +18,55 @@ import sympy as sp
 
 from derive.language.elementary import ImaginaryPart
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Output, Step, scalar
+from derive.language.step import Display, Function, Output, Step, require_zero, scalar
 from derive.passes.spectral_function.rational_law import Spectral, spectral_integrands
 
 b, g, u, v, t0, q0 = sym("b g u v t0 q0")
 J, J_v, J_b, J_vv, J_bv, mass = sym("J J_v J_b J_vv J_bv mass")
 s, x, weight, transform, spread = sym("s x weight transform spread")
+slope_real, slope_imag = sym("slope_real slope_imag")
+
+
+def position() -> sp.Expr:
+    """The eigenvalue of Y that u stands for: the inverse of the subordination u = z - v g, on which z(g) and g = G(u) agree."""
+    z = sp.Symbol("z")
+    (found,) = sp.solve(z - v * g - u, z)
+    return found
+
+
+def argument() -> sp.Expr:
+    """U at an eigenvalue x of Y: `position` solved for it."""
+    (found,) = sp.solve(position() - x, u)
+    return found
+
+
+def position_slope() -> sp.Expr:
+    """Slope of the position between two points u, u': 1 - v int dmu0/((u - s)(u' - s)), linear in the law: one eigenvalue does.
+
+    Where the points meet it is dx/du. Where they are conjugate it is Im x/Im u, which vanishes on Biane's curve.
+    """
+    other, one = sp.Symbol("other"), weight / (u - s)
+    at_u = position().subs(g, one)
+    rise = (at_u - at_u.subs(u, other)) / (u - other)
+    share = weight / ((u - s) * (other - s))
+    slope = 1 - v * spread
+    require_zero(rise - slope.subs(spread, share), "slope of the position between two points")
+    require_zero(sp.diff(at_u, u) - slope.subs(spread, share.subs(other, u)), "slope of the position")
+    return slope
+
+
+def curve_speed() -> sp.Expr:
+    """Dx/d Re u along Biane's curve, where x is real: dx = x'(u) (1 + i dy) d Re u fixes the slope dy of the curve."""
+    along = sp.Symbol("dy", real=True)
+    velocity = sp.expand((slope_real + sp.I * slope_imag) * (1 + sp.I * along))
+    (climb,) = sp.solve(sp.im(velocity), along)
+    return sp.cancel(sp.re(velocity).subs(along, climb))
 
 
 @cache
 def primitives() -> Spectral:
     """K for J, its derivatives and the mass."""
-    return Spectral(*(_over_gap(sp.integrate(sp.expand(F), (g, 0, g))) for F in spectral_integrands(u + v * g - b)))
+    return Spectral(*(_over_gap(sp.integrate(sp.expand(F), (g, 0, g))) for F in spectral_integrands(position() - b)))
 
 
 @cache
@@ -40,7 +77,7 @@ def path_integrands() -> Spectral:
 
 def density_integrands() -> Spectral:
     """Integrands along the real axis, by parts once more: of one sign where the density is, times Re g in derivatives by v."""
-    at_position = (F.subs(u, x - v * g) for F in spectral_integrands(u + v * g - b))
+    at_position = (F.subs(u, argument()) for F in spectral_integrands(position() - b))
     return Spectral(*(sp.factor(sp.diff(sp.integrate(sp.expand(F), (g, 0, g)), x)) for F in at_position))
 
 
@@ -88,6 +125,22 @@ def functions() -> tuple[Function, ...]:
         return tuple(Output(name, f"{left}_{{{name}}}", form) for name, form in forms._asdict().items())
 
     return (
+        scalar("noisy_position", "eigenvalue of Y that u stands for, g = G(u)", (u, g, v), "x", position()),
+        scalar("subordinate", "argument u of the target's transform", (x, g, v), "u", argument()),
+        scalar(
+            "noisy_slope",
+            "slope of the position between u and u', from the integral of 1/((u - s)(u' - s))",
+            (spread, v),
+            "x'(u)",
+            position_slope(),
+        ),
+        scalar(
+            "curve_speed",
+            "dx/d Re u along Biane's curve",
+            (slope_real, slope_imag),
+            r"\dot x",
+            curve_speed(),
+        ),
         Function("finite_primitives", "K at the physical point u, g = G(u)", (u, g, v, b), outputs(primitives(), "K")),
         Function("finite_integrands", "dK/du on the path", (u, g, v, b), outputs(path_integrands(), r"\partial_uK")),
         Function(
@@ -121,8 +174,14 @@ def steps() -> tuple[Step, ...]:
             r"With $u=z-vg$ and $g=G(u)$, the Stieltjes transform of the target: "
             r"$\int^{g_b}F\,dg=K(u_b,g_b)-\int^{u_b}\partial_uK\,du$ "
             r"along a path in the upper half-plane from beyond the largest eigenvalue; $J=-\tfrac1\pi\operatorname{Im}$ of it with "
-            r"$F=(z-b)^3/3$.",
-            (Display("K_J", primitives().J), Display(r"\partial_uK_J", path_integrands().J)),
+            r"$F=(z-b)^3/3$. On Biane's curve, where $x$ is real off the axis, it grows with $\operatorname{Re}u$ at the rate "
+            r"$\dot x$.",
+            (
+                Display("x(u)", position()),
+                Display("x'(u)", position_slope()),
+                Display("K_J", primitives().J),
+                Display(r"\partial_uK_J", path_integrands().J),
+            ),
             functions(),
         ),
     )

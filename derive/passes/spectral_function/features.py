@@ -8,6 +8,7 @@ import sympy as sp
 from derive.language.elementary import ImaginaryPart
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.passes.spectral_function.eigenvalue_list import position, position_slope
 
 v, x, y, b, mass, mixed = sym("v x y b mass mixed")
 s, transform, spread = sym("s transform spread")
@@ -18,13 +19,10 @@ g, u = sym("g u")
 def outlier() -> tuple[sp.Expr, sp.Expr]:
     """Position and squared overlap of the outlier of a target eigenvalue s of vanishing weight.
 
-    The others alone have x = u + v G0(u); the eigenvalue s adds a pole of weight w -> 0 to G, which takes effect at u = s only. Its
-    share of the resolvent is w/(u(x) - s), a pole in x of residue w dx/du at s: the overlap.
+    The eigenvalue s adds a pole of weight w -> 0 to the transform of the others, which takes effect at u = s only. Its share of the
+    resolvent is w/(u(x) - s), a pole in x of residue w dx/du at s: the overlap.
     """
-    G0 = sp.Function("G0")
-    image = s + v * G0(s)
-    slope = sp.diff(image, s)
-    return image.subs(G0(s), transform), slope.subs(sp.diff(G0(s), s), -spread)
+    return position().subs({u: s, g: transform}), position_slope()
 
 
 def divided_difference() -> sp.Expr:
@@ -44,13 +42,11 @@ def first_difference() -> sp.Expr:
     return above * mass**2 + 2 * mixed
 
 
-def subordinate() -> sp.Expr:
-    """Argument of the target's Stieltjes transform, g = G(u): the resolvent of Y is that of S0 at u, on average."""
-    return x - v * g
-
-
 def feature_share() -> sp.Expr:
-    """Mean squared overlap of an eigenvector of Y with a target eigenvector of unit weight: their densities, from the resolvents."""
+    """Mean squared overlap of an eigenvector of Y with a target eigenvector of unit weight: their densities, from the resolvents.
+
+    The resolvent of Y is that of S0 at u, on average.
+    """
     return ImaginaryPart(1 / (u - s)) / ImaginaryPart(g)
 
 
@@ -104,7 +100,6 @@ def functions() -> tuple[Function, ...]:
             r"\iint D^2",
             second_difference(),
         ),
-        scalar("subordinate", "argument u of the target's transform", (x, g, v), "u", subordinate()),
         scalar(
             "feature_share",
             "mean squared overlap of an eigenvector of Y with a target eigenvector of unit weight",

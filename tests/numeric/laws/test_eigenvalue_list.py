@@ -10,6 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from strategies import log_uniform
 
+from numeric.laws import subordination
 from numeric.laws.eigenvalue_list import SUMMED, Eigenvalues, _rule, finite_rank
 from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -17,6 +18,7 @@ from numeric.laws.power_law import power_law
 from numeric.laws.residues import from_gap
 from numeric.laws.target_spectrum import target_quantile_means
 from numeric.maths.balls import Unresolved, working
+from numeric.model import float64 as generated
 
 UNLIMITED = 10.0  # a width that never limits the rank
 
@@ -44,6 +46,41 @@ def position(target: Eigenvalues, v: float, place: float, depth: float) -> float
     bulks = target.bulks(v)
     bulk = bulks[min(int(place * len(bulks)), len(bulks) - 1)]
     return bulk.high - depth * (bulk.high - bulk.low)
+
+
+points = st.builds(complex, st.floats(-3.0, 9.0), log_uniform(1e-3, 10.0))
+
+
+@given(target=lists, v=variances, one=points, other=points, below=st.booleans())
+def test_positions_rise_at_the_slope_between_two_points(target, v, one, other, below):
+    """Also between conjugates, where the slope is Im x/Im u, and at one point, where it is dx/du."""
+    s, w = target.arrays
+    other = other.conjugate() if below else other
+
+    def position(u: complex) -> complex:
+        return generated.noisy_position(u, np.sum(w / (u - s)), v)
+
+    rise = generated.noisy_slope(np.sum(w / ((one - s) * (other - s))), v) * (one - other)
+    reach = abs(one) + abs(other) + v * (1 / abs(one.imag) + 1 / abs(other.imag))
+    assert abs(position(one) - position(other) - rise) < 1e-13 * (len(s) + 8) * reach
+    assert generated.subordinate(position(one), np.sum(w / (one - s)), v) == pytest.approx(one, abs=1e-13 * reach)
+
+
+@given(target=lists, v=log_uniform(1e-4, 30.0), place=st.floats(0, 1), depth=st.floats(0.05, 0.95))
+def test_the_position_moves_along_the_curve_at_its_speed(target, v, place, depth):
+    """Differences of the real positions above p; the curve is singular where it leaves the axis, whose distance is of order y^2."""
+    s, w = target.arrays
+    p, y = subordination.locate(position(target, v, place, depth), v, s, w)
+    step = 1e-3 * y * min(1.0, y / (1.0 + abs(p)))
+
+    def along(p: float) -> float:
+        height = subordination.height_above(p, v, s, w, 0.0)
+        return generated.noisy_position(p, subordination.speed_along(p, height, v, s, w)[0], v)
+
+    _, speed = subordination.speed_along(p, y**2, v, s, w)
+    assert speed > 0
+    rounding = 1e-13 * (abs(p) + math.sqrt(v)) / step
+    assert (along(p + step) - along(p - step)) / (2 * step) == pytest.approx(speed, rel=1e-2, abs=rounding)
 
 
 @settings(max_examples=150, deadline=None)

@@ -5,7 +5,10 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import softmax
+from strategies import log_uniform
 
 from numeric.channel.fields import Fields
 from numeric.channel.rules import Sampled
@@ -32,6 +35,36 @@ def problem(leading: int, dim: int = DIM, **changed: object) -> Problem:
     return Problem(
         **{"alpha": 1.0, "target": power_law(0.75, dim), "lambda_": 0.5, "noise": 0.5, "leading": leading, **changed}
     )
+
+
+parts, weights = log_uniform(1e-3, 1e3), log_uniform(1e-6, 0.5)
+
+
+@given(learned=parts, s=parts, weight=weights)
+def test_what_a_feature_adds_to_the_overlaps_are_the_covariances_of_its_indices(learned, s, weight):
+    """By Gauss and Hermite's rule, exact for polynomials of this degree: per unit, that is over 1 + delta_ab."""
+    z, masses = hermegauss(8)
+    masses /= masses.sum()
+    student, target = (generated.leading_share(part, weight) for part in (learned, s))
+    for index, mass in (
+        (generated.feature_index(z, z, 1.0), masses),
+        (generated.feature_index(z[:, None], z, 0.0), np.outer(masses, masses)),
+    ):
+        unit = 2.0 if index.ndim == 1 else 1.0
+        assert np.sum(mass * index) == pytest.approx(0.0, abs=1e-13)
+        products = ((student, target), (student, student), (target, target))
+        found = [np.sum(mass * one * other * index**2) / unit for one, other in products]
+        assert found == pytest.approx(list(generated.leading_parts(learned, s, weight)), rel=1e-12)
+
+
+@given(learned=parts, s=parts, weight=weights, M_m=log_uniform(1e-4, 1e2), M_q=log_uniform(1e-4, 1e2))
+def test_a_feature_with_a_gaussian_index_is_seen_as_it_is(learned, s, weight, M_m, M_q):
+    """Its envelope depends on l through the overlaps alone: M_l = dm/dl M_m + dq/dl M_q, and nothing is unseen."""
+    M_l = weight * s * -M_m + 2 * weight * learned * M_q
+    terms = (weight * s * M_m + 4 * weight * learned * M_q) / (weight * M_m)
+    strength = generated.leading_strength(-M_m, M_q, M_l, learned, weight)
+    assert strength == pytest.approx(s, abs=1e-14 * terms)
+    assert generated.unseen_overlap(learned, s, s, weight) == 0.0
 
 
 def test_the_prior_of_unchanged_strengths_is_that_of_the_target():

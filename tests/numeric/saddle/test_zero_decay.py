@@ -6,9 +6,11 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import log_uniform
 
 from numeric.laws.law import quantile
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.model import float64 as generated
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
@@ -30,6 +32,43 @@ def test_small_decay_tends_to_the_limit(beta):
         )
     for far, close in zip(*gaps, strict=True):
         assert close < 0.5 * far
+
+
+@given(
+    kappa0=log_uniform(0.1, 2.0),
+    noise=st.floats(0.05, 2.0),
+    width=st.sampled_from([0.3, 1.0]),
+    place=st.floats(0.1, 0.9),
+    beta=log_uniform(0.3, 3.0),
+    beta0=log_uniform(0.3, 3.0),
+)
+@settings(max_examples=20, deadline=None)
+def test_labels_count_in_the_units_of_the_student(kappa0, noise, width, place, beta, beta0):
+    """Labels of S0 at beta0 are those of (beta0/beta) S0 at beta, with its noise."""
+    target, ratio = MarchenkoPastur(kappa0), beta0 / beta
+    threshold = float(interpolation(target.exact(), Fraction(noise), 2, 12, Fraction(width)))
+    problem = Problem(place * threshold, target, 0.0, noise, width, beta=beta, beta0=beta0)
+    units = Problem(place * threshold, target.scaled(ratio), 0.0, ratio**2 * noise, width, beta=beta, beta0=beta)
+    found, same = solve(problem), solve(units)
+    for name, factor in {"m": ratio, "q": 1, "delta": ratio, "b": ratio, "c": 1 / ratio}.items():
+        assert getattr(same, name) == pytest.approx(factor * getattr(found, name), rel=1e-8), name
+    assert same.test_error == pytest.approx(found.test_error, abs=1e-9)
+    if found.quantile is not None:  # it was left in the units of the student
+        assert target.mass_above(found.delta**2, found.quantile) == pytest.approx(width, abs=1e-9)
+    assert same.replicon == pytest.approx(found.replicon, abs=1e-7)
+
+
+@given(alpha=log_uniform(1e-3, 1e2), V=log_uniform(1.0, 1e12), c=log_uniform(0.1, 10.0), DD=st.floats(0.0, 1.0))
+def test_the_replicon_of_the_limit_is_that_of_a_linear_channel(alpha, V, c, DD):
+    """The dual field answers with 1/V along D directions, Vh = alpha D/V: whatever V is."""
+    D = generated.label_numbers(3)
+    finite = generated.replicon(alpha, D / V**2, DD, c, c * alpha * D / V)
+    assert generated.interpolating_replicon(DD, 2 * alpha * D) == pytest.approx(finite, abs=1e-13 * (1 + DD / alpha))
+
+
+def test_stability_is_continuous_in_the_decay():
+    near = solve(Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=1e-5, noise=1.0)).unwrap()
+    assert near.replicon == pytest.approx(solve(INTERPOLATING).replicon, abs=0.02)  # sampled at two digits
 
 
 def test_the_loss_vanishes_below_interpolation_only():
