@@ -16,9 +16,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
 
-from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
+from numeric.studies.phase_diagram import phase_diagram
 from numeric.studies.regimes import Regime
 from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve, slope_between
 from verify.studies.exponents import CLOSE
@@ -28,20 +27,7 @@ NOISE = 0.5
 PER_OCTAVE = 16  #: blocks of the target's tail: four times as many change the slopes by less than 1e-4
 AGREEMENT = ("within", "accounted for")  #: with the exponent, or with what its corrections make of it
 #: The regime whose risk is a sum over features, few where gamma is large.
-FEW_FEATURES = "bulk just open; limited by noise"
-
-
-def centre(regime: Regime, plane: PhaseDiagram) -> tuple[float, float]:
-    """Centre (x, y) of the largest circle in the regime and the plane: farthest from where another term is as large."""
-    rows, bounds = [], []
-    for n, decay, d in regime.conditions:
-        rows.append([-float(n), -float(decay), math.hypot(float(n), float(decay))])
-        bounds.append(float(d))
-    for axis, (low, high) in enumerate((plane.samples, plane.decays)):
-        rows += [[-float(axis == 0), -float(axis == 1), 1.0], [float(axis == 0), float(axis == 1), 1.0]]
-        bounds += [-low, high]
-    x, y, _ = linprog([0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)]).x
-    return float(x), float(y)
+FEW_FEATURES = "spikes_and_slit.noise"
 
 
 def crossover(regime: Regime, risk: float) -> float:
@@ -50,9 +36,9 @@ def crossover(regime: Regime, risk: float) -> float:
     Where R ~ (R + Delta/2)^p n^a the slope solves s = a + p s R/(R + Delta/2).
     """
     a, share = float(regime.risk[0]), risk / (risk + NOISE / 2)
-    if regime.name.endswith("limited by noise"):  # noise and samples enter as a ratio
+    if regime.limit == "noise":  # noise and samples enter as a ratio
         return a / (1 + a * share)
-    if regime.name.endswith("limited by overfitting"):  # the risk is a part of the noise
+    if regime.limit == "overfitting":  # the risk is a part of the noise
         return a / (1 - share)
     return a
 
@@ -81,7 +67,7 @@ def slope(regime: Regime, gamma: Fraction, dim: float, x: float, y: float) -> Sl
     asked = ScalingProblem(float(gamma), int(dim), dim**y, NOISE, per_octave=PER_OCTAVE)
     ends = scaling_curve(asked, [dim**x, dim**x * math.exp(STEP)])
     status = "/".join(sorted({point.solution.status.name.lower() for point in ends}))
-    smooth = [completed(point, dim) for point in ends] if regime.name == FEW_FEATURES else ends
+    smooth = [completed(point, dim) for point in ends] if regime.id == FEW_FEATURES else ends
     risk = math.sqrt(ends[0].risk * ends[1].risk)
     return Slope(*slope_between(*ends), slope_between(*smooth)[0] - crossover(regime, risk), status)
 
@@ -90,7 +76,7 @@ def lines(gamma: Fraction, dims: list[float]) -> Iterator[str]:
     """A line per regime and dimension, up to the first that agrees."""
     plane = phase_diagram(gamma, None, NOISE, 0)
     for regime in plane.regimes:
-        x, y = centre(regime, plane)
+        x, y = regime.centre(plane.samples, plane.decays)
         for dim in dims:
             started = time.perf_counter()
             found, error, beyond, status = slope(regime, gamma, dim, x, y)

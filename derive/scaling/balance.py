@@ -35,13 +35,15 @@ class Balance:
 class Regime:
     """Balances that hold where each first monomial of `conditions` is at most the second, up to a constant.
 
+    `id` is one word, for programs; `name` for readers.
     `corrections` are the relative sizes, monomials too, of what the balances leave out beside the terms they name.
     """
 
-    name: str
+    id: str
     balances: tuple[Balance, ...]
     conditions: tuple[tuple[sp.Expr, sp.Expr], ...] = ()
     corrections: tuple[sp.Expr, ...] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True)

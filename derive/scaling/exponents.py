@@ -45,6 +45,7 @@ def _diagram(of: System) -> Record:
 def _cell(of: System, cell: Cell) -> Record:
     solution = cell.solution
     return {
+        "id": identifier(solution),
         "name": name(solution),
         "risk": _powers(of, solution.exponents[risk]),
         "scales": {str(scale): _powers(of, form) for scale, form in solution.exponents.items()},
@@ -70,9 +71,17 @@ def _powers(of: System, form: Form) -> dict[str, str]:
     return {symbol: str(sp.factor(power)) for symbol, power in zip(names, form, strict=True)}
 
 
+def identifier(solution: Solution) -> str:
+    """Regime of the spectrum and what limits the risk, each a word: for programs."""
+    return f"{solution.regime.id}.{limit(solution)}"
+
+
 def name(solution: Solution) -> str:
-    """Regime of the spectrum, and what limits the risk."""
-    return f"{solution.regime.name}; limited by {limit(solution)}"
+    """Regime of the spectrum, and what limits the risk: for readers."""
+    return f"{solution.regime.name}; limited by {LIMITS[limit(solution)]}"
+
+
+LIMITS = {"target": "target", "overfitting": "overfitting", "decay": "weight decay", "noise": "noise"}
 
 
 def table(model: Model) -> str:
@@ -101,9 +110,9 @@ def module(model: Model) -> str:
     cells = phase.cells
     lines = [
         f'"""Scaling exponents of a power-law target: {model.title}."""\n\nfrom fractions import Fraction\n\n',
-        "#: spectrum; what limits the risk",
+        "#: spectrum and what limits the risk: identifier and name",
         "CELLS = (",
-        *(f'    "{name(cell.solution)}",' for cell in cells),
+        *(f'    ("{identifier(cell.solution)}", "{name(cell.solution)}"),' for cell in cells),
         ")\n\n",
         "def risk(gamma):",
         '    """Exponents of (n, lambda, d) of the excess risk in each cell."""',

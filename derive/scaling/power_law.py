@@ -189,7 +189,7 @@ def system(model: Model) -> System:
     def size(expression: sp.Expr) -> sp.Expr:
         return sp.expand(expression.subs({v: delta**2, b: threshold}))
 
-    def regime(name: str, part: Part, *conditions: tuple[sp.Expr, sp.Expr], tie: bool = False) -> Regime:
+    def regime(id: str, name: str, part: Part, *conditions: tuple[sp.Expr, sp.Expr], tie: bool = False) -> Regime:
         response = part.J_v
         level = scales.b.subs(constants)
         response_balance = stiffness.subs(J_v, response) / scales.stiffness.subs(constants)
@@ -203,7 +203,7 @@ def system(model: Model) -> System:
             balances.append(Balance("response", sp.expand(denominator), sp.expand(size(numerator))))
         if tie:
             balances.append(Balance("edge", threshold, delta))
-        return Regime(name, tuple(balances), conditions, part.ends)
+        return Regime(id, tuple(balances), conditions, part.ends, name)
 
     def features(lowest: sp.Expr) -> Part:
         error, response = (power_sum(size(summand), lowest, TOP) for summand in feature)
@@ -219,30 +219,35 @@ def system(model: Model) -> System:
         (n, lambda_, d),
         (delta, threshold, V, risk, eta),
         (
-            regime("nothing above the threshold", nothing, (delta, threshold), (TOP, threshold)),
+            regime("nothing", "nothing above the threshold", nothing, (delta, threshold), (TOP, threshold)),
             regime(
-                "spikes above the bulk", features(threshold), (delta, threshold), (threshold, TOP), (BOTTOM, threshold)
+                *("spikes", "spikes above the bulk", features(threshold)),
+                *((delta, threshold), (threshold, TOP), (BOTTOM, threshold)),
             ),
-            regime("bulk just open, no spike", nothing + slit, (eta, one), (TOP, delta), tie=True),
-            regime("bulk just open", features(delta) + slit, (eta, one), learned, hidden, tie=True),
-            regime("bulk fully open, no spike", nothing + open_, (threshold, delta), (TOP, delta)),
-            regime("bulk fully open", features(delta) + open_, (threshold, delta), learned, hidden),
-            regime("every feature resolved", features(BOTTOM), (delta, BOTTOM), (threshold, BOTTOM)),
+            regime("slit", "bulk just open, no spike", nothing + slit, (eta, one), (TOP, delta), tie=True),
+            regime("spikes_and_slit", "bulk just open", features(delta) + slit, (eta, one), learned, hidden, tie=True),
+            regime("bulk", "bulk fully open, no spike", nothing + open_, (threshold, delta), (TOP, delta)),
+            regime("spikes_and_bulk", "bulk fully open", features(delta) + open_, (threshold, delta), learned, hidden),
+            regime("all", "every feature resolved", features(BOTTOM), (delta, BOTTOM), (threshold, BOTTOM)),
         ),
         gamma,
         LEAST_GAMMA,
     )
 
 
+#: Regimes of the spectrum in which noise enters S through an open bulk.
+OPEN = ("slit", "spikes_and_slit", "bulk", "spikes_and_bulk")
+
+
 def limit(solution: Solution) -> str:
-    """What the risk of a balance comes from: the term that dominates it."""
+    """What the risk of a balance comes from, by the term that dominates it: "target", "overfitting", "decay" or "noise"."""
     ((_, term),) = (pair for pair in solution.dominant if pair[0] == risk)
-    bulk = solution.regime.name.startswith("bulk")
+    is_open = solution.regime.id in OPEN
     if not term.free_symbols:
         return "target"
-    if bulk and term in (delta**2, delta**2 * eta ** sp.Rational(7, 2)):
+    if is_open and term in (delta**2, delta**2 * eta ** sp.Rational(7, 2)):
         return "overfitting"
-    return "weight decay" if term.has(threshold) and not bulk else "noise"
+    return "decay" if term.has(threshold) and not is_open else "noise"
 
 
 def peak(model: Model, side: int) -> System:
@@ -270,7 +275,7 @@ def peak(model: Model, side: int) -> System:
         noise, response = Balance("noise", rest, one), Balance("response", y, sp.expand(edge))
     balances = (noise, response, Balance("threshold", y * delta, strength), Balance("risk", risk, delta**2))
     where = "above" if side > 0 else "below"
-    regime = Regime(f"interpolation peak, {where}", balances, ((one, V),))
+    regime = Regime(f"peak_{where}", balances, ((one, V),), name=f"interpolation peak, {where}")
     # gamma does not enter: any range does.
     return System(
         (detuning, lambda_, size), (delta, y, V, risk), (regime,), gamma, LEAST_GAMMA, ((detuning, one), (lambda_, one))

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from scipy.optimize import linprog
+
 from numeric.model import exponents as generated
 from numeric.model import record
 
@@ -16,14 +18,33 @@ LEAST_GAMMA = Fraction(1, 2)  #: below it the second moment of the target diverg
 class Regime:
     """One cell of the phase diagram at one gamma.
 
+    `id`: regime of the spectrum and what limits the risk, a word each, e.g. "spikes.decay"; `name`: the same for readers.
     `risk`: exponents of (n, lambda, d) of the excess risk; `conditions`: rows of exponents whose product is at least one inside;
     `corrections`: rows whose products are one over the relative sizes of what the balance leaves out.
     """
 
+    id: str
     name: str
     risk: tuple[Fraction, Fraction, Fraction]
     conditions: tuple[tuple[Fraction, Fraction, Fraction], ...]
     corrections: tuple[tuple[Fraction, Fraction, Fraction], ...]
+
+    @property
+    def limit(self) -> str:
+        """What limits the risk: "target", "noise", "overfitting" or "decay"."""
+        return self.id.split(".")[1]
+
+    def centre(self, samples: tuple[float, float], decays: tuple[float, float]) -> tuple[float, float]:
+        """Centre of the largest circle in the cell and these ranges of log n/log d and log lambda/log d, where it is itself."""
+        rows, bounds = [], []
+        for n, decay, d in self.conditions:
+            rows.append([-float(n), -float(decay), math.hypot(float(n), float(decay))])
+            bounds.append(float(d))
+        for axis, (low, high) in enumerate((samples, decays)):
+            rows += [[-float(axis == 0), -float(axis == 1), 1.0], [float(axis == 0), float(axis == 1), 1.0]]
+            bounds += [-low, high]
+        x, y, _ = linprog([0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)]).x
+        return float(x), float(y)
 
     def correction(self, log_n: float, log_lambda: float, log_d: float) -> float:
         """Size of what is left out of the exponent of n, up to a constant: each correction times its own exponent of n."""
@@ -54,8 +75,8 @@ def regimes(gamma: Fraction) -> tuple[Regime, ...]:
         generated.CELLS, generated.risk(gamma), generated.conditions(gamma), generated.corrections(gamma), strict=True
     )
     return tuple(
-        Regime(name, _exact(risk), tuple(map(_exact, conditions)), tuple(map(_exact, corrections)))
-        for name, risk, conditions, corrections in cells
+        Regime(id, name, _exact(risk), tuple(map(_exact, conditions)), tuple(map(_exact, corrections)))
+        for (id, name), risk, conditions, corrections in cells
     )
 
 

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from numeric.studies.regimes import regimes
+from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
+from numeric.studies.regimes import Regime
 from numeric.studies.scaling import ScalingProblem, local_slope
 
-#: Name of the regime, and where in it slopes are taken: powers of d of the samples n and of the weight decay, about its middle.
-PLACES = (
-    ("bulk just open; limited by noise", 1.27, -1.23),  # -(1 - 1/(2 gamma))
-    ("spikes above the bulk; limited by weight decay", 3.23, 1.36),  # -(2 - 1/gamma)
-)
+#: Regimes of the two exponents, -(1 - 1/(2 gamma)) and -(2 - 1/gamma); slopes are taken about their centres.
+REGIMES = ("spikes_and_slit.noise", "spikes.decay")
 GAMMA = Fraction(3, 4)
 PER_OCTAVE = 64  #: blocks of the target's tail: slopes change by less than 1e-3 from sixteen times as many
 CLOSE = 0.01  #: from here on the theory is said to have reached the exponent
@@ -36,10 +34,13 @@ class Approach:
 
 def approaches(dims: Sequence[int], noise: float) -> tuple[Approach, ...]:
     """Both exponents at the gamma of the paper."""
-    derived = {regime.name: regime.risk[0] for regime in regimes(GAMMA)}
-    return tuple(
-        Approach(name, derived[name], tuple(_slope(dim, x, y, noise) for dim in dims)) for name, x, y in PLACES
-    )
+    plane = phase_diagram(GAMMA, None, noise, 0)
+    return tuple(_approach(regime, plane, dims, noise) for regime in plane.regimes if regime.id in REGIMES)
+
+
+def _approach(regime: Regime, plane: PhaseDiagram, dims: Sequence[int], noise: float) -> Approach:
+    x, y = (round(power, 2) for power in regime.centre(plane.samples, plane.decays))
+    return Approach(regime.name, regime.risk[0], tuple(_slope(dim, x, y, noise) for dim in dims))
 
 
 def _slope(dim: int, x: float, y: float, noise: float) -> tuple[int, float, float]:

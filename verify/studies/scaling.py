@@ -307,8 +307,8 @@ def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -
 def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: DecayLaw) -> Iterator[Slope]:
     """One slope for each regime that holds LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
     mine = [place for place in places if (place.dim, place.decay) == (dim, decay)]
-    for name in dict.fromkeys(place.regime.name for place in mine):
-        inside = (place for place in mine if place.regime.name == name and place.whole_feature)
+    for regime in dict.fromkeys(place.regime for place in mine):
+        inside = (place for place in mine if place.regime == regime and place.whole_feature)
         window = [place for place in inside if len(place.excess) >= MINIMUM_RUNS]
         if len(window) >= LEAST_POINTS:
             slope = slope_over(window, np.random.default_rng(plan.base.entropy))

@@ -227,7 +227,7 @@ def functions(model: Model) -> tuple[Function, ...]:
             "gain below interpolation at lambda -> 0: labels are reproduced",
             (beta, beta0),
             "c",
-            weak_regularisation()[c],
+            weak_regularisation(model)[c],
         ),
         scalar(
             "interpolating_replicon",

@@ -123,17 +123,17 @@ def test_an_unlearned_target_has_the_whole_risk():
 #: That vanishes as a small power of d where the tail of the target matters: (k_c/d)^(gamma - 1/2) = 0.03 in the third case, to
 #: which v/b^2 = 0.05 comes (1e-4 in the second); n_eff^(1/(2 gamma))/d = 0.01, with a constant of about ten, in the last.
 DEEP = [
-    ("every feature resolved; limited by noise", 1e12, 1e-3, 200, 1e-3),
-    ("every feature resolved; limited by weight decay", 1e14, 1e6, 200, 1e-3),
-    ("spikes above the bulk; limited by weight decay", 1e16, 1.0, 10**8, 0.06),
-    pytest.param("bulk fully open; limited by overfitting", 1e27, 1e-8, 10**12, 0.06, marks=pytest.mark.slow),
+    ("all.noise", 1e12, 1e-3, 200, 1e-3),
+    ("all.decay", 1e14, 1e6, 200, 1e-3),
+    ("spikes.decay", 1e16, 1.0, 10**8, 0.06),
+    pytest.param("spikes_and_bulk.overfitting", 1e27, 1e-8, 10**12, 0.06, marks=pytest.mark.slow),
 ]
 
 
-@pytest.mark.parametrize(("name", "samples", "decay", "dim", "allowed"), DEEP)
-def test_local_slopes_approach_the_derived_exponents(name, samples, decay, dim, allowed):
+@pytest.mark.parametrize(("id", "samples", "decay", "dim", "allowed"), DEEP)
+def test_local_slopes_approach_the_derived_exponents(id, samples, decay, dim, allowed):
     regime = regime_at(GAMMA, math.log(samples), math.log(decay), math.log(dim))
-    assert regime.name == name
+    assert regime.id == id
     point = local_slope(ScalingProblem(float(GAMMA), dim, decay, 0.5), samples)
     assert abs(point.slope - float(regime.risk[0])) < allowed + point.slope_error
 
@@ -178,16 +178,16 @@ def test_each_point_lies_in_one_cell(gamma, x, y):
 def test_exponents_are_those_of_the_record():
     record = symbolic()["phases"][0]["cells"]
     for regime, cell in zip(regimes(GAMMA), record, strict=True):
-        assert regime.name == cell["name"]
+        assert (regime.id, regime.name) == (cell["id"], cell["name"])
         powers = [cell["risk"][name] for name in ("n", "lambda", "d")]
         values = [eval(power, {"gamma": GAMMA, "__builtins__": {}}) for power in powers]  # generated text
         assert [Fraction(value) for value in regime.risk] == pytest.approx(values)
 
 
 def test_named_exponents():
-    found = {regime.name: regime.risk[0] for regime in regimes(GAMMA)}
-    assert found["bulk just open; limited by noise"] == -(1 - 1 / (2 * GAMMA))
-    assert found["spikes above the bulk; limited by weight decay"] == -(2 - 1 / GAMMA)
+    found = {regime.id: regime.risk[0] for regime in regimes(GAMMA)}
+    assert found["spikes_and_slit.noise"] == -(1 - 1 / (2 * GAMMA))
+    assert found["spikes.decay"] == -(2 - 1 / GAMMA)
 
 
 def test_a_heavy_target_has_no_regimes():
