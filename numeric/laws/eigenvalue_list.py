@@ -134,7 +134,7 @@ class Eigenvalues:
         """Upper end of the support."""
         return finite_edge(v, float(subordination.upper_edge(float(v), *self.arrays)))
 
-    def light(self, v: float) -> Array:
+    def single_intervals(self, v: float) -> Array:
         """Intervals that a positive eigenvalue of weight up to LIGHT fills alone: rows (low, high, weight), ascending."""
         return np.array([(bulk.low, bulk.high, self.weights[bulk.first]) for bulk in self._light(v)]).reshape(-1, 3)
 

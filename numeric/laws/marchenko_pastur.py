@@ -114,7 +114,7 @@ class MarchenkoPastur:
         """Upper end of the support."""
         return finite_edge(v, float(cubic.upper_edge(float(v), *self.law)))
 
-    def light(self, v: float) -> Array:
+    def single_intervals(self, v: float) -> Array:
         """None: the law has no eigenvalue of its own."""
         return np.empty((0, 3))
 
