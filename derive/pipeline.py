@@ -32,8 +32,8 @@ def derive(model: Model) -> tuple[Step, ...]:
         *spectral.steps(model),  # J and its derivatives from z(g)
         *channel.steps(model),  # M and its derivatives as sample averages
         *softmax.steps(model),  # loss of one row at any number of tokens
-        *stability.steps(model),  # needs the equations and the sample averages
         *direct.steps(model),
+        *stability.steps(model),  # needs the equations, of direct training too, and the sample averages
         *finite_spectrum.steps(),  # the same for any list of eigenvalues
         *features.steps(),  # outliers, and how the error of S splits
         *leading.steps(model),  # features whose indices are not Gaussian

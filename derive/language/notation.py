@@ -147,6 +147,11 @@ TABLE: tuple[Notation, ...] = (
     _real("row_ss", "⟨ss⟩", r"\langle ss\rangle", "sum of squared softmax over a row", "1", "(0, 1)", "2/5 1/2 1/3"),
     # Stability.
     _real("F", "F", "F", "mean square response of the dual field, E‖C^½ ∂f/∂w C^½‖²", "loss²/index⁴", _POSITIVE, "1/5 1/1000 1/3"),
+    _real("F_ss", "F_ss", "F_{ss}", "F of the symmetric dual field by symmetric fields", "loss²/index⁴", _POSITIVE, "1/5 1/3 2"),
+    _real("F_sa", "F_sa", "F_{sa}", "the same by antisymmetric fields", "loss²/index⁴", _POSITIVE, "1/7 1/9 1/2"),
+    _real("F_as", "F_as", "F_{as}", "F of the antisymmetric dual field by symmetric fields", "loss²/index⁴", _POSITIVE, "1/8 1/5 1/3"),
+    _real("F_aa", "F_aa", "F_{aa}", "the same by antisymmetric fields", "loss²/index⁴", _POSITIVE, "1/6 1/2 3/2"),
+    _real("V_a", "V_a", "V_a", "V of the antisymmetric part of a general matrix", "index²/loss", _POSITIVE, "2/5 3 1/2"),
     _real("DD", "⟨DD²⟩", r"\langle DD^2\rangle", "mean square divided difference of the shrinkage", "1", _POSITIVE, "1/3 1/5 1/2"),
     # Complex.
     Notation(
