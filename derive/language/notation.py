@@ -141,6 +141,10 @@ TABLE: tuple[Notation, ...] = (
     # One row of a softmax of any length.
     _real("s_k", "s_k", "s_k", "softmax entry k of a row", "1", "(0, 1)", "1/3 3/5 1/10"),
     _real("e_k", "e_k", "e_k", "its residual, softmax less label", "1", _REAL, "1/5 -1/7 1/20"),
+    _real("y_k", "y_k", "y_k", "label entry k of a row", "1", "(0, 1)", "1/4 5/7 3/50"),
+    _real("y_other", "y′_k", "y'_k", "the same of another label of the sequence", "1", "(0, 1)", "2/5 3/4 1/12"),
+    _real("mean_loss", "Eℓ", r"\mathbb E\ell", "loss averaged over the noise of the label", "loss", _POSITIVE, "1/5 1/8 1/3"),
+    _real("loss_at_mean", "ℓ(Ey)", r"\ell(\mathbb Ey)", "loss at the mean of the label", "loss", _POSITIVE, "1/7 1/9 1/4"),
     _real("s_l", "s_l", "s_l", "softmax entry l of a row", "1", "(0, 1)", "1/4 1/5 3/10"),
     _real("e_l", "e_l", "e_l", "its residual, softmax less label", "1", _REAL, "-1/8 1/10 -1/30"),
     _real("row_se", "⟨se⟩", r"\langle se\rangle", "sum of softmax times residual over a row", "1", _REAL, "1/20 -1/15 1/40"),
