@@ -7,6 +7,7 @@ from derive.language.step import Function, Step
 from derive.passes.channel import leading_features as leading
 from derive.passes.channel import replicon as stability
 from derive.passes.channel import softmax_rows as softmax
+from derive.passes.channel import square_loss as square
 from derive.passes.channel import two_tokens as channel
 from derive.passes.free_entropy import direct_training as direct
 from derive.passes.free_entropy import replicas
@@ -30,10 +31,11 @@ def derive(model: Model) -> tuple[Step, ...]:
         *replicas.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
         *saddle.steps(model),  # e -> six equations -> reduced variables (v, b, c)
         *spectral.steps(model),  # J and its derivatives from z(g)
+        *square.steps(),  # the loss entry by entry
         *channel.steps(model),  # M and its derivatives as sample averages
         *softmax.steps(model),  # loss of one row at any number of tokens
-        *stability.steps(model),  # needs the equations and the sample averages
         *direct.steps(model),
+        *stability.steps(model),  # needs the equations, of direct training too, and the sample averages
         *finite_spectrum.steps(),  # the same for any list of eigenvalues
         *features.steps(),  # outliers, and how the error of S splits
         *leading.steps(model),  # features whose indices are not Gaussian

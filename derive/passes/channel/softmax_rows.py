@@ -13,6 +13,7 @@ import sympy as sp
 from derive.language.model import Index, Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.passes.channel.square_loss import entry_loss
 
 beta, s_k, e_k, s_l, e_l, row_se, row_ss = sym("beta s_k e_k s_l e_l row_se row_ss")
 NAMED_SUMS = {(1, 1): row_se, (2, 0): row_ss}
@@ -61,14 +62,14 @@ def differentiate(expression: sp.Expr, sums: dict[sp.Symbol, sp.Expr]) -> RowDer
 
 @cache
 def loss_slope() -> sp.Expr:
-    """D/dh_k of sum_c e_c^2, at entry k."""
-    slope = _slope_of_sum(e_k**2).xreplace({s_l: s_k, e_l: e_k})
+    """D/dh_k of the loss of a row, at entry k."""
+    slope = _slope_of_sum(entry_loss()).xreplace({s_l: s_k, e_l: e_k})
     return sp.factor(slope.xreplace({power_sum(1, 1): row_se}))
 
 
 @cache
 def loss_curvature() -> RowDerivative:
-    """D^2/dh_k dh_l of sum_c e_c^2."""
+    """D^2/dh_k dh_l of the loss of a row."""
     curvature = differentiate(loss_slope(), {row_se: s_k * e_k})
     named = {power_sum(*powers): name for powers, name in NAMED_SUMS.items()}
     return RowDerivative(sp.factor(curvature.smooth.xreplace(named)), sp.factor(curvature.local.xreplace(named)))
@@ -84,7 +85,7 @@ def check_against_explicit_rows() -> None:
         labels = (*labels, 1 - sum(labels))
         softmax = [weight / sum(weights) for weight in weights]
         residual = [s - y for s, y in zip(softmax, labels, strict=True)]
-        loss = sum(e**2 for e in residual)
+        loss = sum(entry_loss().subs(e_k, e) for e in residual)
         sums = {
             name: sum(s**i * e**j for s, e in zip(softmax, residual, strict=True))
             for (i, j), name in NAMED_SUMS.items()

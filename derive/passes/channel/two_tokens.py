@@ -10,12 +10,13 @@ import sympy as sp
 from derive.language.model import Index, Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.passes.channel.square_loss import entry_loss
 from derive.passes.free_entropy.replicas import channel_limit, envelope_energy
 
 m, q, V, rho, beta, beta0 = sym("m q V rho beta beta0")
 u1, u2, w1, w2, p1, p2, f1, f2 = sym("u1 u2 w1 w2 p1 p2 f1 f2")
 H11, H12, H22, tr_H = sym("H11 H12 H22 tr_H")
-train, R, F1, F2, q0 = sym("train R F1 F2 q0")
+train, R, F1, F2, q0, e_k = sym("train R F1 F2 q0 e_k")
 U = sp.Matrix([u1, u2])
 W = sp.Matrix([w1, w2])
 
@@ -86,7 +87,8 @@ def loss() -> sp.Expr:
     total = sp.Integer(0)
     for label, u in ((p1, u1), (p2, u2)):
         predicted = softmax_first(beta, u)
-        total += sp.factor(sp.expand((label - predicted) ** 2 + ((1 - label) - (1 - predicted)) ** 2))
+        columns = ((predicted, label), (1 - predicted, 1 - label))
+        total += sp.factor(sp.expand(sum(entry_loss().subs(e_k, s - y) for s, y in columns)))
     return total
 
 
