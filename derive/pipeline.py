@@ -1,6 +1,6 @@
 """The whole derivation of a model, in order: each step needs only those before it."""
 
-from functools import lru_cache
+from functools import cache
 
 from derive.language.model import Model
 from derive.language.step import Function, Step
@@ -19,7 +19,7 @@ from derive.passes.spectral_function import features
 from derive.passes.spectral_function import rational_law as spectral
 
 
-@lru_cache(maxsize=4)
+@cache
 def derive(model: Model) -> tuple[Step, ...]:
     """All steps of the derivation, with what each shows and what each generates.
 
