@@ -9,13 +9,13 @@ from derive.passes.channel import replicon as stability
 from derive.passes.channel import softmax_rows as softmax
 from derive.passes.channel import two_tokens as channel
 from derive.passes.free_entropy import direct_training as direct
-from derive.passes.free_entropy import replicas
+from derive.passes.free_entropy import free_entropy
 from derive.passes.free_entropy import saddle_point as saddle
 from derive.passes.limits import bayes_optimal as bayes
 from derive.passes.limits import interpolation as limits
 from derive.passes.limits import recovery
 from derive.passes.spectral_function import eigenvalue_list as finite_spectrum
-from derive.passes.spectral_function import features
+from derive.passes.spectral_function import features, rank_limit
 from derive.passes.spectral_function import rational_law as spectral
 
 
@@ -27,9 +27,10 @@ def derive(model: Model) -> tuple[Step, ...]:
         DerivationError: a pass found that something it relies on does not hold for this model.
     """
     return (
-        *replicas.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
+        *free_entropy.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
         *saddle.steps(model),  # e -> six equations -> reduced variables (v, b, c)
         *spectral.steps(model),  # J and its derivatives from z(g)
+        *rank_limit.steps(),  # the largest eigenvalues, for any law
         *channel.steps(model),  # M and its derivatives as sample averages
         *softmax.steps(model),  # loss of one row at any number of tokens
         *stability.steps(model),  # needs the equations and the sample averages

@@ -10,7 +10,8 @@ import sympy as sp
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Step, scalar
-from derive.passes.free_entropy.replicas import coupling_term, denoiser
+from derive.passes.free_entropy.prior import denoiser
+from derive.passes.free_entropy.replicas import coupling_term
 
 alpha, M_m, M_q, M_l, m, q = sym("alpha M_m M_q M_l m q")
 mh, Vh, J_s, s, weight, learned, c = sym("mh Vh J_s s weight learned c")

@@ -10,7 +10,7 @@ from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Step, scalar
 from derive.passes.channel.two_tokens import average_derivatives
-from derive.passes.free_entropy.replicas import sensing_variance
+from derive.passes.free_entropy.prior import sensing_variance
 from derive.passes.free_entropy.saddle_point import stationarity
 
 alpha, V, qh, M_V, R, F, DD, c, mh = sym("alpha V qh M_V R F DD c mh")

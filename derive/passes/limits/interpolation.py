@@ -10,7 +10,7 @@ from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
 from derive.passes.channel.two_tokens import difference_map
-from derive.passes.free_entropy.replicas import denoiser
+from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
 
 alpha, beta, beta0, T, D, rho, m, q, V, q0, t0 = sym("alpha beta beta0 T D rho m q V q0 t0")
