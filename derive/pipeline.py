@@ -1,6 +1,6 @@
 """The whole derivation of a model, in order: each step needs only those before it."""
 
-from functools import lru_cache
+from functools import cache
 
 from derive.language.model import Model
 from derive.language.step import Function, Step
@@ -10,17 +10,17 @@ from derive.passes.channel import softmax_rows as softmax
 from derive.passes.channel import square_loss as square
 from derive.passes.channel import two_tokens as channel
 from derive.passes.free_entropy import direct_training as direct
-from derive.passes.free_entropy import replicas
+from derive.passes.free_entropy import free_entropy
 from derive.passes.free_entropy import saddle_point as saddle
 from derive.passes.limits import bayes_optimal as bayes
 from derive.passes.limits import interpolation as limits
 from derive.passes.limits import recovery
 from derive.passes.spectral_function import eigenvalue_list as finite_spectrum
-from derive.passes.spectral_function import features
+from derive.passes.spectral_function import features, rank_limit
 from derive.passes.spectral_function import rational_law as spectral
 
 
-@lru_cache(maxsize=4)
+@cache
 def derive(model: Model) -> tuple[Step, ...]:
     """All steps of the derivation, with what each shows and what each generates.
 
@@ -28,10 +28,11 @@ def derive(model: Model) -> tuple[Step, ...]:
         DerivationError: a pass found that something it relies on does not hold for this model.
     """
     return (
-        *replicas.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
+        *free_entropy.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
         *saddle.steps(model),  # e -> six equations -> reduced variables (v, b, c)
         *spectral.steps(model),  # J and its derivatives from z(g)
         *square.steps(),  # the loss entry by entry
+        *rank_limit.steps(),  # the largest eigenvalues, for any law
         *channel.steps(model),  # M and its derivatives as sample averages
         *softmax.steps(model),  # loss of one row at any number of tokens
         *direct.steps(model),

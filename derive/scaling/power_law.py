@@ -14,7 +14,7 @@ import sympy as sp
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import DerivationError, require_zero
-from derive.passes.free_entropy.replicas import denoiser
+from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
 from derive.passes.limits.interpolation import semicircle_above
 from derive.passes.spectral_function.features import outlier

@@ -12,7 +12,7 @@ from derive.language.notation import sym
 from derive.language.step import Display, Step, require_zero, scalar
 from derive.passes.channel.two_tokens import average_derivatives
 from derive.passes.free_entropy import direct_training as direct
-from derive.passes.free_entropy.replicas import sensing_variance
+from derive.passes.free_entropy.prior import sensing_variance
 from derive.passes.free_entropy.saddle_point import stationarity
 
 alpha, q, V, qh, Vh, M_V, R, F, DD, c, mh, q0 = sym("alpha q V qh Vh M_V R F DD c mh q0")

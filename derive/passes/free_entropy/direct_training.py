@@ -11,7 +11,8 @@ import sympy as sp
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
-from derive.passes.free_entropy.replicas import Denoiser, coupling_term, shrinkage
+from derive.passes.free_entropy.prior import Denoiser, shrinkage
+from derive.passes.free_entropy.replicas import coupling_term
 from derive.passes.free_entropy.saddle_point import solve_for_order_parameters
 
 alpha, lambda_, M, m, q, V, mh, qh, Vh, q0, v, g, x = sym("alpha lambda_ M m q V mh qh Vh q0 v g x")

@@ -11,7 +11,8 @@ from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
 from derive.passes.channel.replicon import growth
 from derive.passes.channel.two_tokens import difference_map
-from derive.passes.free_entropy.replicas import channel_limit, denoiser, envelope_energy
+from derive.passes.free_entropy.prior import denoiser
+from derive.passes.free_entropy.replicas import channel_limit, envelope_energy
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
 
 alpha, beta, beta0, T, D, rho, m, q, V, q0, t0 = sym("alpha beta beta0 T D rho m q V q0 t0")
