@@ -241,6 +241,8 @@ def test_the_keys_of_a_point_stay(capsys, monkeypatch):
     """Other programs read them; a quantity that is renamed in the code keeps its key."""
     assert numeric([*CURVE, "--json"], monkeypatch) == 0
     (point,) = json.loads(capsys.readouterr().out)["points"]
-    quantities = ["m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c", "train_error", "test_error", "estimation_error", "unit_gain_error", "free_entropy"]
+    order_parameters = ["m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"]
+    errors = ["train_error", "test_error", "estimation_error", "unit_gain_error", "free_entropy"]
+    quantities = order_parameters + errors
     assert list(point) == ["alpha", *quantities, "status", "residual", "error_estimate", "replicon", "errors"]
     assert set(point["errors"]) == set(quantities)

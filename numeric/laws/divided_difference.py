@@ -69,7 +69,9 @@ def second_difference(target: Target, v: float, b: float, quantile: float | None
     return SecondDifference(twice, error + _RESOLVED)
 
 
-def _nodes(target: Target, v: float, b: float, support: list[tuple[float, float]], single: Array) -> tuple[Array, Array]:
+def _nodes(
+    target: Target, v: float, b: float, support: list[tuple[float, float]], single: Array
+) -> tuple[Array, Array]:
     """Offsets x - b and masses of a quadrature of mu_v; a single interval far from b is one node."""
     middles, widths = single[:, :2].mean(axis=1) - b, single[:, 1] - single[:, 0]
     far = widths < NARROW * np.abs(middles)
