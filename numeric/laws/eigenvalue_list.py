@@ -110,10 +110,10 @@ class Eigenvalues:
         """Law of `factor` times the target."""
         return type(self)(tuple(factor * value for value in self.eigenvalues), self.weights)
 
-    def with_largest(self, values: Array) -> Self:
-        """The same law with its largest eigenvalues, as many as `values`, ascending, replaced by these."""
+    def with_largest(self, values: Array) -> "Eigenvalues":
+        """The same list with its largest eigenvalues, as many as `values`, ascending, replaced by these."""
         kept = len(self.eigenvalues) - len(values)
-        return type(self)((*self.eigenvalues[:kept], *map(float, values)), self.weights)
+        return Eigenvalues((*self.eigenvalues[:kept], *map(float, values)), self.weights)
 
     @lru_cache(maxsize=8)  # noqa: B019 - as of `exact`; a solution asks four times at its v
     def bulks(self, v: float) -> tuple[Bulk, ...]:

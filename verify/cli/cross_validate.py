@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
 import time
 from itertools import product
@@ -11,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
+from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation
-from verify.cli.arguments import add_execution, execution_fields, integers, note, opened
+from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, stated_problem
 from verify.jobs.pool import execute_all
 from verify.report.lines import choice_line
 from verify.studies.cross_validation import (
@@ -23,7 +23,7 @@ from verify.studies.cross_validation import (
     choice_store,
     choose,
 )
-from verify.training.data import DataKind, require_memory
+from verify.training.draw import require_memory
 from verify.training.minimise import Status
 from verify.training.run import MINIMUM_DIM, Run
 
@@ -68,8 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     points = {(a, d, p): _searches(arguments, a, d, p) for a, d, p in _points(arguments)}
     flat = [search for searches in points.values() for search in searches]
-    for search in flat:
-        require_memory(search.base.data, search.base.samples, search.base.tokens, search.dim)
+    require_memory(search.base for search in flat)
     store = opened(choice_store, Path(arguments.out))
     found = dict(zip(flat, execute_all(flat, store, workers=arguments.workers, task=choose), strict=True))
     groups = [ChoiceGroup(*point, tuple(found[search] for search in searches)) for point, searches in points.items()]
@@ -101,10 +100,8 @@ def _points(arguments: argparse.Namespace) -> list[tuple[float, int, Parametrisa
 
 
 def _searches(arguments: argparse.Namespace, alpha: float, dim: int, what: Parametrisation) -> list[Search]:
-    kappa0, noise, _, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
-    base = Run(
-        dim=dim, alpha=alpha, kappa0=kappa0, width=1.0, lambda_=SEEDING_DECAY, noise=noise, tokens=arguments.tokens,
-        beta=beta, beta0=beta0, data=DataKind.SEQUENCES, parametrisation=what, **execution_fields(arguments),
-    )  # fmt: skip
+    target = MarchenkoPastur(float(arguments.kappa0))
+    problem = stated_problem(arguments, target, alpha=alpha, lambda_=SEEDING_DECAY, parametrisation=what)
+    base = Run(problem, dim, **execution_fields(arguments))
     decays = tuple(float(decay) for decay in arguments.decays)
-    return [Search(dataclasses.replace(base, index=i), decays, arguments.folds) for i in range(arguments.runs)]
+    return [Search(base.varied(index=i), decays, arguments.folds) for i in range(arguments.runs)]

@@ -40,7 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     sizes = size_counts(arguments.dim, arguments.runs)
     base = base_run(arguments, sizes[0][0], float(arguments.alpha[0]))
-    campaign = Campaign(base.data, sizes, tuple(dict.fromkeys(float(a) for a in arguments.alpha)), (base.width,))
+    campaign = Campaign(
+        base.data, sizes, tuple(dict.fromkeys(float(a) for a in arguments.alpha)), (base.problem.width,)
+    )
     results = train(campaign.runs(base), arguments)
     comparison = compare(results, watched_predictions)
     if arguments.json:

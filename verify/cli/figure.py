@@ -12,14 +12,13 @@ from typing import Any
 
 from numeric.cli.arguments import BadInput, print_json, write_atomically
 from verify.cli import scaling as scaling_command
-from verify.cli.arguments import add_execution, integers, note, result_store, size_counts
+from verify.cli.arguments import add_execution, execution_fields, integers, note, result_store, size_counts
 from verify.figures.learning_curves import preset_figure
 from verify.report.documents import learning_curve_document
 from verify.report.lines import learning_curve_lines
 from verify.studies import learning_curves as gallery
 from verify.studies.learning_curves import Preset
-from verify.studies.main_job import figure_one
-from verify.training.data import TargetKind
+from verify.studies.main_job import FIGURE_ONE
 from verify.training.run import MINIMUM_DIM
 
 NAMES = {
@@ -60,10 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     preset = sized(gallery.PRESETS[arguments.preset], arguments.dim, arguments.runs)
     folder = Path(arguments.out)
     result_store(folder)  # an unwritable folder is refused before an hour of training
-    base = dataclasses.replace(
-        figure_one(arguments.minimiser, arguments.seed, TargetKind(arguments.target), arguments.device),
-        shuffle_labels=arguments.shuffle_labels,
-    )
+    base = FIGURE_ONE.varied(**execution_fields(arguments))
     outcome = gallery.study_learning_curves(preset, base, folder, note, arguments.workers)
     name = f"figure_{arguments.preset}"
     for suffix, content in preset_figure(outcome.curves, preset.quantities).items():

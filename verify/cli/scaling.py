@@ -17,7 +17,16 @@ from numeric.cli import plots
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json, write_atomically
 from numeric.cli.commands.exponents import decay_exponent
 from numeric.cli.commands.scaling import decay_law
-from verify.cli.arguments import add_execution, execution_fields, integers, note, result_store, size_counts
+from numeric.laws.power_law import power_law
+from verify.cli.arguments import (
+    add_execution,
+    execution_fields,
+    integers,
+    note,
+    result_store,
+    size_counts,
+    stated_problem,
+)
 from verify.figures.drawing import styled
 from verify.figures.scaling import decomposition_figure, draw_windows, excess_figure
 from verify.report.documents import scaling_document
@@ -82,7 +91,7 @@ def figure(arguments: argparse.Namespace) -> int:
     sizes = size_counts(arguments.dim or dims, arguments.runs or runs)
     decays = tuple(map(decay_law, DECAYS[:1] if arguments.preset == "3" else DECAYS))
     tiles = TILES if arguments.preset == "5" else 0
-    plan = ScalingPlan(_base(arguments, 0.75, 0.5, 1.0, 1.0, DataKind.SEQUENCES), decays, ALPHAS, sizes, SPECTRA, tiles)
+    plan = ScalingPlan(_base(arguments, 0.75, DataKind.SEQUENCES, noise=0.5), decays, ALPHAS, sizes, SPECTRA, tiles)
     return _deliver(plan, (DRAWINGS[arguments.preset],), arguments)
 
 
@@ -114,15 +123,12 @@ def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
     decays = tuple(map(decay_law, dict.fromkeys(arguments.decays.split(","))))
     if any(len({decay.at(dim) for decay in decays}) < len(decays) for dim, _ in sizes):
         raise BadInput("--lambda", arguments.decays, "names a weight decay twice", "give each once")
-    noise, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
-    base = _base(arguments, float(arguments.power_law), noise, beta, beta0, DataKind(arguments.data))
+    base = _base(arguments, float(arguments.power_law), DataKind(arguments.data))
     ends = dict.fromkeys((alphas[0], alphas[-1]))
     return ScalingPlan(base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends), TILES)
 
 
-def _base(arguments: argparse.Namespace, gamma: float, noise: float, beta: float, beta0: float, kind: DataKind) -> Run:
+def _base(arguments: argparse.Namespace, gamma: float, kind: DataKind, **stated: float) -> Run:
     """A run of any size, sample number and weight decay: the plan replaces these."""
-    return Run(
-        dim=MINIMUM_DIM, alpha=1.0, kappa0=None, power_law=gamma, width=1.0, lambda_=1.0, noise=noise, beta=beta, beta0=beta0,
-        data=kind, **execution_fields(arguments),
-    )  # fmt: skip
+    problem = stated_problem(arguments, power_law(gamma, MINIMUM_DIM), lambda_=1.0, **stated)
+    return Run(problem, MINIMUM_DIM, data=kind, **execution_fields(arguments))

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Train at one alpha and set the singular values beside the theory."""
     started = time.perf_counter()
     base = base_run(arguments, arguments.dim, float(arguments.alpha))
-    campaign = Campaign(base.data, ((base.dim, arguments.runs),), (base.alpha,), (base.width,))
+    campaign = Campaign(base.data, ((base.dim, arguments.runs),), (base.problem.alpha,), (base.problem.width,))
     results = train(campaign.runs(base), arguments)
     found = panel(results)
     if arguments.json:

@@ -93,7 +93,7 @@ def _trained(axes: Axes, scores: Sequence[Score], quantity: str, colour: str, ma
     shown = [score for score in scores if score.quantity == quantity and score.groups]
     groups = [score.groups[-1] for score in shown]
     axes.errorbar(
-        [score.setting.alpha for score in shown],
+        [score.problem.alpha for score in shown],
         [group.simulation for group in groups],
         yerr=[group.standard_error for group in groups],
         fmt=marker, ms=4.5, mfc="white", mec=colour, ecolor=colour, capsize=2, lw=1, zorder=3,

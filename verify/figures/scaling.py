@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -117,7 +116,7 @@ def draw_windows(figure: Figure, outcome: ScalingOutcome) -> Figure:
         if slope.dim == dim:
             _window(axes, slope)
     axes.set_title(
-        rf"$\gamma = {Fraction(str(outcome.plan.base.power_law))}$: exponents of $n$; local slopes, theory at $d = {PHASE_DIM}$, "
+        rf"$\gamma = {outcome.plan.gamma}$: exponents of $n$; local slopes, theory at $d = {PHASE_DIM}$, "
         rf"framed: trained, $d = {dim}$",
         fontsize=8.5,
     )

@@ -25,19 +25,11 @@ class WorkerError(RuntimeError):
 
 
 class Job(Hashable, Protocol):
-    """What can be executed: a Run, or anything with its size and its place among others."""
+    """What can be executed: a Run, or what trains on the data of one."""
 
     @property
-    def dim(self) -> int:
-        """D."""
-
-    @property
-    def alpha(self) -> float:
-        """n/d^2."""
-
-    @property
-    def index(self) -> int:
-        """Which of the equal ones."""
+    def label(self) -> str:
+        """Which it is among those of a job, in words."""
 
     @property
     def device(self) -> str:
@@ -97,15 +89,15 @@ def _stream(runs: Sequence[Job], workers: int, task: Callable[[Any], Any]) -> It
 
 
 def _unwrap(future: Future[Any], run: Job) -> Any:
-    try:
+    error = future.exception()
+    if error is None:
         return future.result()
-    except BrokenProcessPool as error:
+    if isinstance(error, BrokenProcessPool):
         raise WorkerError(
-            f"a worker process died near dim {run.dim}, alpha {run.alpha:g}: most likely out of memory; "
+            f"a worker process died near {run.label}: most likely out of memory; "
             "use fewer workers or a smaller --dim, finished runs are kept"
         ) from error
-    except Exception as error:
-        raise WorkerError(f"run dim {run.dim}, alpha {run.alpha:g}, index {run.index} failed: {error}") from error
+    raise WorkerError(f"run {run.label} failed: {error}") from error
 
 
 def use_one_thread() -> None:

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import NoAnswer
 from numeric.model import float64 as generated
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum
-from verify.judging.realised import nominal_setting, realised_setting
-from verify.judging.theory import problem_at
-from verify.training.data import TargetKind, gaussian_target
+from verify.judging.realised import realised_problem
 from verify.training.measure import RunResult
 from verify.training.minimise import Status
 from verify.training.run import Run
+from verify.training.target import TargetKind, gaussian_target, rank_ratio
 
 #: Singular values below this share of the largest are zeros that the descent reached to its tolerance.
 ZERO = 1e-3
@@ -80,15 +80,15 @@ def panel(results: Sequence[RunResult], solved: Solution | None = None) -> Panel
     """
     converged = [r for r in results if r.status is Status.CONVERGED]
     if not converged:
-        raise NoAnswer(f"alpha {results[0].run.alpha:g}: no run converged: {results[0].status.value}")
+        raise NoAnswer(f"alpha {results[0].run.problem.alpha:g}: no run converged: {results[0].status.value}")
     run, q0 = converged[0].run, converged[0].q0
     # A power law has no limit of infinite d: its law is that of its own eigenvalues.
-    setting = nominal_setting(run) if run.kappa0 is not None else realised_setting(run, q0)
-    solution = (solved or solve(problem_at(setting))).unwrap()
+    problem = run.problem if isinstance(run.problem.target, MarchenkoPastur) else realised_problem(run, q0)
+    solution = (solved or solve(problem)).unwrap()
     theory = learned_spectrum(solution)
     rng = np.random.default_rng(run.entropy)
     drawn = [distance(theory, model_spectra(solution, run, len(converged), rng)) for _ in range(DRAWS)]
-    return Panel(run.alpha, run.dim, theory, np.array([r.singular_values for r in converged]), np.array(drawn))
+    return Panel(run.problem.alpha, run.dim, theory, np.array([r.singular_values for r in converged]), np.array(drawn))
 
 
 def model_spectra(solution: Solution, run: Run, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -105,8 +105,8 @@ def _model_spectrum(solution: Solution, run: Run, rng: np.random.Generator) -> n
 
 
 def _seen_target(run: Run, solution: Solution, rng: np.random.Generator) -> np.ndarray:
-    if run.target is TargetKind.GAUSSIAN and run.kappa0 is not None:
-        return gaussian_target(run.dim, run.kappa0, rng)
+    if run.target_kind is TargetKind.GAUSSIAN:
+        return gaussian_target(run.dim, rank_ratio(run.problem.target), rng)
     eigenvalues = np.sort(run.target_eigenvalues())
     eigenvalues[run.dim - len(solution.strengths) :] = solution.strengths
     return np.diag(eigenvalues)

@@ -1,55 +1,21 @@
-"""The theory as `compare` asks for it: many settings in, one prediction each out, one curve per family."""
+"""The theory as `compare` asks for it: many problems in, what is expected of each out, one curve per family."""
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tqdm import tqdm
 
-from numeric.laws.eigenvalue_list import Eigenvalues
-from numeric.laws.law import Target
-from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch, learning_curve
-from verify.judging.realised import QUANTITIES, Prediction, Setting, nominal_setting
-from verify.training.run import Run
+from verify.judging.realised import QUANTITIES, Expected
 
 #: Relative error asked of the theory: the mean of eight trained heads scatters by several times as much, more so after extrapolation.
 #: It enters the scores. Two tokens are solved far better at no extra cost; where the channel is sampled it saves three quarters.
 ACCURACY = 3e-3
-
-
-def problem_of(run: Run) -> Problem:
-    """Return the Problem that a run samples, at infinite d."""
-    return problem_at(nominal_setting(run))
-
-
-def problem_at(setting: Setting) -> Problem:
-    """Return the Problem of a setting."""
-    return Problem(
-        alpha=setting.alpha,
-        target=_target(setting),
-        lambda_=setting.lambda_,
-        noise=setting.noise,
-        width=setting.width,
-        tokens=setting.tokens,
-        beta=setting.beta,
-        beta0=setting.beta0,
-        parametrisation=setting.parametrisation,
-    )
-
-
-def _target(setting: Setting) -> Target:
-    if setting.eigenvalues:
-        weight = 1 / len(setting.eigenvalues)
-        return Eigenvalues(setting.eigenvalues, (weight,) * len(setting.eigenvalues))
-    if setting.kappa0 is None:
-        raise ValueError("a target that is no Marchenko-Pastur one is known by its eigenvalues: state them")
-    return MarchenkoPastur(setting.kappa0, setting.target_scale)
 
 
 def solve_along(problem: Problem, alphas: Iterable[float], watch: Watch = iter) -> dict[float, Solution]:
@@ -61,26 +27,26 @@ def solve_along(problem: Problem, alphas: Iterable[float], watch: Watch = iter) 
     return {solution.problem.alpha: solution.unwrap() for solution in curve}
 
 
-def replica_predictions(settings: Sequence[Setting], watch: Watch = iter) -> list[Prediction]:
-    """Return the replica prediction of each setting, in order; settings that differ in alpha alone share a curve.
+def replica_predictions(problems: Sequence[Problem], watch: Watch = iter) -> list[Expected]:
+    """Return what the replica theory expects at each problem, in order; problems that differ in alpha alone share a curve.
 
     Raises numeric's NotConverged where the solver did not converge.
     """
-    families: dict[Setting, set[float]] = {}
-    for setting in settings:
-        families.setdefault(dataclasses.replace(setting, alpha=1.0), set()).add(setting.alpha)
-    solved: dict[Setting, Prediction] = {}
+    families: dict[Problem, set[float]] = {}
+    for problem in problems:
+        families.setdefault(problem.at(1.0), set()).add(problem.alpha)
+    solved: dict[Problem, Expected] = {}
     for family, alphas in families.items():
-        for alpha, solution in solve_along(problem_at(family), alphas, watch).items():
-            solved[dataclasses.replace(family, alpha=alpha)] = prediction(solution)
-    return [solved[setting] for setting in settings]
+        for alpha, solution in solve_along(family, alphas, watch).items():
+            solved[family.at(alpha)] = expected_of(solution)
+    return [solved[problem] for problem in problems]
 
 
-def prediction(solution: Solution) -> Prediction:
+def expected_of(solution: Solution) -> Expected:
     """What a solution says of each compared quantity."""
     values = {name: float(getattr(solution, name)) for name in QUANTITIES} | {"q": trained_norm(solution)}
     # the S = 0 phase is exact and carries no error estimates
-    return Prediction(values, {name: float(solution.errors.get(name, 0.0)) for name in QUANTITIES})
+    return Expected(values, {name: float(solution.errors.get(name, 0.0)) for name in QUANTITIES})
 
 
 def trained_norm(solution: Solution) -> float:
@@ -88,10 +54,10 @@ def trained_norm(solution: Solution) -> float:
     return solution.q + (solution.antisymmetric.q if solution.antisymmetric else 0.0)
 
 
-def watched_predictions(settings: Sequence[Setting]) -> list[Prediction]:
+def watched_predictions(problems: Sequence[Problem]) -> list[Expected]:
     """`replica_predictions` with a progress bar on stderr: more than two tokens take seconds a point."""
-    with progress("theory", len(settings)) as watch:
-        return replica_predictions(settings, watch)
+    with progress("theory", len(problems)) as watch:
+        return replica_predictions(problems, watch)
 
 
 @contextmanager

@@ -8,6 +8,10 @@ import platform
 from importlib.metadata import version
 from typing import Any
 
+from numeric.laws.eigenvalue_list import Eigenvalues
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.power_law import PowerLaw
+from numeric.problem.problem import Problem
 from verify.judging.realised import QUANTITIES
 from verify.judging.scores import Comparison, Score
 from verify.judging.spectra import Panel, zero_fraction
@@ -21,7 +25,7 @@ LIBRARIES = ("torch", "numpy", "scipy", "numba")
 
 def main_job_document(outcome: MainJobOutcome) -> dict[str, Any]:
     """Return the report as JSON values; numbers that do not exist are null."""
-    base = dataclasses.asdict(outcome.plan.base)
+    base = outcome.plan.base.record()
     return {
         "agrees": outcome.agrees,
         "comparisons": {str(kind): comparison_document(c) for kind, c in outcome.comparisons.items()},
@@ -58,7 +62,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "agrees": comparison.agrees,
         "verdicts": [
             {"quantity": v.quantity, "agrees": v.agrees, "advice": v.advice, "worst_z": _finite(v.worst.z),
-             "worst_alpha": v.worst.setting.alpha, "worst_width": v.worst.setting.width,
+             "worst_alpha": v.worst.problem.alpha, "worst_width": v.worst.problem.width,
              "mean_relative_residual": _finite(v.pooled.relative),
              "mean_standard_error": _finite(v.pooled.standard_error)}
             for v in comparison.verdicts
@@ -75,18 +79,37 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
 def _score_document(score: Score) -> dict[str, Any]:
     return {
         "quantity": score.quantity,
-        **{name.rstrip("_"): value for name, value in dataclasses.asdict(score.setting).items()},
+        **problem_document(score.problem),
         "z": _finite(score.z),
         "residual": _finite(score.residual),
         "standard_error": _finite(score.standard_error),
-        "degrees_of_freedom": _finite(score.freedom),
+        "degrees_of_freedom": _finite(score.degrees_of_freedom),
         "theory_error": _finite(score.theory_error),
         "sizes": [{k: _finite(v) for k, v in dataclasses.asdict(group).items()} for group in score.groups],
     }
 
 
+def problem_document(problem: Problem) -> dict[str, Any]:
+    """Parameters of a problem, with the law of its target: of a rank ratio, a power law, or a list of eigenvalues."""
+    law = problem.target
+    listed = law.eigenvalues if isinstance(law, Eigenvalues) and not isinstance(law, PowerLaw) else ()
+    return {
+        "alpha": problem.alpha,
+        "kappa0": law.kappa0 if isinstance(law, MarchenkoPastur) else None,
+        **{
+            name.rstrip("_"): getattr(problem, name)
+            for name in ("width", "lambda_", "noise", "tokens", "beta", "beta0")
+        },
+        "target_scale": law.scale if isinstance(law, MarchenkoPastur) else 1.0,
+        "parametrisation": str(problem.parametrisation),
+        "power_law": law.gamma if isinstance(law, PowerLaw) else None,
+        "spikes": [value for value in listed if value > 0],
+        "eigenvalues": list(listed),
+    }
+
+
 def _run_document(run: Run) -> dict[str, Any]:
-    return {**dataclasses.asdict(run), "key": run.key}
+    return {**run.record(), "key": run.key}
 
 
 def _finite(value: float) -> float | None:
@@ -100,9 +123,9 @@ def versions() -> dict[str, str]:
 
 def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
     """The outcome as JSON values; numbers that do not exist are null."""
-    base = outcome.plan.base
+    base, problem = outcome.plan.base, outcome.plan.base.problem
     return {
-        "parameters": {"power_law": base.power_law, "noise": base.noise, "beta": base.beta, "beta0": base.beta0,
+        "parameters": {"power_law": float(outcome.plan.gamma), "noise": problem.noise, "beta": problem.beta, "beta0": problem.beta0,
                        "data": str(base.data), "seed": base.entropy, "lambda": [decay.name for decay in outcome.plan.decays]},
         "agrees": outcome.agrees,
         "points": [_place_document(place) for place in outcome.places],

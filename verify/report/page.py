@@ -65,7 +65,7 @@ def _verdict(outcome: MainJobOutcome) -> str:
     word, tone = ("agree", "good") if outcome.agrees else ("disagree", "bad")
     rows = "".join(
         f'<li class="{"good" if v.agrees else "bad"}"><b>{LABELS[v.quantity]}</b> ({kind}): {html.escape(v.advice)}; '
-        f"worst z = {_number(v.worst.z, '.1f')} at α = {v.worst.setting.alpha:g}, κ = {v.worst.setting.width:g}; "
+        f"worst z = {_number(v.worst.z, '.1f')} at α = {v.worst.problem.alpha:g}, κ = {v.worst.problem.width:g}; "
         f"mean over points {100 * v.pooled.relative:+.2f} ± {100 * v.pooled.standard_error:.2f} %</li>"
         for kind, comparison in outcome.comparisons.items()
         for v in comparison.verdicts
@@ -146,7 +146,7 @@ def _table(kind: str, comparison: Comparison) -> str:
 
 def _row(score: Score) -> str:
     last = score.groups[-1] if score.groups else None
-    cells = [LABELS[score.quantity], f"{score.setting.alpha:g}", f"{score.setting.width:g}"]
+    cells = [LABELS[score.quantity], f"{score.problem.alpha:g}", f"{score.problem.width:g}"]
     if last is None:
         cells += ["", "no run converged", "", "", "", ""]
     else:

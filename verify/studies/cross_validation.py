@@ -26,11 +26,9 @@ from numeric.problem.parameter import InvalidParameter
 from numeric.problem.problem import Parametrisation
 from verify.jobs.store import Store
 from verify.judging.scores import BAND, normal_score
-from verify.training.draw import Drawn, draw
+from verify.training.draw import Drawn, draw, empirical_risk
 from verify.training.measure import fresh_errors
 from verify.training.minimise import MINIMISERS, Minimum, Status
-from verify.training.parametrisation import WEIGHTS
-from verify.training.risk import Risk
 from verify.training.run import PROTOCOL, Run, digest
 
 SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, the same for all
@@ -56,10 +54,19 @@ class Search:
         if not 2 <= self.folds <= self.base.samples:
             raise InvalidParameter("folds", self.folds, f"must be 2 to the {self.base.samples} samples", "try 5")
 
+    def record(self) -> dict[str, Any]:
+        """As plain JSON values; `from_record` is the inverse."""
+        return {"base": self.base.record(), "decays": self.decays, "folds": self.folds}
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Search:
+        """Raises KeyError, TypeError or ValueError if the record is not that of a search."""
+        return cls(Run.from_record(record["base"]), tuple(record["decays"]), record["folds"])
+
     @property
     def key(self) -> str:
         """Under which the result is stored."""
-        return digest({"protocol": CHOICE_PROTOCOL, **dataclasses.asdict(self)})
+        return digest({"protocol": CHOICE_PROTOCOL, **self.record()})
 
     @property
     def cost(self) -> float:
@@ -67,19 +74,9 @@ class Search:
         return self.base.cost * (1 + len(self.decays) * (self.folds - 1))
 
     @property
-    def dim(self) -> int:
-        """D of the run."""
-        return self.base.dim
-
-    @property
-    def alpha(self) -> float:
-        """n/d^2 of the run."""
-        return self.base.alpha
-
-    @property
-    def index(self) -> int:
-        """Which of the equal runs."""
-        return self.base.index
+    def label(self) -> str:
+        """That of the run."""
+        return self.base.label
 
     @property
     def device(self) -> str:
@@ -126,7 +123,7 @@ class Choice:
     @property
     def trained(self) -> Trained:
         """The final map as a comparison reads it, at the chosen weight decay."""
-        run = dataclasses.replace(self.run.base, lambda_=self.lambda_)
+        run = self.run.base.varied(lambda_=self.lambda_)
         q0 = self.estimation_error + 2 * self.m - self.q
         return Trained(run, self.m, self.q, q0, self.train_error, self.test_error, self.status, self.relative_gradient)
 
@@ -137,14 +134,14 @@ class Choice:
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values; `from_json` is the inverse."""
-        return {**dataclasses.asdict(self), "status": self.status.name}
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {**fields, "run": self.run.record(), "status": self.status.name}
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Choice:
         """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
         fields = dict(record)
-        search = dict(fields["run"])
-        fields["run"] = Search(Run(**search.pop("base")), **search)
+        fields["run"] = Search.from_record(fields["run"])
         fields["status"] = Status[fields["status"]]
         for name in ("validation", "scatter"):
             fields[name] = tuple(float(value) for value in fields[name])
@@ -166,7 +163,7 @@ def choose(search: Search) -> Choice:
     paths = [_validate(search, drawn, part) for part in parts]
     losses = np.array([[loss for loss, _ in path] for path in paths])
     chosen = search.decays[int(losses.mean(0).argmin())]
-    risk = Risk(drawn.inputs, drawn.labels, chosen, run.beta, WEIGHTS[run.parametrisation])
+    risk = dataclasses.replace(empirical_risk(run, drawn), lambda_=chosen)
     final = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
     s = risk.weights.attention_map(torch.as_tensor(final.weights, device=run.device))
     minima = [minimum for path in paths for _, minimum in path] + [final]
@@ -194,8 +191,9 @@ def _validate(search: Search, drawn: Drawn, held_out: np.ndarray) -> list[tuple[
     run = search.base
     others = torch.as_tensor(np.setdiff1d(np.arange(run.samples), held_out), device=run.device)
     judged = torch.as_tensor(held_out, device=run.device)
+    whole = empirical_risk(run, drawn)
     risk, judge = (
-        Risk(drawn.inputs.select(part), drawn.labels[part], search.decays[0], run.beta, WEIGHTS[run.parametrisation])
+        dataclasses.replace(whole, inputs=drawn.inputs.select(part), labels=drawn.labels[part])
         for part in (others, judged)
     )
     weights, path = drawn.start, []

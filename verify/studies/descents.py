@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
-from verify.training.draw import draw
+from verify.training.draw import draw, empirical_risk
 from verify.training.minimise import Lbfgs, Proximal, Status
-from verify.training.risk import Risk
 from verify.training.run import Run
 
 TOLERANCE = 1e-6  #: relative gradient of both descents
@@ -40,16 +39,16 @@ class Descents:
 
 
 def compare_descents(run: Run) -> Descents:
-    """Minimise over W and over S on the data of `run`."""
+    """Minimise over factors W and over S on the data of `run`, which trains factors."""
     drawn = draw(run)
-    risk = Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta)
+    risk = empirical_risk(run, drawn)
     minima = [
         Lbfgs(tolerance=TOLERANCE, proximal_steps=0).minimise(risk, drawn.start),
         Proximal(tolerance=TOLERANCE).minimise(risk, drawn.start),
     ]
     factorised, convex = (risk.weights.attention_map(torch.as_tensor(minimum.weights)) for minimum in minima)
     return Descents(
-        alpha=run.alpha,
+        alpha=run.problem.alpha,
         factorised=minima[0].loss,
         convex=minima[1].loss,
         distance=float((factorised - convex).norm() / factorised.norm()),

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from numeric.laws.power_law import power_law
+from numeric.problem.problem import Problem
 from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
 from numeric.studies.regimes import Regime
-from numeric.studies.scaling import ScalingProblem, local_slope
+from numeric.studies.scaling import local_slope
 
 #: Regimes of the two exponents, -(1 - 1/(2 gamma)) and -(2 - 1/gamma); slopes are taken about their centres.
 REGIMES = ("spikes_and_slit.noise", "spikes.decay")
@@ -44,8 +46,7 @@ def _approach(regime: Regime, plane: PhaseDiagram, dims: Sequence[int], noise: f
 
 
 def _slope(dim: int, x: float, y: float, noise: float) -> tuple[int, float, float]:
-    point = local_slope(
-        ScalingProblem(float(GAMMA), dim, float(dim) ** y, noise, per_octave=PER_OCTAVE), float(dim) ** x
-    )
+    problem = Problem(1.0, power_law(float(GAMMA), dim, per_octave=PER_OCTAVE), float(dim) ** y, noise)
+    point = local_slope(problem, float(dim) ** x)
     point.solution.unwrap()
     return dim, point.slope, point.slope_error

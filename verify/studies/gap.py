@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numeric.laws.power_law import power_law
 from numeric.maths.domain import NoAnswer
-from numeric.studies.scaling import ScalingProblem, scaling_curve
+from numeric.studies.scaling import scaling_curve
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
 from verify.judging.scores import BAND
@@ -79,7 +80,7 @@ def trends(
     Raises WorkerError if a run fails, NoAnswer where too few converged or the theory has no answer.
     """
     planned = {
-        (gamma, dim): [dataclasses.replace(base, power_law=gamma, dim=dim, index=i) for i in range(count)]
+        (gamma, dim): [base.varied(target=power_law(gamma, dim), dim=dim, index=i) for i in range(count)]
         for gamma in gammas
         for dim, count in sizes
     }
@@ -95,11 +96,9 @@ def trends(
 def _gap(results: Sequence[RunResult], leading: int) -> Gap:
     run = results[0].run
     excess = [result.excess_error for result in results if result.status is Status.CONVERGED]
-    if len(excess) < 2 or run.power_law is None:
+    if len(excess) < 2:
         raise NoAnswer(f"d = {run.dim}: fewer than two runs converged")
-    asked = ScalingProblem(
-        run.power_law, run.dim, run.lambda_, run.noise, beta=run.beta, beta0=run.beta0, leading=leading
-    )
+    asked = dataclasses.replace(run.problem, leading=leading)
     (point,) = scaling_curve(asked, [float(run.samples)])
     point.solution.unwrap()
     ratio, spread = (

@@ -7,7 +7,7 @@ cross-validation among those listed, and a chosen head is judged by the theory a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch, learning_curve
 from numeric.studies.optimal_decay import optimal_lambda
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
-from verify.judging.realised import Setting, nominal_setting
 from verify.judging.scores import Comparison, Score, compare
-from verify.judging.theory import problem_of, progress, watched_predictions
+from verify.judging.theory import progress, watched_predictions
 from verify.studies.cross_validation import (
     SEEDING_DECAY,
     ChoiceGroup,
@@ -32,7 +32,7 @@ from verify.studies.cross_validation import (
     choice_store,
     choose,
 )
-from verify.training.data import require_memory
+from verify.training.draw import require_memory
 from verify.training.measure import RunResult
 from verify.training.run import Run
 
@@ -43,7 +43,7 @@ DECAY_TOLERANCE = 0.1  #: of log lambda: the test error is flat at its minimum a
 
 @dataclass(frozen=True)
 class Family:
-    """One curve: the fields of a Run that it changes; `every` how manieth of the sample ratios of a line is solved.
+    """One curve: what of a Run it changes; `every` how manieth of the sample ratios of a line is solved.
 
     `decays` are those to choose from, none where lambda is given: for all curves of a preset or for none.
     """
@@ -58,7 +58,7 @@ class Family:
 class Preset:
     """One figure: its curves, the sample ratios trained at, sizes (d, number of runs), what is drawn.
 
-    `settings` are fields of a Run common to all curves where they are not those of Figure 1.
+    `settings` are parameters common to all curves where they are not those of Figure 1.
     """
 
     title: str
@@ -106,7 +106,7 @@ PRESETS: dict[str, Preset] = {
         ),
         FEW,
         quantities=("test_error",),
-        settings={"kappa0": 0.05, "noise": 0.05},
+        settings={"target": MarchenkoPastur(0.05), "noise": 0.05},
     ),
     "6": Preset(
         "weight decay",
@@ -173,14 +173,14 @@ def study_learning_curves(
 
     Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
     """
-    base = dataclasses.replace(base, **preset.settings)
+    base = base.varied(**preset.settings)
     note("training")
     comparison, orders = (_cross_validated if preset.chooses else _trained)(preset, base, folder, workers)
     note("theory curves")
     grids = [_grid(preset)[:: family.every] for family in preset.families]
     with progress("theory", sum(map(len, grids))) as watch:
         lines = [
-            _line(preset, dataclasses.replace(base, **family.changes), grid, watch)
+            _line(preset, base.varied(**family.changes), grid, watch)
             for family, grid in zip(preset.families, grids, strict=True)
         ]
     curves = tuple(
@@ -194,7 +194,7 @@ def study_learning_curves(
 def runs_of(preset: Preset, base: Run) -> list[Run]:
     """Every run of the preset: all curves, sample ratios and sizes."""
     return [
-        dataclasses.replace(base, dim=dim, alpha=alpha, index=index, **family.changes)
+        base.varied(dim=dim, alpha=alpha, index=index, **family.changes)
         for family, (dim, count), alpha in product(preset.families, preset.sizes, preset.alphas)
         for index in range(count)
     ]
@@ -205,36 +205,31 @@ Judged = tuple[Comparison, tuple[dict[str, Any], ...]]  #: and direct training a
 
 def _trained(preset: Preset, base: Run, folder: Path, workers: int | None) -> Judged:
     runs = runs_of(preset, base)
-    _require_memory(runs)
+    require_memory(runs)
     results = execute_all(runs, Store(folder, RunResult), workers=workers)
     return compare(results, watched_predictions), ()
 
 
 def _cross_validated(preset: Preset, base: Run, folder: Path, workers: int | None) -> Judged:
-    base = dataclasses.replace(base, lambda_=SEEDING_DECAY)
+    base = base.varied(lambda_=SEEDING_DECAY)
     searches = [
         Search(run, family.decays, FOLDS)
         for family in preset.families
         for run in runs_of(dataclasses.replace(preset, families=(family,)), base)
     ]
-    _require_memory(search.base for search in searches)
+    require_memory(search.base for search in searches)
     choices = execute_all(searches, choice_store(folder), workers=workers, task=choose)
     comparison = compare([choice.trained for choice in choices], watched_predictions, _any_decay)
     members: dict[tuple[float, int, Parametrisation], list[Any]] = {}
     for choice in choices:
         run = choice.run.base
-        members.setdefault((run.alpha, run.dim, run.parametrisation), []).append(choice)
+        members.setdefault((run.problem.alpha, run.dim, run.problem.parametrisation), []).append(choice)
     groups = [ChoiceGroup(*key, tuple(found)) for key, found in members.items()]
     return comparison, tuple(item for group in groups if (item := against_factors(group, groups)) is not None)
 
 
-def _require_memory(runs: Iterable[Run]) -> None:
-    for run in runs:
-        require_memory(run.data, run.samples, run.tokens, run.dim)
-
-
-def _any_decay(run: Run) -> Setting:
-    return dataclasses.replace(nominal_setting(run), lambda_=SEEDING_DECAY)
+def _any_decay(run: Run) -> Problem:
+    return dataclasses.replace(run.problem, lambda_=SEEDING_DECAY)
 
 
 def _grid(preset: Preset) -> list[float]:
@@ -243,7 +238,7 @@ def _grid(preset: Preset) -> list[float]:
 
 def _line(preset: Preset, run: Run, alphas: Sequence[float], watch: Watch) -> list[Solution]:
     along = best_decay_along if preset.chooses else learning_curve
-    return along(problem_of(run), alphas, watch, LINE_ACCURACY)
+    return along(run.problem, alphas, watch, LINE_ACCURACY)
 
 
 def best_decay_along(problem: Problem, alphas: Sequence[float], watch: Watch, accuracy: float) -> list[Solution]:
@@ -255,7 +250,7 @@ def _scores(comparison: Comparison, family: Family) -> tuple[Score, ...]:
     return tuple(
         score
         for score in comparison.scores
-        if all(getattr(score.setting, name) == value for name, value in family.changes.items())
+        if all(getattr(score.problem, name) == value for name, value in family.changes.items())
     )
 
 

@@ -13,8 +13,10 @@ import numpy as np
 
 from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.power_law import power_law
 from numeric.laws.target_spectrum import target_density, target_edges
 from numeric.problem.decay_law import DecayLaw
+from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.interpolation import interpolation
@@ -24,13 +26,14 @@ from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
 from verify.judging.scores import Comparison, compare
 from verify.judging.spectra import Panel, panel
-from verify.judging.theory import problem_of, replica_predictions, solve_along
+from verify.judging.theory import replica_predictions, solve_along
 from verify.studies.exponents import GAMMA, Approach, approaches
 from verify.studies.scaling import ScalingOutcome, study_scaling
 from verify.studies.scaling_plan import ScalingPlan
-from verify.training.data import DataKind, TargetKind
+from verify.training.data import DataKind
 from verify.training.measure import RunResult
 from verify.training.run import Run
+from verify.training.target import TargetKind, rank_ratio
 
 THRESHOLD_DIGITS = 50
 DENSITY_POINTS = 400
@@ -41,7 +44,7 @@ CURVE_POINTS = 30  #: of the theory, per width: enough for a smooth line over tw
 class Campaign:
     """Runs of one kind of data: every alpha, width and variation at every size (d, number of runs).
 
-    A variation gives other values to any further fields of a Run, e.g. {"tokens": 3, "beta": 2.0}.
+    A variation gives other values to any further fields of a Run or its Problem, e.g. {"tokens": 3, "beta": 2.0}.
     """
 
     data: DataKind
@@ -53,7 +56,7 @@ class Campaign:
     def runs(self, base: Run) -> list[Run]:
         """The runs, all other parameters those of `base`."""
         return [
-            dataclasses.replace(base, data=self.data, dim=dim, alpha=alpha, width=width, index=index, **variation)
+            base.varied(data=self.data, dim=dim, alpha=alpha, width=width, index=index, **variation)
             for dim, count in self.sizes
             for alpha in self.alphas
             for width in self.widths
@@ -77,12 +80,10 @@ class Plan:
 
     def scaling_plan(self) -> ScalingPlan:
         """Heads trained on a power-law target at the paper's weight decays, where both exponents show."""
-        base = dataclasses.replace(
-            self.base,
-            kappa0=None,
-            power_law=float(GAMMA),
+        base = self.base.varied(
+            target=power_law(float(GAMMA), self.base.dim),
             data=DataKind.GAUSSIAN_EQUIVALENT,
-            target=TargetKind.DETERMINISTIC,
+            target_kind=TargetKind.DETERMINISTIC,
         )
         return ScalingPlan(
             base, SCALING_DECAYS, SCALING_ALPHAS, self.scaling_sizes, ((SCALING_ALPHAS[-1], self.scaling_sizes[-1][1]),)
@@ -91,7 +92,7 @@ class Plan:
     def spectrum_runs(self) -> list[list[Run]]:
         """The runs of each spectrum, at the width of `base`; the same as those of a campaign where they coincide."""
         return [
-            [dataclasses.replace(self.base, alpha=alpha, dim=dim, index=i) for i in range(count)]
+            [self.base.varied(alpha=alpha, dim=dim, index=i) for i in range(count)]
             for alpha, dim, count in self.spectra
         ]
 
@@ -114,7 +115,7 @@ class TargetDensity(NamedTuple):
 
 @dataclass(frozen=True)
 class MainJobOutcome:
-    """Everything that a report shows; `target` is absent for a list of eigenvalues, which has no density."""
+    """Everything that a report shows."""
 
     plan: Plan
     results: dict[Run, RunResult]
@@ -123,7 +124,7 @@ class MainJobOutcome:
     panels: list[Panel]
     thresholds: dict[str, Threshold]
     seconds: dict[str, float]
-    target: TargetDensity | None = None
+    target: TargetDensity
     laws: ScalingOutcome | None = None
     exponents: tuple[Approach, ...] = ()
 
@@ -163,7 +164,7 @@ def do_main_job(
     found: tuple[Approach, ...] = ()
     if plan.dims:
         clock.start("exponents")
-        found = approaches(plan.dims, plan.base.noise)
+        found = approaches(plan.dims, plan.base.problem.noise)
     density = _target_density(plan.base)
     return MainJobOutcome(plan, results, comparisons, curves, panels, thresholds, clock.stop(), density, laws, found)
 
@@ -171,24 +172,23 @@ def do_main_job(
 def _curve(plan: Plan, width: float) -> list[Solution]:
     alphas = [alpha for campaign in plan.campaigns for alpha in campaign.alphas]
     grid = np.geomspace(min(alphas), max(alphas), CURVE_POINTS)
-    problem = problem_of(dataclasses.replace(plan.base, width=width))
+    problem = dataclasses.replace(plan.base.problem, width=width)
     return list(solve_along(problem, grid.tolist()).values())
 
 
-def _target_density(base: Run) -> TargetDensity | None:
-    if base.kappa0 is None:
-        return None
-    target = MarchenkoPastur(base.kappa0)
+def _target_density(base: Run) -> TargetDensity:
+    target = MarchenkoPastur(rank_ratio(base.problem.target))
     x, _ = edge_grid(*target_edges(target), DENSITY_POINTS)
     return TargetDensity(x, target_density(x, target))
 
 
 def _thresholds(base: Run) -> dict[str, Threshold]:
     """Interpolation at the noise of `base`, and recovery without noise, both for width at least 1."""
-    law = exact_marchenko_pastur(Fraction(str(base.kappa0)))
-    found = {"recovery": recovery(law, base.tokens, THRESHOLD_DIGITS)}
-    if base.noise > 0:
-        found["interpolation"] = interpolation(law, Fraction(str(base.noise)), base.tokens, THRESHOLD_DIGITS)
+    problem = base.problem
+    law = exact_marchenko_pastur(Fraction(str(rank_ratio(problem.target))))
+    found = {"recovery": recovery(law, problem.tokens, THRESHOLD_DIGITS)}
+    if problem.noise > 0:
+        found["interpolation"] = interpolation(law, Fraction(str(problem.noise)), problem.tokens, THRESHOLD_DIGITS)
     return found
 
 
@@ -210,13 +210,8 @@ class _Clock:
         return self.seconds
 
 
-def figure_one(minimiser: str, seed: int, target: TargetKind, device: str) -> Run:
-    """The settings of the paper's Figure 1."""
-    return Run(
-        dim=100, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.01, noise=0.5, tokens=2, beta=1.0, beta0=1.0,
-        target=target, minimiser=minimiser, entropy=seed, device=device,
-    )  # fmt: skip
-
+#: The settings of the paper's Figure 1.
+FIGURE_ONE = Run(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5), dim=100)
 
 #: From deep below interpolation to well above recovery; the sizes are chosen so that m = kappa d is an integer.
 ALPHAS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.25, 2.0, 4.0)
@@ -250,7 +245,6 @@ PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
 }
 
 
-def preset(name: str, minimiser: str, seed: int, target: TargetKind, device: str, shuffle_labels: bool) -> Plan:
-    """Return the plan of this name."""
-    base = dataclasses.replace(figure_one(minimiser, seed, target, device), shuffle_labels=shuffle_labels)
+def preset(name: str, base: Run) -> Plan:
+    """Return the plan of this name, every run of which is trained as `base` says."""
     return Plan(base, **PRESETS[name])

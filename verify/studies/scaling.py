@@ -20,20 +20,23 @@ from fractions import Fraction
 import numpy as np
 
 from numeric.model import float64 as generated
+from numeric.prediction.test_error import prediction_of
 from numeric.problem.decay_law import DecayLaw
+from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.studies.decompose import distance_parts
 from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
 from numeric.studies.regimes import Regime, regime_at
-from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve
+from numeric.studies.scaling import ScalingPoint, power_law_of, scaling_curve
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
-from verify.judging.realised import Prediction, Setting, nominal_setting
+from verify.judging.realised import Expected
 from verify.judging.scores import BAND, MINIMUM_RUNS, Comparison, compare, normal_score
 from verify.judging.spectra import Panel, panel
-from verify.judging.theory import prediction, progress
-from verify.studies.scaling_plan import Key, ScalingPlan, Theory, key_of, theories
-from verify.training.data import DataKind, require_memory
+from verify.judging.theory import expected_of, progress
+from verify.studies.scaling_plan import PlaceKey, PlaceTheory, ScalingPlan, key_of, theories
+from verify.training.data import DataKind
+from verify.training.draw import require_memory
 from verify.training.measure import RunResult
 from verify.training.minimise import Status
 from verify.training.run import Run
@@ -176,8 +179,7 @@ def study_scaling(
     """
     curves, spectra = plan.runs(), plan.spectrum_runs()
     runs = list(dict.fromkeys(curves + [run for group in spectra.values() for run in group]))
-    for run in runs:
-        require_memory(run.data, run.samples, run.tokens, run.dim)
+    require_memory(runs)
     note("training")
     results = dict(zip(runs, execute_all(runs, store, workers=workers), strict=True))
     note("theory")
@@ -197,7 +199,7 @@ def judge(
     alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), LINE))
     with progress("curves", len(targets) * len(alphas)) as watch:
         lines = {
-            (dim, decay): tuple(scaling_curve(plan.problem(dim, decay), (alphas * dim**2).tolist(), watch))
+            (dim, decay): tuple(scaling_curve(plan.run_at(dim, decay).problem, (alphas * dim**2).tolist(), watch))
             for dim, decay in targets
         }
     laws = {key: solved[key_of(group[0].run)].own.solution for key, group in spectra.items()}
@@ -208,19 +210,18 @@ def judge(
         tuple(slope for dim, decay in targets for slope in _slopes(plan, places, dim, decay)),
         lines,
         {key: found for key, found in drawn.items() if found.theory.zero_mass < 1},
-        dataclasses.replace(plan.base, dim=plan.sizes[-1][0]).target_eigenvalues(),
+        plan.base.varied(dim=plan.sizes[-1][0]).target_eigenvalues(),
         _comparison(plan, results, solved),
         _phases(plan) if plan.tiles else None,
     )
 
 
 def _phases(plan: ScalingPlan) -> PhaseDiagram:
-    gamma = Fraction(str(plan.base.power_law))
     with progress("local slopes", plan.tiles**2) as watch:
-        return phase_diagram(gamma, PHASE_DIM, plan.base.noise, plan.tiles, watch)
+        return phase_diagram(plan.gamma, PHASE_DIM, plan.base.problem.noise, plan.tiles, watch)
 
 
-def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key, Theory]) -> Comparison:
+def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]) -> Comparison:
     """Runs against the theory of their own indices where that can be judged; all that did not converge are listed."""
     excluded = tuple(result for result in results if result.status is not Status.CONVERGED)
     judged = [
@@ -231,39 +232,41 @@ def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping
     if not judged:
         return Comparison((), (), excluded)
 
-    def predictions(settings: Sequence[Setting]) -> list[Prediction]:
-        keys = [(len(s.eigenvalues), s.lambda_, round(s.alpha * len(s.eigenvalues) ** 2)) for s in settings]
-        return [prediction(solved[key].own.solution.unwrap()) for key in keys]
+    def expected(problems: Sequence[Problem]) -> list[Expected]:
+        sizes = [power_law_of(problem).dim for problem in problems]
+        keys = [(dim, p.lambda_, round(p.alpha * dim**2)) for dim, p in zip(sizes, problems, strict=True)]
+        return [expected_of(solved[key].own.solution.unwrap()) for key in keys]
 
-    found = compare(judged, predictions, lambda run: _law(run, plan))
+    found = compare(judged, expected, lambda run: _law(run, plan))
     return dataclasses.replace(found, excluded=excluded)
 
 
-def _law(run: Run, plan: ScalingPlan) -> Setting:
+def _law(run: Run, plan: ScalingPlan) -> Problem:
     """Runs of one law of weight decay are one point whatever their size: that of the largest."""
-    return dataclasses.replace(nominal_setting(run), lambda_=plan.decay_of(run).at(plan.sizes[-1][0]))
+    dim = plan.sizes[-1][0]
+    return run.varied(dim=dim, lambda_=plan.decay_of(run).at(dim)).problem
 
 
-def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key, Theory]) -> Iterator[Place]:
-    groups: dict[Key, list[RunResult]] = {}
+def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]) -> Iterator[Place]:
+    groups: dict[PlaceKey, list[RunResult]] = {}
     for result in results:
         if result.status is Status.CONVERGED:
             groups.setdefault(key_of(result.run), []).append(result)
     for key, group in groups.items():
         (dim, _, n), (gaussian, own) = key, solved[key]
         decay = plan.decay_of(group[0].run)
-        c_star = plan.own_problem(dim, decay).prediction().best_multiple().c
+        c_star = prediction_of(plan.own_problem(dim, decay)).best_multiple().c
         learned = solved[key].learned
         yield Place(
             dim,
             decay,
-            group[0].run.alpha,
+            group[0].run.problem.alpha,
             n,
             tuple(r.excess_error for r in group),
             gaussian.excess_error,
             own.excess_error,
             own.excess_uncertainty / INTERVAL,
-            _regime(plan.problem(dim, decay), n),
+            _regime(plan.run_at(dim, decay).problem, n),
             learned,
             solved[key].whole_feature,
             trained_parts(group, learned, c_star),
@@ -271,9 +274,10 @@ def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key
         )
 
 
-def _regime(asked: ScalingProblem, samples: float) -> Regime:
-    logs = (math.log(samples), math.log(asked.lambda_), math.log(asked.dim))
-    return regime_at(Fraction(str(asked.gamma)), *logs)
+def _regime(problem: Problem, samples: float) -> Regime:
+    target = power_law_of(problem)
+    logs = (math.log(samples), math.log(problem.lambda_), math.log(target.dim))
+    return regime_at(Fraction(str(target.gamma)), *logs)
 
 
 def _theory_parts(solution: Solution, c_star: float) -> Parts:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 from numeric.problem.decay_law import DecayLaw
-from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve
+from numeric.problem.problem import Problem
+from numeric.studies.scaling import ScalingPoint, power_law_of, scaling_curve
 from verify.judging.theory import progress
 from verify.training.data import DataKind
 from verify.training.measure import RunResult
@@ -59,19 +61,21 @@ class ScalingPlan:
         }
 
     def _runs(self, decay: DecayLaw, dim: int, alpha: float, count: int) -> list[Run]:
-        first = dataclasses.replace(self.base, dim=dim, alpha=alpha, lambda_=decay.at(dim))
-        return [dataclasses.replace(first, index=index) for index in range(count)]
+        first = self.run_at(dim, decay).varied(alpha=alpha)
+        return [first.varied(index=index) for index in range(count)]
+
+    def run_at(self, dim: int, decay: DecayLaw) -> Run:
+        """`base` at one size and law of weight decay."""
+        return self.base.varied(dim=dim, lambda_=decay.at(dim))
 
     def decay_of(self, run: Run) -> DecayLaw:
         """The law that the weight decay of a run follows."""
-        return next(decay for decay in self.decays if decay.at(run.dim) == run.lambda_)
+        return next(decay for decay in self.decays if decay.at(run.dim) == run.problem.lambda_)
 
-    def problem(self, dim: int, decay: DecayLaw) -> ScalingProblem:
-        """What the theory solves beside the runs of one size and law."""
-        base = self.base
-        if base.power_law is None:
-            raise ValueError("the target is no power law")
-        return ScalingProblem(base.power_law, dim, decay.at(dim), base.noise, beta=base.beta, beta0=base.beta0)
+    @property
+    def gamma(self) -> Fraction:
+        """Exponent of the target."""
+        return Fraction(str(power_law_of(self.base.problem).gamma))
 
     def judges(self, dim: int, samples: int) -> bool:
         """Whether the theory holds for the runs' own indices at so many samples."""
@@ -81,13 +85,13 @@ class ScalingPlan:
         """Whether it does at the same n/d^2 of every size, for a finite-size estimate."""
         return all(self.judges(other, round(samples * (other / dim) ** 2)) for other, _ in self.sizes)
 
-    def own_problem(self, dim: int, decay: DecayLaw) -> ScalingProblem:
-        """The problem with the law of the runs' own indices: on token sequences with leading features kept exactly."""
+    def own_problem(self, dim: int, decay: DecayLaw) -> Problem:
+        """The problem of runs with the law of the runs' own indices: on token sequences with leading features kept exactly."""
         sequences = self.base.data is DataKind.SEQUENCES
-        return dataclasses.replace(self.problem(dim, decay), leading=kept_exactly(dim) if sequences else 0)
+        return dataclasses.replace(self.run_at(dim, decay).problem, leading=kept_exactly(dim) if sequences else 0)
 
 
-class Theory(NamedTuple):
+class PlaceTheory(NamedTuple):
     """Points at one size, law of weight decay and number of samples: for Gaussian indices, and for the law of the runs' own.
 
     The latter is not trusted where samples do not resolve it, as next to S = 0.
@@ -107,7 +111,7 @@ class Theory(NamedTuple):
         return self.own.solution.trusted and self.learned >= 1
 
 
-Key = tuple[int, float, int]  #: size d, weight decay, samples
+PlaceKey = tuple[int, float, int]  #: size d, weight decay, samples
 
 
 def kept_exactly(dim: int) -> int:
@@ -115,16 +119,16 @@ def kept_exactly(dim: int) -> int:
     return min(LEADING, dim // 2)
 
 
-def key_of(run: Run) -> Key:
+def key_of(run: Run) -> PlaceKey:
     """Where a run belongs."""
-    return run.dim, run.lambda_, run.samples
+    return run.dim, run.problem.lambda_, run.samples
 
 
-def theories(plan: ScalingPlan, results: Sequence[RunResult]) -> Iterator[tuple[Key, Theory]]:
+def theories(plan: ScalingPlan, results: Sequence[RunResult]) -> Iterator[tuple[PlaceKey, PlaceTheory]]:
     """The theory wherever heads were trained."""
     for decay in plan.decays:
         for dim, _ in plan.sizes:
-            asked, own = plan.problem(dim, decay), plan.own_problem(dim, decay)
+            asked, own = plan.run_at(dim, decay).problem, plan.own_problem(dim, decay)
             samples = sorted({r.run.samples for r in results if r.run.dim == dim and plan.decay_of(r.run) == decay})
             points = scaling_curve(asked, list(map(float, samples)))
             exact = points
@@ -133,4 +137,4 @@ def theories(plan: ScalingPlan, results: Sequence[RunResult]) -> Iterator[tuple[
                     exact = scaling_curve(own, list(map(float, samples)), watch)
             for n, gaussian, expected in zip(samples, points, exact, strict=True):
                 gaussian.solution.unwrap()
-                yield (dim, asked.lambda_, n), Theory(gaussian, expected)
+                yield (dim, asked.lambda_, n), PlaceTheory(gaussian, expected)

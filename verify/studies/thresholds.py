@@ -21,10 +21,11 @@ from numeric.thresholds.recovery import recovery
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
 from verify.judging.crossing import CONFIDENCE, Array, Crossing, SizePoints, find_crossing
-from verify.judging.theory import problem_of, solve_along
+from verify.judging.theory import solve_along
 from verify.training import vanishing_decay as vanishing
 from verify.training.minimise import Status
 from verify.training.run import PROTOCOL, Run
+from verify.training.target import rank_ratio
 from verify.training.vanishing_decay import DECAYS, VanishingResult, follow, vanishing_root
 
 DIGITS = 30
@@ -120,7 +121,7 @@ def observe(
 
     Raises WorkerError if a run fails, NoAnswer if too few runs converged or the theory has no answer.
     """
-    kinds = [(INTERPOLATION, base), (RECOVERY, dataclasses.replace(base, noise=0.0))]
+    kinds = [(INTERPOLATION, base), (RECOVERY, base.varied(noise=0.0))]
     proven = {kind.name: _proven(kind, run) for kind, run in kinds}
     runs = {kind.name: _runs(kind, run, float(proven[kind.name]), sizes) for kind, run in kinds}
     note("training at vanishing weight decay")
@@ -131,16 +132,16 @@ def observe(
 
 
 def _proven(kind: Kind, run: Run) -> Threshold:
-    law = exact_marchenko_pastur(Fraction(str(run.kappa0)))
-    width = Fraction(str(run.width))
+    law = exact_marchenko_pastur(Fraction(str(rank_ratio(run.problem.target))))
+    width = Fraction(str(run.problem.width))
     if kind is INTERPOLATION:
-        return interpolation(law, Fraction(str(run.noise)), run.tokens, DIGITS, width)
-    return recovery(law, run.tokens, DIGITS, width)
+        return interpolation(law, Fraction(str(run.problem.noise)), run.problem.tokens, DIGITS, width)
+    return recovery(law, run.problem.tokens, DIGITS, width)
 
 
 def _runs(kind: Kind, run: Run, threshold: float, sizes: Sequence[tuple[int, int]]) -> list[Run]:
     return [
-        dataclasses.replace(run, lambda_=DECAY, alpha=multiple * threshold, dim=dim, index=index)
+        run.varied(lambda_=DECAY, alpha=multiple * threshold, dim=dim, index=index)
         for dim, count in sizes
         for multiple in (*kind.multiples, kind.beyond)
         for index in range(count)
@@ -153,13 +154,13 @@ def _sighting(kind: Kind, run: Run, proven: Threshold, results: Sequence[Vanishi
     alphas = np.array([multiple * float(proven) for multiple in kind.multiples])
     points = tuple(_points(kind, dim, alphas, converged) for dim in dims)
     beyond = tuple(_points(kind, dim, np.array([kind.beyond * float(proven)]), results) for dim in dims)
-    theory = (alphas, _theory_roots(kind, problem_of(run), alphas))
+    theory = (alphas, _theory_roots(kind, run.problem, alphas))
     crossing = find_crossing(points, theory, float(proven), run.entropy)
     return Sighting(kind, proven, points, theory, crossing, beyond, len(results) - len(converged))
 
 
 def _points(kind: Kind, dim: int, alphas: Array, results: Sequence[VanishingResult]) -> SizePoints:
-    groups = [[r for r in results if r.run.dim == dim and r.run.alpha == alpha] for alpha in alphas.tolist()]
+    groups = [[r for r in results if r.run.dim == dim and r.run.problem.alpha == alpha] for alpha in alphas.tolist()]
     if min(map(len, groups)) < 2:
         raise NoAnswer(f"{kind.name} at dim {dim}: fewer than 2 runs converged at some sample ratio; add --runs")
     realised = np.array([group[0].run.samples / dim**2 for group in groups])

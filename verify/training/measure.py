@@ -13,10 +13,9 @@ import torch
 from numpy.polynomial import Chebyshev
 
 from verify.training import data
-from verify.training.draw import draw
+from verify.training.draw import draw, empirical_risk
 from verify.training.minimise import MINIMISERS, Minimum, Status
-from verify.training.parametrisation import WEIGHTS
-from verify.training.risk import Risk, total_loss
+from verify.training.risk import total_loss
 from verify.training.run import Run
 
 TOP = 10  #: learned eigenvectors whose overlap with the target's is kept
@@ -62,13 +61,14 @@ class RunResult:
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values; `from_json` is the inverse."""
-        return {**dataclasses.asdict(self), "status": self.status.name}
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {**fields, "run": self.run.record(), "status": self.status.name}
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> RunResult:
         """Raises KeyError, TypeError or ValueError if the record is not of this protocol or not of numbers."""
         fields = dict(record)
-        fields["run"] = Run(**fields["run"])
+        fields["run"] = Run.from_record(fields["run"])
         fields["status"] = Status[fields["status"]]
         for name in ("singular_values", "eigenvalues", "overlaps", "hidden"):
             fields[name] = tuple(fields[name])
@@ -87,7 +87,7 @@ def execute(run: Run) -> RunResult:
     """
     started = time.perf_counter()
     drawn = draw(run)
-    risk = Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta, WEIGHTS[run.parametrisation])
+    risk = empirical_risk(run, drawn)
     minimum = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
     s = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=run.device))
     fresh = fresh_errors(run, s, drawn.s0, drawn.test)
@@ -109,13 +109,13 @@ MULTIPLES = 0.65 - 0.65 * np.cos((np.arange(9) + 0.5) * np.pi / 9)
 
 def fresh_errors(run: Run, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Generator) -> FreshErrors:
     """Errors of a map S (d, d) and of the best multiple of S0 on the same fresh samples labelled by S0."""
-    total, multiples = 0.0, MULTIPLES * run.beta0 / run.beta
+    total, multiples = 0.0, MULTIPLES * run.problem.beta0 / run.problem.beta
     along = np.zeros(len(multiples))
-    for contrasts, h0 in data.fresh_indices(run.data, (s, s0), run.test_samples, run.tokens, rng):
-        labels = data.draw_labels(h0, run.noise, run.beta0, rng)
-        total += total_loss(contrasts, labels, run.beta)
+    for contrasts, h0 in data.fresh_indices(run.data, (s, s0), run.test_samples, run.problem.tokens, rng):
+        labels = data.draw_labels(h0, run.problem.noise, run.problem.beta0, rng)
+        total += total_loss(contrasts, labels, run.problem.beta)
         best = data.contrasts_of(h0)
-        along += [total_loss(best, labels, c * run.beta) for c in multiples.tolist()]
+        along += [total_loss(best, labels, c * run.problem.beta) for c in multiples.tolist()]
     return FreshErrors(total / run.test_samples, _least(multiples, along / run.test_samples))
 
 

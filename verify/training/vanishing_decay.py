@@ -14,10 +14,8 @@ from typing import Any
 
 import torch
 
-from verify.training.draw import draw
+from verify.training.draw import draw, empirical_risk
 from verify.training.minimise import Lbfgs, Status
-from verify.training.parametrisation import WEIGHTS
-from verify.training.risk import Risk
 from verify.training.run import Run
 
 #: Multiples of the smallest decay, in the order in which they are visited.
@@ -50,13 +48,14 @@ class VanishingResult:
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values; `from_json` is the inverse."""
-        return {**dataclasses.asdict(self), "status": self.status.name}
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {**fields, "run": self.run.record(), "status": self.status.name}
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> VanishingResult:
         """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
         fields = dict(record)
-        fields["run"] = Run(**fields["run"])
+        fields["run"] = Run.from_record(fields["run"])
         fields["status"] = Status[fields["status"]]
         for name in ("train_error", "estimation_error"):
             fields[name] = tuple(float(value) for value in fields[name])
@@ -64,11 +63,12 @@ class VanishingResult:
 
 
 def follow(run: Run) -> VanishingResult:
-    """Draw the data of the run, follow its minimum down to decay `run.lambda_` and measure at the last two decays."""
+    """Draw the data of the run, follow its minimum down to its weight decay and measure at the last two decays."""
     started, drawn = time.perf_counter(), draw(run)
     weights, losses, errors, evaluations, statuses = drawn.start, [], [], 0, []
+    smallest = empirical_risk(run, drawn)
     for multiple in DECAYS:
-        risk = Risk(drawn.inputs, drawn.labels, multiple * run.lambda_, run.beta, WEIGHTS[run.parametrisation])
+        risk = dataclasses.replace(smallest, lambda_=multiple * smallest.lambda_)
         minimum = Lbfgs(tolerance=TOLERANCE, max_steps=MAX_STEPS).minimise(risk, weights)
         weights = torch.as_tensor(minimum.weights, device=run.device)
         s = risk.weights.attention_map(weights)

@@ -8,10 +8,11 @@ import torch
 
 from numeric.laws.target_spectrum import target_quantile_means
 from numeric.problem.problem import Parametrisation
-from verify.training.data import DataKind, draw_inputs, draw_labels, rotated_target
+from verify.training.data import DataKind, draw_inputs, draw_labels
 from verify.training.minimise import Adam, Lbfgs, Proximal, Status
 from verify.training.parametrisation import WEIGHTS, Factors
 from verify.training.risk import Risk
+from verify.training.target import rotated_target
 
 
 def make_risk(dim=8, n=60, tokens=2, kind=DataKind.SEQUENCES, lambda_=0.05, beta=1.3, seed=0, what="factorised"):
