@@ -15,7 +15,7 @@ from numeric.problem.problem import Parametrisation
 from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, stated_problem
 from verify.jobs.pool import execute_all
 from verify.report.lines import choice_line
-from verify.studies.cross_validation import (
+from verify.training.cross_validation import (
     SEEDING_DECAY,
     ChoiceGroup,
     Search,

@@ -24,7 +24,7 @@ from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
 from verify.judging.scores import Comparison, Score, compare
 from verify.judging.theory import progress, watched_predictions
-from verify.studies.cross_validation import (
+from verify.training.cross_validation import (
     SEEDING_DECAY,
     ChoiceGroup,
     Search,

@@ -15,7 +15,7 @@ from verify.jobs.store import Store
 from verify.judging.spectra import distance, zero_fraction
 from verify.report.page import report_files
 from verify.studies import main_job as job
-from verify.studies.cross_validation import Choice, ChoiceGroup, Search, against_factors
+from verify.training.cross_validation import Choice, ChoiceGroup, Search, against_factors
 from verify.studies.main_job import FIGURE_ONE, Campaign, Plan, do_main_job, preset
 from verify.training.data import DataKind
 from verify.training.measure import RunResult

@@ -10,7 +10,7 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.parameter import InvalidParameter
 from numeric.problem.problem import Problem
 from verify.jobs.pool import execute_all
-from verify.studies.cross_validation import Search, choice_store, choose
+from verify.training.cross_validation import Search, choice_store, choose
 from verify.training.draw import draw
 from verify.training.measure import fresh_errors
 from verify.training.minimise import Lbfgs, Status
