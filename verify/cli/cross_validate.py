@@ -15,14 +15,8 @@ from numeric.problem.problem import Parametrisation
 from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, stated_problem
 from verify.jobs.pool import execute_all
 from verify.report.lines import choice_line
-from verify.training.cross_validation import (
-    SEEDING_DECAY,
-    ChoiceGroup,
-    Search,
-    against_factors,
-    choice_store,
-    choose,
-)
+from verify.studies.cross_validation import ChoiceGroup, against_factors, choice_store
+from verify.training.cross_validation import SEEDING_DECAY, DecaySearch, choose
 from verify.training.draw import require_memory
 from verify.training.minimise import Status
 from verify.training.run import MINIMUM_DIM, Run
@@ -99,9 +93,9 @@ def _points(arguments: argparse.Namespace) -> list[tuple[float, int, Parametrisa
     return list(product(alphas, dict.fromkeys(arguments.dim), arguments.parametrisation))
 
 
-def _searches(arguments: argparse.Namespace, alpha: float, dim: int, what: Parametrisation) -> list[Search]:
+def _searches(arguments: argparse.Namespace, alpha: float, dim: int, what: Parametrisation) -> list[DecaySearch]:
     target = MarchenkoPastur(float(arguments.kappa0))
     problem = stated_problem(arguments, target, alpha=alpha, lambda_=SEEDING_DECAY, parametrisation=what)
     base = Run(problem, dim, **execution_fields(arguments))
     decays = tuple(float(decay) for decay in arguments.decays)
-    return [Search(base.varied(index=i), decays, arguments.folds) for i in range(arguments.runs)]
+    return [DecaySearch(base.varied(index=i), decays, arguments.folds) for i in range(arguments.runs)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from verify.judging.realised import QUANTITIES
 from verify.judging.scores import Comparison
-from verify.training.cross_validation import ChoiceGroup
+from verify.studies.cross_validation import ChoiceGroup
 from verify.studies.descents import Descents
 from verify.studies.gap import Trend
 from verify.studies.learning_curves import LearningCurveOutcome

@@ -24,14 +24,8 @@ from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
 from verify.judging.scores import Comparison, Score, compare
 from verify.judging.theory import progress, watched_predictions
-from verify.training.cross_validation import (
-    SEEDING_DECAY,
-    ChoiceGroup,
-    Search,
-    against_factors,
-    choice_store,
-    choose,
-)
+from verify.studies.cross_validation import ChoiceGroup, against_factors, choice_store
+from verify.training.cross_validation import SEEDING_DECAY, DecaySearch, choose
 from verify.training.draw import require_memory
 from verify.training.measure import RunResult
 from verify.training.run import Run
@@ -213,7 +207,7 @@ def _trained(preset: Preset, base: Run, folder: Path, workers: int | None) -> Ju
 def _cross_validated(preset: Preset, base: Run, folder: Path, workers: int | None) -> Judged:
     base = base.varied(lambda_=SEEDING_DECAY)
     searches = [
-        Search(run, family.decays, FOLDS)
+        DecaySearch(run, family.decays, FOLDS)
         for family in preset.families
         for run in runs_of(dataclasses.replace(preset, families=(family,)), base)
     ]

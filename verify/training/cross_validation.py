@@ -1,4 +1,4 @@
-"""Weight decay chosen by cross-validation, as one does without knowing the target, and what it costs against the best.
+"""Weight decay chosen by cross-validation, as one does without knowing the target.
 
 The samples are cut into folds; for each the risk of the others is minimised along a grid of weight decays and the loss on the fold
 measured.  The decay of least mean validation loss is used to train on all samples.  It is taken over unchanged: the risk is
@@ -14,7 +14,6 @@ import dataclasses
 import hashlib
 import math
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,9 +22,6 @@ import numpy as np
 import torch
 
 from numeric.problem.parameter import InvalidParameter
-from numeric.problem.problem import Parametrisation
-from verify.jobs.store import Store
-from verify.judging.scores import BAND, normal_score
 from verify.training.draw import Drawn, draw, empirical_risk
 from verify.training.measure import fresh_errors
 from verify.training.minimise import MINIMISERS, Minimum, Status
@@ -36,7 +32,7 @@ CHOICE_PROTOCOL = hashlib.sha256((PROTOCOL + Path(__file__).read_text()).encode(
 
 
 @dataclass(frozen=True)
-class Search:
+class DecaySearch:
     """Weight decays to choose from on the data of `base`, whose own decay serves for nothing but to seed these data.
 
     `decays` increase; `folds` is 2 or more, at most the number of samples. Raises InvalidParameter for any other values.
@@ -59,7 +55,7 @@ class Search:
         return {"base": self.base.record(), "decays": self.decays, "folds": self.folds}
 
     @classmethod
-    def from_record(cls, record: dict[str, Any]) -> Search:
+    def from_record(cls, record: dict[str, Any]) -> DecaySearch:
         """Raises KeyError, TypeError or ValueError if the record is not that of a search."""
         return cls(Run.from_record(record["base"]), tuple(record["decays"]), record["folds"])
 
@@ -98,7 +94,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Choice:
+class DecayChoice:
     """What cross-validation chose and what came of it.
 
     `validation` holds the mean loss per held-out sample at each decay and `scatter` its standard error over folds; m, q, errors as of
@@ -106,7 +102,7 @@ class Choice:
     `relative_gradient` the largest at which one ended.
     """
 
-    run: Search
+    run: DecaySearch
     validation: tuple[float, ...]
     scatter: tuple[float, ...]
     lambda_: float
@@ -138,22 +134,17 @@ class Choice:
         return {**fields, "run": self.run.record(), "status": self.status.name}
 
     @classmethod
-    def from_json(cls, record: dict[str, Any]) -> Choice:
+    def from_json(cls, record: dict[str, Any]) -> DecayChoice:
         """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
         fields = dict(record)
-        fields["run"] = Search.from_record(fields["run"])
+        fields["run"] = DecaySearch.from_record(fields["run"])
         fields["status"] = Status[fields["status"]]
         for name in ("validation", "scatter"):
             fields[name] = tuple(float(value) for value in fields[name])
         return cls(**fields)
 
 
-def choice_store(folder: Path) -> Store[Choice]:
-    """Finished searches in `folder`. Raises OSError if it cannot be written."""
-    return Store(folder, Choice, "choices.jsonl", CHOICE_PROTOCOL)
-
-
-def choose(search: Search) -> Choice:
+def choose(search: DecaySearch) -> DecayChoice:
     """Draw the data, choose the weight decay by cross-validation and train with it on all samples.
 
     Raises InvalidParameter before anything is drawn if the data would not fit.
@@ -169,7 +160,7 @@ def choose(search: Search) -> Choice:
     minima = [minimum for path in paths for _, minimum in path] + [final]
     failed = [minimum.status for minimum in minima if minimum.status is not Status.CONVERGED]
     m, q = (float((s * other).sum()) / run.dim for other in (drawn.s0, s))
-    return Choice(
+    return DecayChoice(
         run=search,
         validation=tuple(losses.mean(0).tolist()),
         scatter=tuple((losses.std(0, ddof=1) / math.sqrt(search.folds)).tolist()),
@@ -186,7 +177,7 @@ def choose(search: Search) -> Choice:
     )
 
 
-def _validate(search: Search, drawn: Drawn, held_out: np.ndarray) -> list[tuple[float, Minimum]]:
+def _validate(search: DecaySearch, drawn: Drawn, held_out: np.ndarray) -> list[tuple[float, Minimum]]:
     """Loss per sample of `held_out` and minimum over the other samples, at each decay."""
     run = search.base
     others = torch.as_tensor(np.setdiff1d(np.arange(run.samples), held_out), device=run.device)
@@ -202,53 +193,3 @@ def _validate(search: Search, drawn: Drawn, held_out: np.ndarray) -> list[tuple[
         weights = torch.as_tensor(minimum.weights, device=run.device)
         path.append((judge.train_error(risk.weights.attention_map(weights)), minimum))
     return path
-
-
-@dataclass(frozen=True)
-class ChoiceGroup:
-    """Choices at one sample ratio, size and parametrisation, one for each draw of the data."""
-
-    alpha: float
-    dim: int
-    parametrisation: Parametrisation
-    choices: tuple[Choice, ...]
-
-    @property
-    def test_errors(self) -> np.ndarray:
-        """Test error of each draw, shape (runs,)."""
-        return np.array([choice.test_error for choice in self.choices])
-
-    def document(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        errors = self.test_errors
-        return {
-            "alpha": self.alpha,
-            "dim": self.dim,
-            "parametrisation": str(self.parametrisation),
-            "lambdas": [choice.lambda_ for choice in self.choices],
-            "inside_grid": [choice.inside for choice in self.choices],
-            "converged": [choice.status is Status.CONVERGED for choice in self.choices],
-            "test_error": float(errors.mean()),
-            "standard_error": float(errors.std(ddof=1) / math.sqrt(len(errors))),
-            "decays": list(self.choices[0].run.decays),
-            "validation": np.mean([choice.validation for choice in self.choices], 0).tolist(),
-        }
-
-
-def against_factors(group: ChoiceGroup, groups: Sequence[ChoiceGroup]) -> dict[str, Any] | None:
-    """Test error of direct training minus that of factors on the same data, in standard errors; None without factors."""
-    if group.parametrisation is Parametrisation.FACTORISED:
-        return None
-    factors = [
-        other for other in groups
-        if (other.alpha, other.dim, other.parametrisation) == (group.alpha, group.dim, Parametrisation.FACTORISED)
-    ]  # fmt: skip
-    if not factors:
-        return None
-    excess = group.test_errors - factors[0].test_errors
-    error = float(excess.std(ddof=1)) / math.sqrt(len(excess))
-    z = normal_score(float(excess.mean()) / error, len(excess) - 1)
-    return {
-        "alpha": group.alpha, "dim": group.dim, "parametrisation": str(group.parametrisation),
-        "excess_test_error": float(excess.mean()), "standard_error": error, "z": z, "agrees": z > -BAND,
-    }  # fmt: skip

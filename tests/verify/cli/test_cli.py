@@ -15,8 +15,9 @@ from verify.jobs.store import Store
 from verify.judging.spectra import distance, zero_fraction
 from verify.report.page import report_files
 from verify.studies import main_job as job
-from verify.training.cross_validation import Choice, ChoiceGroup, Search, against_factors
+from verify.studies.cross_validation import ChoiceGroup, against_factors
 from verify.studies.main_job import FIGURE_ONE, Campaign, Plan, do_main_job, preset
+from verify.training.cross_validation import DecayChoice, DecaySearch
 from verify.training.data import DataKind
 from verify.training.measure import RunResult
 from verify.training.minimise import Status
@@ -78,10 +79,10 @@ def test_cross_validation_finds_factors_better_and_says_when_they_are_not(tmp_pa
 
 
 def test_the_verdict_turns_when_factors_lose():
-    search = Search(Run(Problem(1.0, MarchenkoPastur(0.5), 1.0, 0.5), dim=8), (0.1, 0.2, 0.3))
+    search = DecaySearch(Run(Problem(1.0, MarchenkoPastur(0.5), 1.0, 0.5), dim=8), (0.1, 0.2, 0.3))
     groups = [
         ChoiceGroup(1.0, 8, what, tuple(
-            Choice(search, (), (), 0.2, 1, 1, 1, error + 0.001 * i, 1, Status.CONVERGED, 0.0, 1, 0.0) for i in range(8)
+            DecayChoice(search, (), (), 0.2, 1, 1, 1, error + 0.001 * i, 1, Status.CONVERGED, 0.0, 1, 0.0) for i in range(8)
         ))
         for what, error in ((Parametrisation.FACTORISED, 0.2), (Parametrisation.SYMMETRIC, 0.1))
     ]  # fmt: skip

@@ -10,7 +10,8 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.parameter import InvalidParameter
 from numeric.problem.problem import Problem
 from verify.jobs.pool import execute_all
-from verify.training.cross_validation import Search, choice_store, choose
+from verify.studies.cross_validation import choice_store
+from verify.training.cross_validation import DecaySearch, choose
 from verify.training.draw import draw
 from verify.training.measure import fresh_errors
 from verify.training.minimise import Lbfgs, Status
@@ -18,7 +19,7 @@ from verify.training.risk import Risk
 from verify.training.run import Run
 
 BASE = Run(Problem(0.6, MarchenkoPastur(0.25), 0.1, 0.5), dim=12)
-SEARCH = Search(BASE, (1e-3, 0.02, 0.1, 0.5, 10.0), folds=3)
+SEARCH = DecaySearch(BASE, (1e-3, 0.02, 0.1, 0.5, 10.0), folds=3)
 
 
 @pytest.mark.parametrize("what", ["factorised", "symmetric", "general"])
