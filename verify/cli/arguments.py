@@ -11,7 +11,7 @@ from typing import Any
 from numeric.cli.arguments import BadInput, integer
 from numeric.laws.law import Target
 from numeric.problem.problem import Problem
-from verify.jobs.store import R, Store
+from verify.jobs.store import AnyResult, Store
 from verify.training.measure import RunResult
 from verify.training.minimise import MINIMISERS
 from verify.training.target import TargetKind
@@ -72,7 +72,7 @@ def size_counts(dims: Sequence[int], runs: Sequence[int]) -> tuple[tuple[int, in
     return tuple(sorted(zip(dims, counts, strict=True)))
 
 
-def opened(open_store: Callable[[Path], Store[R]], folder: Path) -> Store[R]:
+def opened(open_store: Callable[[Path], Store[AnyResult]], folder: Path) -> Store[AnyResult]:
     """The store of that folder. Raises BadInput if it cannot be written."""
     try:
         return open_store(folder)

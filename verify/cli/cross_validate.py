@@ -18,11 +18,11 @@ from verify.report.lines import choice_line
 from verify.studies.cross_validation import ChoiceGroup, against_factors, choice_store
 from verify.training.cross_validation import SEEDING_DECAY, DecaySearch, choose
 from verify.training.draw import require_memory
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import MINIMUM_DIM, Run
 
-PARAMETERS = ("kappa0", "noise", "tokens", "beta", "beta0")
-PAPER = {"kappa0": "0.05", "noise": "0.05"}  #: Figure 2
+_PARAMETERS = ("kappa0", "noise", "tokens", "beta", "beta0")
+_PAPER = {"kappa0": "0.05", "noise": "0.05"}  #: Figure 2
 
 
 def add(commands: Any) -> None:
@@ -44,7 +44,7 @@ def add(commands: Any) -> None:
                         help="parts into which the samples are cut (default 5)")  # fmt: skip
     parser.add_argument("--parametrisation", type=_parametrisations, default="factorised,symmetric,general",
                         metavar="P,P", help="what to train (default factorised,symmetric,general)")  # fmt: skip
-    add_problem_arguments(parser, *PARAMETERS, defaults=PAPER)
+    add_problem_arguments(parser, *_PARAMETERS, defaults=_PAPER)
     add_execution(parser)
     parser.set_defaults(run=run)
 
@@ -67,11 +67,11 @@ def run(arguments: argparse.Namespace) -> int:
     found = dict(zip(flat, execute_all(flat, store, workers=arguments.workers, task=choose), strict=True))
     groups = [ChoiceGroup(*point, tuple(found[search] for search in searches)) for point, searches in points.items()]
     comparisons = [compared for group in groups if (compared := against_factors(group, groups)) is not None]
-    holds = all(choice.status is Status.CONVERGED for group in groups for choice in group.choices)
+    holds = all(choice.status is DescentStatus.CONVERGED for group in groups for choice in group.choices)
     holds &= all(item["agrees"] for item in comparisons)
     if arguments.json:
         print_json({
-            "parameters": {name: str(getattr(arguments, name)) for name in PARAMETERS},
+            "parameters": {name: str(getattr(arguments, name)) for name in _PARAMETERS},
             "points": [group.document() for group in groups],
             "direct_against_factorised": comparisons,
             "agrees": holds,

@@ -19,7 +19,7 @@ from verify.report.lines import gap_lines
 from verify.studies.gap import trends
 from verify.training.run import MINIMUM_DIM, Run
 
-PARAMETERS = ("noise", "beta", "beta0")
+_PARAMETERS = ("noise", "beta", "beta0")
 
 
 def add(commands: Any) -> None:
@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
                         help="runs per size, one number or one for each (default 24)")  # fmt: skip
     parser.add_argument("--alpha", type=positive("--alpha", "try 1"), default="1", metavar="X",
                         help="sample ratio n/d^2 (default 1)")  # fmt: skip
-    add_problem_arguments(parser, "lambda_", *PARAMETERS, defaults={"lambda_": "0.5", "noise": "0.5"})
+    add_problem_arguments(parser, "lambda_", *_PARAMETERS, defaults={"lambda_": "0.5", "noise": "0.5"})
     add_execution(parser)
     parser.set_defaults(run=run)
 
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     for suffix, content in styled(lambda: gap_figure(found)).items():
         write_atomically(folder / f"gap.{suffix}", content)
     document = {
-        "parameters": {name: getattr(base.problem, name) for name in ("alpha", "lambda_", *PARAMETERS)},
+        "parameters": {name: getattr(base.problem, name) for name in ("alpha", "lambda_", *_PARAMETERS)},
         "agrees": agrees,
         "trends": [
             {**dataclasses.asdict(trend), "z": trend.z, "must_vanish": trend.must_vanish, "agrees": trend.agrees}

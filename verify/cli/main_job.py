@@ -11,12 +11,14 @@ from verify.cli.arguments import add_execution, execution_fields, note, result_s
 from verify.report.documents import main_job_document
 from verify.report.lines import main_job_lines
 from verify.report.page import report_files
-from verify.studies.main_job import FIGURE_ONE, PRESETS, do_main_job, preset
+from verify.studies.main_job import FIGURE_ONE, JOB_PRESETS, do_main_job, preset
 
 
 def add(parser: Parser) -> None:
     """Add its arguments: those of the whole command line, where no command is given."""
-    parser.add_argument("--preset", choices=tuple(PRESETS), default="main", help="size of the main job (default main)")
+    parser.add_argument(
+        "--preset", choices=tuple(JOB_PRESETS), default="main", help="size of the main job (default main)"
+    )
     add_execution(parser)
     parser.set_defaults(run=run)
 

@@ -15,13 +15,13 @@ from verify.training.draw import require_memory
 from verify.training.measure import RunResult
 from verify.training.run import Run
 
-PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
-PAPER = {"kappa0": "0.5", "width": "1", "lambda_": "0.01", "noise": "0.5"}  #: Figure 1
+_PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+_PAPER = {"kappa0": "0.5", "width": "1", "lambda_": "0.01", "noise": "0.5"}  #: Figure 1
 
 
-def add_problem(parser: argparse.ArgumentParser) -> None:
+def add_training_problem(parser: argparse.ArgumentParser) -> None:
     """Add the parameters of a problem, what is trained on which data, and how."""
-    add_problem_arguments(parser, *PROBLEM, defaults=PAPER)
+    add_problem_arguments(parser, *_PROBLEM, defaults=_PAPER)
     parser.add_argument("--data", choices=[str(k) for k in DataKind], default="sequences",
                         help="what the indices are made of (default sequences)")  # fmt: skip
     parser.add_argument("--parametrisation", choices=[str(p) for p in Parametrisation], default="factorised",
@@ -39,7 +39,7 @@ def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
     return Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
 
 
-def train(runs: list[Run], arguments: argparse.Namespace) -> list[RunResult]:
+def stored_results(runs: list[Run], arguments: argparse.Namespace) -> list[RunResult]:
     """Their results, in order, trained where the store has none.
 
     Raises InvalidParameter, before anything is trained, if the data of one would not fit into memory.
@@ -52,5 +52,5 @@ def given(arguments: argparse.Namespace) -> dict[str, str]:
     """What was asked for, as JSON values."""
     return {
         name.rstrip("_"): str(getattr(arguments, name))
-        for name in (*PROBLEM, "target", "data", "minimiser", "parametrisation")
+        for name in (*_PROBLEM, "target", "data", "minimiser", "parametrisation")
     }

@@ -10,12 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from numeric.problem.problem import Problem
-from verify.figures.curve_panel import COLOURS, NAMES, add_legend, draw_curves
+from verify.figures.curve_panel import COLOURS, QUANTITY_NAMES, add_legend, draw_curves
 from verify.figures.drawing import STYLE, png
 from verify.figures.scaling import excess_figure
-from verify.judging.realised import QUANTITIES
+from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import BAND, Comparison, Score
-from verify.judging.spectra import ZERO, Panel
+from verify.judging.spectra import ZERO, TrainedSpectrum
 from verify.studies.learning_curves import Curve
 from verify.studies.main_job import MainJobOutcome, TargetDensity
 from verify.training.data import DataKind
@@ -28,15 +28,15 @@ def main_job_figures(outcome: MainJobOutcome) -> dict[str, bytes]:
     with matplotlib.rc_context(STYLE):
         figures = {"scores.png": score_figure(outcome)}
         if DataKind.SEQUENCES in outcome.comparisons and outcome.curves:
-            figures["curve.png"] = curve_figure(outcome)
+            figures["curve.png"] = trained_curve_figure(outcome)
         if outcome.panels:
-            figures["spectra.png"] = spectrum_figure(outcome)
+            figures["spectra.png"] = trained_spectrum_figure(outcome)
         if outcome.laws:
             figures["scaling.png"] = excess_figure(outcome.laws)
         return {name: png(figure) for name, figure in figures.items()}
 
 
-def curve_figure(outcome: MainJobOutcome) -> Figure:
+def trained_curve_figure(outcome: MainJobOutcome) -> Figure:
     """Test and train error against alpha: theory as lines, trained heads at the largest d as points."""
     figure = Figure(figsize=(7.6, 4.4), layout="constrained")
     axes = figure.add_subplot()
@@ -58,7 +58,7 @@ def _threshold_lines(axes: Axes, outcome: MainJobOutcome) -> None:
             axes.axvline(value, color="0.35", ls=style, lw=1, label=f"{name}, {value:.4f}")
 
 
-def spectrum_figure(outcome: MainJobOutcome) -> Figure:
+def trained_spectrum_figure(outcome: MainJobOutcome) -> Figure:
     """One panel per alpha: density of the singular values of S, trained ones as a histogram, the target's dashed."""
     columns = min(4, len(outcome.panels))
     rows = math.ceil(len(outcome.panels) / columns)
@@ -70,7 +70,7 @@ def spectrum_figure(outcome: MainJobOutcome) -> Figure:
     return figure
 
 
-def _spectrum_panel(axes: Axes, panel: Panel, target: TargetDensity) -> None:
+def _spectrum_panel(axes: Axes, panel: TrainedSpectrum, target: TargetDensity) -> None:
     values = panel.values.ravel()
     nonzero = values[values > ZERO * values.max()]
     # narrow bins at small values, where a spike of learned noise stands beside a broad bulk
@@ -110,11 +110,11 @@ def score_figure(outcome: MainJobOutcome) -> Figure:
     figure = Figure(figsize=(7.6, 3.4), layout="constrained")
     axes = figure.add_subplot()
     columns = [(kind, problem) for kind, c in outcome.comparisons.items() for problem in _problems(c)]
-    for offset, (quantity, colour) in enumerate(zip(QUANTITIES, COLOURS, strict=True)):
+    for offset, (quantity, colour) in enumerate(zip(COMPARED_QUANTITIES, COLOURS, strict=True)):
         scores = [_find(outcome.comparisons[kind], quantity, problem) for kind, problem in columns]
         positions = np.arange(len(columns)) + (offset - 1.5) * 0.18
         z = np.clip([score.z for score in scores], -_LIMIT, _LIMIT)
-        axes.plot(positions, z, "o", ms=4, color=colour, label=NAMES[quantity])
+        axes.plot(positions, z, "o", ms=4, color=colour, label=QUANTITY_NAMES[quantity])
     axes.axhspan(-BAND, BAND, color="0.93", zorder=0)
     axes.axhline(0, color="0.4", lw=0.7)
     axes.set_xticks(range(len(columns)), [_tick(*column) for column in columns], rotation=90, fontsize=7)

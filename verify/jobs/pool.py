@@ -16,7 +16,7 @@ import torch
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from verify.jobs.store import R, Store
+from verify.jobs.store import AnyResult, Store
 from verify.training.measure import execute
 
 
@@ -42,12 +42,12 @@ class Job(Hashable, Protocol):
 
 def execute_all(
     runs: Sequence[Job],
-    store: Store[R],
+    store: Store[AnyResult],
     *,
     workers: int | None = None,
     progress: bool = True,
     task: Callable[[Any], Any] = execute,
-) -> list[R]:
+) -> list[AnyResult]:
     """Return the results of `runs`, in their order, executing those that `store` does not hold.
 
     `workers` is the number of processes, by default one per core, each with one thread; runs on a GPU share one

@@ -16,11 +16,11 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 from verify.training.target import TargetKind, in_dimension, rank_ratio, target_rank
 
-QUANTITIES = ("m", "q", "train_error", "test_error")
+COMPARED_QUANTITIES = ("m", "q", "train_error", "test_error")
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ Predictor = Callable[[Sequence[Problem]], list[Expected]]  #: answers in the ord
 
 
 class Measured(Protocol):
-    """What a comparison reads of a trained head: the run (with the weight decay trained at), q0, each of QUANTITIES."""
+    """What a comparison reads of a trained head: the run (with the weight decay trained at), q0, each of COMPARED_QUANTITIES."""
 
     @property
     def run(self) -> Run:
@@ -46,7 +46,7 @@ class Measured(Protocol):
         """Of its target."""
 
     @property
-    def status(self) -> Status:
+    def status(self) -> DescentStatus:
         """How training ended."""
 
     @property
@@ -116,6 +116,6 @@ def _interpolate(problem: Problem, nodes: list[float], solved: Mapping[Problem, 
     ]  # Lagrange: one at a node itself and zero at the others
     at_nodes = [solved[_rescaled(problem, node)] for node in nodes]
     return Expected(
-        {k: sum(w * p.values[k] for w, p in zip(weights, at_nodes, strict=True)) for k in QUANTITIES},
-        {k: max(p.errors[k] for p in at_nodes) for k in QUANTITIES},
+        {k: sum(w * p.values[k] for w, p in zip(weights, at_nodes, strict=True)) for k in COMPARED_QUANTITIES},
+        {k: max(p.errors[k] for p in at_nodes) for k in COMPARED_QUANTITIES},
     )

@@ -22,8 +22,8 @@ from scipy.special import ndtri_exp
 from scipy.stats import t as student
 
 from numeric.problem.problem import Problem
-from verify.judging.realised import QUANTITIES, Expected, Measured, Predictor, expected_values, nominal_problem
-from verify.training.minimise import Status
+from verify.judging.realised import COMPARED_QUANTITIES, Expected, Measured, Predictor, expected_values, nominal_problem
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
 BAND = 4.0  #: |z| from here on is a disagreement: by chance once in 16000 comparisons
@@ -109,7 +109,7 @@ class Comparison:
         return all(verdict.agrees for verdict in self.verdicts)
 
 
-def compare(
+def compare_with_theory(
     results: Sequence[Measured], theory: Predictor, point: Callable[[Run], Problem] | None = None
 ) -> Comparison:
     """Judge `results` by `theory`, each at the problem that it really had.
@@ -120,18 +120,18 @@ def compare(
     """
     if not results:
         raise ValueError("no runs to compare: ask for at least one")
-    converged = [r for r in results if r.status is Status.CONVERGED]
-    excluded = tuple(r for r in results if r.status is not Status.CONVERGED)
+    converged = [r for r in results if r.status is DescentStatus.CONVERGED]
+    excluded = tuple(r for r in results if r.status is not DescentStatus.CONVERGED)
     expected = expected_values(converged, theory)
     largest = max(r.run.dim for r in results)
     place = point or (lambda run: nominal_problem(run, largest))
     points = sorted({place(r.run) for r in results}, key=_order)
     scores = tuple(
         _score(quantity, at, [(r, expected[r.run]) for r in converged if place(r.run) == at])
-        for quantity in QUANTITIES
+        for quantity in COMPARED_QUANTITIES
         for at in points
     )
-    verdicts = tuple(_verdict(q, [s for s in scores if s.quantity == q]) for q in QUANTITIES)
+    verdicts = tuple(_verdict(q, [s for s in scores if s.quantity == q]) for q in COMPARED_QUANTITIES)
     return Comparison(scores, verdicts, excluded)
 
 

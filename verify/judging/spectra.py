@@ -20,23 +20,23 @@ from numeric.saddle.solve import solve
 from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum
 from verify.judging.realised import realised_problem
 from verify.training.measure import RunResult
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 from verify.training.target import TargetKind, gaussian_target, rank_ratio
 
 #: Singular values below this share of the largest are zeros that the descent reached to its tolerance.
 ZERO = 1e-3
-DRAWS = 199  #: of the model: p-values are multiples of 1/(DRAWS + 1)
+MODEL_DRAWS = 199  #: of the model: p-values are multiples of 1/(MODEL_DRAWS + 1)
 LEAST_P = 1 / (
-    DRAWS + 1
+    MODEL_DRAWS + 1
 )  #: reached where no drawn distance is as large as the trained one: by chance once in 200 spectra
 
 
 @dataclass(frozen=True)
-class Panel:
+class TrainedSpectrum:
     """Singular values of S at one alpha: the theory's law, and those of the trained maps, shape (runs, d).
 
-    `simulated`: distances from the law of as many maps drawn from the theory's model, shape (DRAWS,).
+    `simulated`: distances from the law of as many maps drawn from the theory's model, shape (MODEL_DRAWS,).
     """
 
     alpha: float
@@ -73,12 +73,12 @@ class Panel:
         return self.p_value > LEAST_P
 
 
-def panel(results: Sequence[RunResult], solved: Solution | None = None) -> Panel:
+def trained_spectrum(results: Sequence[RunResult], solved: Solution | None = None) -> TrainedSpectrum:
     """Set the singular values of the converged `results`, all of one setting, beside the theory, `solved` or solved here.
 
     Raises NoAnswer if none converged or the theory did not.
     """
-    converged = [r for r in results if r.status is Status.CONVERGED]
+    converged = [r for r in results if r.status is DescentStatus.CONVERGED]
     if not converged:
         raise NoAnswer(f"alpha {results[0].run.problem.alpha:g}: no run converged: {results[0].status.value}")
     run, q0 = converged[0].run, converged[0].q0
@@ -87,8 +87,10 @@ def panel(results: Sequence[RunResult], solved: Solution | None = None) -> Panel
     solution = (solved or solve(problem)).unwrap()
     theory = learned_spectrum(solution)
     rng = np.random.default_rng(run.entropy)
-    drawn = [distance(theory, model_spectra(solution, run, len(converged), rng)) for _ in range(DRAWS)]
-    return Panel(run.problem.alpha, run.dim, theory, np.array([r.singular_values for r in converged]), np.array(drawn))
+    drawn = [distance(theory, model_spectra(solution, run, len(converged), rng)) for _ in range(MODEL_DRAWS)]
+    return TrainedSpectrum(
+        run.problem.alpha, run.dim, theory, np.array([r.singular_values for r in converged]), np.array(drawn)
+    )
 
 
 def model_spectra(solution: Solution, run: Run, count: int, rng: np.random.Generator) -> np.ndarray:

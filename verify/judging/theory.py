@@ -1,4 +1,4 @@
-"""The theory as `compare` asks for it: many problems in, what is expected of each out, one curve per family."""
+"""The theory as `compare_with_theory` asks for it: many problems in, what is expected of each out, one curve per family."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tqdm import tqdm
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch, learning_curve
-from verify.judging.realised import QUANTITIES, Expected
+from verify.judging.realised import COMPARED_QUANTITIES, Expected
 
 #: Relative error asked of the theory: the mean of eight trained heads scatters by several times as much, more so after extrapolation.
 #: It enters the scores. Two tokens are solved far better at no extra cost; where the channel is sampled it saves three quarters.
@@ -44,9 +44,9 @@ def replica_predictions(problems: Sequence[Problem], watch: Watch = iter) -> lis
 
 def expected_of(solution: Solution) -> Expected:
     """What a solution says of each compared quantity."""
-    values = {name: float(getattr(solution, name)) for name in QUANTITIES} | {"q": trained_norm(solution)}
+    values = {name: float(getattr(solution, name)) for name in COMPARED_QUANTITIES} | {"q": trained_norm(solution)}
     # the S = 0 phase is exact and carries no error estimates
-    return Expected(values, {name: float(solution.errors.get(name, 0.0)) for name in QUANTITIES})
+    return Expected(values, {name: float(solution.errors.get(name, 0.0)) for name in COMPARED_QUANTITIES})
 
 
 def trained_norm(solution: Solution) -> float:

@@ -12,12 +12,12 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw
 from numeric.problem.problem import Problem
-from verify.judging.realised import QUANTITIES
+from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
-from verify.judging.spectra import Panel, zero_fraction
+from verify.judging.spectra import TrainedSpectrum, zero_fraction
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
-from verify.studies.scaling import PARTS, Place, ScalingOutcome
+from verify.studies.scaling import ERROR_PARTS, Place, ScalingOutcome
 from verify.training.run import Run
 
 LIBRARIES = ("torch", "numpy", "scipy", "numba")
@@ -146,12 +146,12 @@ def _place_document(place: Place) -> dict[str, Any]:
         "excess_error": place.mean, "standard_deviation": _finite(place.deviation), "runs": len(place.excess),
         "theory": place.theory, "expected": _finite(place.expected), "ratio": ratio, "ratio_standard_error": _finite(error),
         "z": _finite(place.z), "learned": place.learned,
-        "parts": dict(zip(PARTS, place.parts, strict=True)),
-        "theory_parts": dict(zip(PARTS, map(_finite, place.theory_parts), strict=True)),
+        "parts": dict(zip(ERROR_PARTS, place.parts, strict=True)),
+        "theory_parts": dict(zip(ERROR_PARTS, map(_finite, place.theory_parts), strict=True)),
     }  # fmt: skip
 
 
-def panel_document(found: Panel) -> dict[str, object]:
+def panel_document(found: TrainedSpectrum) -> dict[str, object]:
     """A spectrum as JSON values, whole."""
     return {
         "alpha": found.alpha,
@@ -181,8 +181,8 @@ def learning_curve_document(name: str, outcome: LearningCurveOutcome, seconds: f
                         "lambda": s.problem.lambda_,
                         "status": s.status.name.lower(),
                         "replicon": s.replicon if math.isfinite(s.replicon) else None,
-                        **{quantity: s.value(quantity) for quantity in QUANTITIES},
-                        "error_estimates": {quantity: s.errors.get(quantity) for quantity in QUANTITIES},
+                        **{quantity: s.value(quantity) for quantity in COMPARED_QUANTITIES},
+                        "error_estimates": {quantity: s.errors.get(quantity) for quantity in COMPARED_QUANTITIES},
                     }
                     for s in curve.solutions
                 ],

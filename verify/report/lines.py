@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from verify.judging.realised import QUANTITIES
+from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison
 from verify.studies.cross_validation import ChoiceGroup
 from verify.studies.descents import Descents
-from verify.studies.gap import Trend
+from verify.studies.gap import GapTrend
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
 from verify.studies.scaling import ScalingOutcome, Slope
@@ -54,11 +54,15 @@ def excluded_lines(comparison: Comparison) -> Iterator[str]:
 
 def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
     """The scores of every curve at every sample ratio, the runs left out, what direct training lost to factors, and the verdict."""
-    yield f"{'curve':<26} {'alpha':>6}" + "".join(f"{'z ' + name:>15}" for name in QUANTITIES) + "\n"
+    yield f"{'curve':<26} {'alpha':>6}" + "".join(f"{'z ' + name:>15}" for name in COMPARED_QUANTITIES) + "\n"
     for curve in outcome.curves:
         for alpha in sorted({score.problem.alpha for score in curve.scores}):
             at = {score.quantity: score for score in curve.scores if score.problem.alpha == alpha}
-            yield f"{curve.label:<26} {alpha:>6g}" + "".join(f"{at[name].z:>+15.2f}" for name in QUANTITIES) + "\n"
+            yield (
+                f"{curve.label:<26} {alpha:>6g}"
+                + "".join(f"{at[name].z:>+15.2f}" for name in COMPARED_QUANTITIES)
+                + "\n"
+            )
     for solution in (s for curve in outcome.curves for s in curve.solutions if not s.trusted):
         yield f"no theory at alpha {solution.problem.alpha:g}: {solution.status.value}\n"
     yield from excluded_lines(outcome.comparison)
@@ -128,7 +132,7 @@ def scaling_verdict_line(outcome: ScalingOutcome) -> str:
     )
 
 
-def gap_lines(found: Sequence[Trend]) -> Iterator[str]:
+def gap_lines(found: Sequence[GapTrend]) -> Iterator[str]:
     """Every ratio, and the limit of each target."""
     for trend in found:
         ratios = ", ".join(f"{gap.ratio:.4f}({gap.error:.4f}) at d = {gap.dim}" for gap in trend.gaps)

@@ -12,7 +12,7 @@ from latex2mathml.converter import convert
 
 from numeric.model import record
 from verify.figures.main_job import main_job_figures
-from verify.judging.realised import QUANTITIES
+from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import BAND, Comparison, Score
 from verify.report.documents import main_job_document
 from verify.studies.main_job import MainJobOutcome
@@ -135,7 +135,7 @@ def _table(kind: str, comparison: Comparison) -> str:
         f"<th>{name}</th>"
         for name in ("", "α", "κ", "d", "simulation", "theory", "raw difference", "extrapolated", "z")
     )
-    body = "".join(_row(s) for q in QUANTITIES for s in comparison.scores if s.quantity == q)
+    body = "".join(_row(s) for q in COMPARED_QUANTITIES for s in comparison.scores if s.quantity == q)
     return (
         f"<section><h2>Every point: {kind}</h2><p>Simulation, theory and raw difference at the largest d; "
         "extrapolated: the residual "

@@ -14,7 +14,7 @@ from numeric.problem.problem import Parametrisation
 from verify.jobs.store import Store
 from verify.judging.scores import BAND, normal_score
 from verify.training.cross_validation import CHOICE_PROTOCOL, DecayChoice
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 
 
 def choice_store(folder: Path) -> Store[DecayChoice]:
@@ -45,7 +45,7 @@ class ChoiceGroup:
             "parametrisation": str(self.parametrisation),
             "lambdas": [choice.lambda_ for choice in self.choices],
             "inside_grid": [choice.inside for choice in self.choices],
-            "converged": [choice.status is Status.CONVERGED for choice in self.choices],
+            "converged": [choice.status is DescentStatus.CONVERGED for choice in self.choices],
             "test_error": float(errors.mean()),
             "standard_error": float(errors.std(ddof=1) / math.sqrt(len(errors))),
             "decays": list(self.choices[0].run.decays),

@@ -15,7 +15,7 @@ from numeric.studies.scaling import local_slope
 #: Regimes of the two exponents, -(1 - 1/(2 gamma)) and -(2 - 1/gamma); slopes are taken about their centres.
 REGIMES = ("spikes_and_slit.noise", "spikes.decay")
 GAMMA = Fraction(3, 4)
-PER_OCTAVE = 64  #: blocks of the target's tail: slopes change by less than 1e-3 from sixteen times as many
+_PER_OCTAVE = 64  #: blocks of the target's tail: slopes change by less than 1e-3 from sixteen times as many
 CLOSE = 0.01  #: from here on the theory is said to have reached the exponent
 
 
@@ -46,7 +46,7 @@ def _approach(regime: Regime, plane: PhaseDiagram, dims: Sequence[int], noise: f
 
 
 def _slope(dim: int, x: float, y: float, noise: float) -> tuple[int, float, float]:
-    problem = Problem(1.0, power_law(float(GAMMA), dim, per_octave=PER_OCTAVE), float(dim) ** y, noise)
+    problem = Problem(1.0, power_law(float(GAMMA), dim, per_octave=_PER_OCTAVE), float(dim) ** y, noise)
     point = local_slope(problem, float(dim) ** x)
     point.solution.unwrap()
     return dim, point.slope, point.slope_error

@@ -22,7 +22,7 @@ from numeric.saddle.curve import Watch, learning_curve
 from numeric.studies.optimal_decay import optimal_lambda
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
-from verify.judging.scores import Comparison, Score, compare
+from verify.judging.scores import Comparison, Score, compare_with_theory
 from verify.judging.theory import progress, watched_predictions
 from verify.studies.cross_validation import ChoiceGroup, against_factors, choice_store
 from verify.training.cross_validation import SEEDING_DECAY, DecaySearch, choose
@@ -68,10 +68,10 @@ class Preset:
         return all(family.decays for family in self.families)
 
 
-ALPHAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+_ALPHAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 FEW = (0.1, 0.3, 1.0, 3.0)  #: where training or theory takes longer
 LARGE = ((40, 8), (60, 8))
-POINTS = 25  #: of a line: smooth over two decades
+LINE_POINTS = 25  #: of a line: smooth over two decades
 SAMPLED = 4  #: `every` where the theory takes seconds a point
 SEARCHED = 6  #: and where each point is a search of twenty such
 _FACTORS = {"parametrisation": Parametrisation.FACTORISED}
@@ -84,11 +84,11 @@ def _decays(least: float, count: int) -> tuple[float, ...]:
     return tuple(float(decay) for decay in np.geomspace(least, 0.3, count))
 
 
-PRESETS: dict[str, Preset] = {
+FIGURE_PRESETS: dict[str, Preset] = {
     "1": Preset(
         "width of the student",
         tuple(Family(rf"$\kappa = {width:g}$", {"width": width}) for width in (0.75, 1.0)),
-        (0.05, *ALPHAS),
+        (0.05, *_ALPHAS),
         LARGE,
     ),
     "2": Preset(
@@ -105,13 +105,13 @@ PRESETS: dict[str, Preset] = {
     "6": Preset(
         "weight decay",
         tuple(Family(rf"$\lambda = {decay:g}$", {"lambda_": decay}) for decay in (0.001, 0.01, 0.1, 1.0)),
-        ALPHAS,
+        _ALPHAS,
         LARGE,
     ),
     "10": Preset(
         "inverse temperature of the student",
         tuple(Family(rf"$\beta = {beta:g}$", {"beta": beta}) for beta in (0.5, 1.0, 2.0)),
-        ALPHAS,
+        _ALPHAS,
     ),
     "11": Preset(
         "tokens per sequence",
@@ -201,7 +201,7 @@ def _trained(preset: Preset, base: Run, folder: Path, workers: int | None) -> Ju
     runs = runs_of(preset, base)
     require_memory(runs)
     results = execute_all(runs, Store(folder, RunResult), workers=workers)
-    return compare(results, watched_predictions), ()
+    return compare_with_theory(results, watched_predictions), ()
 
 
 def _cross_validated(preset: Preset, base: Run, folder: Path, workers: int | None) -> Judged:
@@ -213,7 +213,7 @@ def _cross_validated(preset: Preset, base: Run, folder: Path, workers: int | Non
     ]
     require_memory(search.base for search in searches)
     choices = execute_all(searches, choice_store(folder), workers=workers, task=choose)
-    comparison = compare([choice.trained for choice in choices], watched_predictions, _any_decay)
+    comparison = compare_with_theory([choice.trained for choice in choices], watched_predictions, _any_decay)
     members: dict[tuple[float, int, Parametrisation], list[Any]] = {}
     for choice in choices:
         run = choice.run.base
@@ -227,7 +227,7 @@ def _any_decay(run: Run) -> Problem:
 
 
 def _grid(preset: Preset) -> list[float]:
-    return np.geomspace(min(preset.alphas), max(preset.alphas), POINTS).tolist()
+    return np.geomspace(min(preset.alphas), max(preset.alphas), LINE_POINTS).tolist()
 
 
 def _line(preset: Preset, run: Run, alphas: Sequence[float], watch: Watch) -> list[Solution]:

@@ -24,8 +24,8 @@ from numeric.thresholds.proof import Threshold
 from numeric.thresholds.recovery import recovery
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
-from verify.judging.scores import Comparison, compare
-from verify.judging.spectra import Panel, panel
+from verify.judging.scores import Comparison, compare_with_theory
+from verify.judging.spectra import TrainedSpectrum, trained_spectrum
 from verify.judging.theory import replica_predictions, solve_along
 from verify.studies.exponents import GAMMA, Approach, approaches
 from verify.studies.scaling import ScalingOutcome, study_scaling
@@ -86,7 +86,11 @@ class Plan:
             target_kind=TargetKind.DETERMINISTIC,
         )
         return ScalingPlan(
-            base, SCALING_DECAYS, SCALING_ALPHAS, self.scaling_sizes, ((SCALING_ALPHAS[-1], self.scaling_sizes[-1][1]),)
+            base,
+            _SCALING_DECAYS,
+            _SCALING_ALPHAS,
+            self.scaling_sizes,
+            ((_SCALING_ALPHAS[-1], self.scaling_sizes[-1][1]),),
         )
 
     def spectrum_runs(self) -> list[list[Run]]:
@@ -121,7 +125,7 @@ class MainJobOutcome:
     results: dict[Run, RunResult]
     comparisons: dict[DataKind, Comparison]
     curves: dict[float, list[Solution]]  #: theory along alpha for each width
-    panels: list[Panel]
+    panels: list[TrainedSpectrum]
     thresholds: dict[str, Threshold]
     seconds: dict[str, float]
     target: TargetDensity
@@ -151,12 +155,12 @@ def do_main_job(
     results = dict(zip(runs, execute_all(runs, store, workers=workers), strict=True))
     clock.start("theory at the realised targets")
     comparisons = {
-        campaign.data: compare([results[run] for run in campaign.runs(plan.base)], replica_predictions)
+        campaign.data: compare_with_theory([results[run] for run in campaign.runs(plan.base)], replica_predictions)
         for campaign in plan.campaigns
     }
     clock.start("theory curves and spectra")
     curves = {width: _curve(plan, width) for width in dict.fromkeys(w for c in plan.campaigns for w in c.widths)}
-    panels = [panel([results[run] for run in runs]) for runs in plan.spectrum_runs()]
+    panels = [trained_spectrum([results[run] for run in runs]) for runs in plan.spectrum_runs()]
     laws = None
     if plan.scaling_sizes:
         clock.start("scaling laws")
@@ -214,22 +218,22 @@ class _Clock:
 FIGURE_ONE = Run(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5), dim=100)
 
 #: From deep below interpolation to well above recovery; the sizes are chosen so that m = kappa d is an integer.
-ALPHAS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.25, 2.0, 4.0)
-WIDTHS = (0.75, 1.0)
-SCALING_DECAYS = (DecayLaw("1/d", power=-1.0), DecayLaw("1"))
-SCALING_ALPHAS = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+_ALPHAS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.25, 2.0, 4.0)
+_WIDTHS = (0.75, 1.0)
+_SCALING_DECAYS = (DecayLaw("1/d", power=-1.0), DecayLaw("1"))
+_SCALING_ALPHAS = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 _EQUIVALENT = Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((28, 8), (40, 8)), (0.1, 0.5, 2.0), (1.0,))
 
-PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
+JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
     "main": {
-        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 16), (100, 8)), ALPHAS, WIDTHS), _EQUIVALENT),
+        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 16), (100, 8)), _ALPHAS, _WIDTHS), _EQUIVALENT),
         "spectra": ((0.05, 100, 8), (0.5, 100, 8), (4.0, 100, 8), (40.0, 100, 1)),
         "scaling_sizes": ((28, 8), (40, 8)),
         "dims": (10**4, 10**8, 10**12, 10**18),
     },
     "quick": {
         "campaigns": (
-            Campaign(DataKind.SEQUENCES, ((32, 8), (52, 8)), (0.1, 0.5, 2.0), WIDTHS),
+            Campaign(DataKind.SEQUENCES, ((32, 8), (52, 8)), (0.1, 0.5, 2.0), _WIDTHS),
             Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((20, 8), (28, 8)), (0.5,), (1.0,)),
         ),
         "spectra": ((0.1, 52, 8), (0.5, 52, 8), (2.0, 52, 8)),
@@ -237,7 +241,7 @@ PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
         "dims": (10**4, 10**6),
     },
     "paper": {
-        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 64), (76, 64), (100, 64)), ALPHAS, WIDTHS), _EQUIVALENT),
+        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 64), (76, 64), (100, 64)), _ALPHAS, _WIDTHS), _EQUIVALENT),
         "spectra": ((0.05, 200, 1), (0.5, 200, 1), (4.0, 200, 1), (40.0, 200, 1)),
         "scaling_sizes": ((40, 16), (56, 16)),
         "dims": (10**4, 10**8, 10**12, 10**18),
@@ -247,4 +251,4 @@ PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
 
 def preset(name: str, base: Run) -> Plan:
     """Return the plan of this name, every run of which is trained as `base` says."""
-    return Plan(base, **PRESETS[name])
+    return Plan(base, **JOB_PRESETS[name])

@@ -31,25 +31,25 @@ from numeric.studies.scaling import ScalingPoint, power_law_of, scaling_curve
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
 from verify.judging.realised import Expected
-from verify.judging.scores import BAND, MINIMUM_RUNS, Comparison, compare, normal_score
-from verify.judging.spectra import Panel, panel
+from verify.judging.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
+from verify.judging.spectra import TrainedSpectrum, trained_spectrum
 from verify.judging.theory import expected_of, progress
 from verify.studies.scaling_plan import PlaceKey, PlaceTheory, ScalingPlan, key_of, theories
 from verify.training.data import DataKind
 from verify.training.draw import require_memory
 from verify.training.measure import RunResult
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
-DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
-LEVEL = 0.95
-LINE = 40  #: points of a theory curve
+_DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
+_LEVEL = 0.95
+_LINE = 40  #: points of a theory curve
 INTERVAL = 1.96  #: standard errors in the half-width of the theory's intervals of 95 %
-LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
+_LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
 SizeAndDecay = tuple[int, DecayLaw]
 PHASE_DIM = 10_000  #: of the theory's local slopes in the phase diagram: half a minute for 25
-PARTS = ("overfitting", "underfitting", "approximation")
-Parts = tuple[float, float, float]  #: shares of these in the distance
+ERROR_PARTS = ("overfitting", "underfitting", "approximation")
+ErrorShares = tuple[float, float, float]  #: shares of these in the distance
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Place:
     regime: Regime
     learned: float
     whole_feature: bool
-    parts: Parts
-    theory_parts: Parts
+    parts: ErrorShares
+    theory_parts: ErrorShares
 
     @property
     def mean(self) -> float:
@@ -137,7 +137,7 @@ class ScalingOutcome:
     places: tuple[Place, ...]
     slopes: tuple[Slope, ...]
     lines: Mapping[SizeAndDecay, tuple[ScalingPoint, ...]]
-    panels: Mapping[tuple[DecayLaw, float], Panel]
+    panels: Mapping[tuple[DecayLaw, float], TrainedSpectrum]
     target: np.ndarray
     comparison: Comparison
     phases: PhaseDiagram | None = None
@@ -196,14 +196,14 @@ def judge(
     solved = dict(theories(plan, [*results, *(result for group in spectra.values() for result in group)]))
     places = tuple(_places(plan, results, solved))
     targets = [(dim, decay) for decay in plan.decays for dim, _ in plan.sizes]
-    alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), LINE))
+    alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), _LINE))
     with progress("curves", len(targets) * len(alphas)) as watch:
         lines = {
             (dim, decay): tuple(scaling_curve(plan.run_at(dim, decay).problem, (alphas * dim**2).tolist(), watch))
             for dim, decay in targets
         }
     laws = {key: solved[key_of(group[0].run)].own.solution for key, group in spectra.items()}
-    drawn = {key: panel(spectra[key], solution) for key, solution in laws.items() if solution.trusted}
+    drawn = {key: trained_spectrum(spectra[key], solution) for key, solution in laws.items() if solution.trusted}
     return ScalingOutcome(
         plan,
         places,
@@ -223,7 +223,7 @@ def _phases(plan: ScalingPlan) -> PhaseDiagram:
 
 def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]) -> Comparison:
     """Runs against the theory of their own indices where that can be judged; all that did not converge are listed."""
-    excluded = tuple(result for result in results if result.status is not Status.CONVERGED)
+    excluded = tuple(result for result in results if result.status is not DescentStatus.CONVERGED)
     judged = [
         result
         for result in results
@@ -237,7 +237,7 @@ def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping
         keys = [(dim, p.lambda_, round(p.alpha * dim**2)) for dim, p in zip(sizes, problems, strict=True)]
         return [expected_of(solved[key].own.solution.unwrap()) for key in keys]
 
-    found = compare(judged, expected, lambda run: _law(run, plan))
+    found = compare_with_theory(judged, expected, lambda run: _law(run, plan))
     return dataclasses.replace(found, excluded=excluded)
 
 
@@ -250,7 +250,7 @@ def _law(run: Run, plan: ScalingPlan) -> Problem:
 def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]) -> Iterator[Place]:
     groups: dict[PlaceKey, list[RunResult]] = {}
     for result in results:
-        if result.status is Status.CONVERGED:
+        if result.status is DescentStatus.CONVERGED:
             groups.setdefault(key_of(result.run), []).append(result)
     for key, group in groups.items():
         (dim, _, n), (gaussian, own) = key, solved[key]
@@ -280,16 +280,16 @@ def _regime(problem: Problem, samples: float) -> Regime:
     return regime_at(Fraction(str(target.gamma)), *logs)
 
 
-def _theory_parts(solution: Solution, c_star: float) -> Parts:
+def _theory_parts(solution: Solution, c_star: float) -> ErrorShares:
     """Shares of the three parts of the distance; not numbers where there is no solution."""
     if not solution.trusted:
         return math.nan, math.nan, math.nan
     found = distance_parts(solution, c_star)
-    over, under, approximation = (part / found.distance for part in found[: len(PARTS)])
+    over, under, approximation = (part / found.distance for part in found[: len(ERROR_PARTS)])
     return over, under, approximation
 
 
-def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -> Parts:
+def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -> ErrorShares:
     """Shares of overfitting, underfitting and approximation in the distance of trained maps from c* S0, means over runs.
 
     The `learned` first eigenvectors of S stand for features, the last of them in part, as in the theory (theory note, section 7).
@@ -309,12 +309,12 @@ def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -
 
 
 def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: DecayLaw) -> Iterator[Slope]:
-    """One slope for each regime that holds LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
+    """One slope for each regime that holds _LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
     mine = [place for place in places if (place.dim, place.decay) == (dim, decay)]
     for regime in dict.fromkeys(place.regime for place in mine):
         inside = (place for place in mine if place.regime == regime and place.whole_feature)
         window = [place for place in inside if len(place.excess) >= MINIMUM_RUNS]
-        if len(window) >= LEAST_POINTS:
+        if len(window) >= _LEAST_POINTS:
             slope = slope_over(window, np.random.default_rng(plan.base.entropy))
             yield dataclasses.replace(slope, judged=all(plan.judges(dim, place.samples) for place in window))
 
@@ -324,7 +324,7 @@ def slope_over(window: Sequence[Place], rng: np.random.Generator) -> Slope:
     x = np.log([place.samples for place in window])
     rows = [np.array(place.excess) for place in window]
     drawn = np.stack([_means_drawn(row, rng) for row in rows], axis=1)
-    low, high = np.quantile(_fitted(x, np.log(drawn)), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(_fitted(x, np.log(drawn)), [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     value, theory = (
         float(_fitted(x, np.log(y)[None])[0])
         for y in ([place.mean for place in window], [place.expected for place in window])
@@ -337,8 +337,8 @@ def slope_over(window: Sequence[Place], rng: np.random.Generator) -> Slope:
 
 
 def _means_drawn(row: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Bootstrap means, shape (DRAWS,), as wide as the mean of so few runs: resampling alone lacks a degree of freedom."""
-    means = rng.choice(row, (DRAWS, len(row))).mean(axis=1)
+    """Bootstrap means, shape (_DRAWS,), as wide as the mean of so few runs: resampling alone lacks a degree of freedom."""
+    means = rng.choice(row, (_DRAWS, len(row))).mean(axis=1)
     return row.mean() + (means - row.mean()) * math.sqrt(len(row) / (len(row) - 1))
 
 

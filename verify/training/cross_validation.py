@@ -24,8 +24,8 @@ import torch
 from numeric.problem.parameter import InvalidParameter
 from verify.training.draw import Drawn, draw, empirical_risk
 from verify.training.measure import fresh_errors
-from verify.training.minimise import MINIMISERS, Minimum, Status
-from verify.training.run import PROTOCOL, Run, digest
+from verify.training.minimise import MINIMISERS, DescentStatus, Minimum
+from verify.training.run import PROTOCOL, Run, record_digest
 
 SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, the same for all
 CHOICE_PROTOCOL = hashlib.sha256((PROTOCOL + Path(__file__).read_text()).encode()).hexdigest()[:16]
@@ -62,7 +62,7 @@ class DecaySearch:
     @property
     def key(self) -> str:
         """Under which the result is stored."""
-        return digest({"protocol": CHOICE_PROTOCOL, **self.record()})
+        return record_digest({"protocol": CHOICE_PROTOCOL, **self.record()})
 
     @property
     def cost(self) -> float:
@@ -89,7 +89,7 @@ class Trained(NamedTuple):
     q0: float
     train_error: float
     test_error: float
-    status: Status
+    status: DescentStatus
     relative_gradient: float
 
 
@@ -111,7 +111,7 @@ class DecayChoice:
     train_error: float
     test_error: float
     estimation_error: float
-    status: Status
+    status: DescentStatus
     relative_gradient: float
     evaluations: int
     seconds: float
@@ -138,7 +138,7 @@ class DecayChoice:
         """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
         fields = dict(record)
         fields["run"] = DecaySearch.from_record(fields["run"])
-        fields["status"] = Status[fields["status"]]
+        fields["status"] = DescentStatus[fields["status"]]
         for name in ("validation", "scatter"):
             fields[name] = tuple(float(value) for value in fields[name])
         return cls(**fields)
@@ -158,7 +158,7 @@ def choose(search: DecaySearch) -> DecayChoice:
     final = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
     s = risk.weights.attention_map(torch.as_tensor(final.weights, device=run.device))
     minima = [minimum for path in paths for _, minimum in path] + [final]
-    failed = [minimum.status for minimum in minima if minimum.status is not Status.CONVERGED]
+    failed = [minimum.status for minimum in minima if minimum.status is not DescentStatus.CONVERGED]
     m, q = (float((s * other).sum()) / run.dim for other in (drawn.s0, s))
     return DecayChoice(
         run=search,
@@ -170,7 +170,7 @@ def choose(search: DecaySearch) -> DecayChoice:
         train_error=risk.train_error(s),
         test_error=fresh_errors(run, s, drawn.s0, drawn.test).test,
         estimation_error=float((s - drawn.s0).square().sum()) / run.dim,
-        status=failed[0] if failed else Status.CONVERGED,
+        status=failed[0] if failed else DescentStatus.CONVERGED,
         relative_gradient=max(minimum.relative_gradient for minimum in minima),
         evaluations=sum(minimum.evaluations for minimum in minima),
         seconds=time.perf_counter() - started,

@@ -137,7 +137,7 @@ class Run:
     @property
     def key(self) -> str:
         """Under which the result is stored."""
-        return digest({"protocol": PROTOCOL, **self.record()})
+        return record_digest({"protocol": PROTOCOL, **self.record()})
 
     def seeds(self) -> dict[str, np.random.SeedSequence]:
         """One independent seed for each random ingredient."""
@@ -145,7 +145,7 @@ class Run:
         physical = {name: record[name] for name in _PHYSICAL}
         if record["kappa0"] is None:  # seeds of the first law stay what they were before others were offered
             physical |= {name: record[name] for name in ("power_law", "spikes")}
-        root = np.random.SeedSequence(self.entropy, spawn_key=(int(digest(physical), 16), self.index))
+        root = np.random.SeedSequence(self.entropy, spawn_key=(int(record_digest(physical), 16), self.index))
         names = ("target", "inputs", "labels", "test", "shuffle", "start")
         return dict(zip(names, root.spawn(len(names)), strict=True))
 
@@ -156,7 +156,7 @@ _OWN = ("dim", "data", "minimiser", "entropy", "index", "restart", "shuffle_labe
 _PHYSICAL = ("dim", "alpha", "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0", "target", "data")
 
 
-def digest(content: dict[str, Any]) -> str:
+def record_digest(content: dict[str, Any]) -> str:
     """128 bits of the content, in hexadecimal; keys sorted, so that the order of fields does not matter."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 

@@ -20,7 +20,7 @@ from verify.studies.main_job import FIGURE_ONE, Campaign, Plan, do_main_job, pre
 from verify.training.cross_validation import DecayChoice, DecaySearch
 from verify.training.data import DataKind
 from verify.training.measure import RunResult
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
 SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "--workers", "2"]
@@ -82,7 +82,7 @@ def test_the_verdict_turns_when_factors_lose():
     search = DecaySearch(Run(Problem(1.0, MarchenkoPastur(0.5), 1.0, 0.5), dim=8), (0.1, 0.2, 0.3))
     groups = [
         ChoiceGroup(1.0, 8, what, tuple(
-            DecayChoice(search, (), (), 0.2, 1, 1, 1, error + 0.001 * i, 1, Status.CONVERGED, 0.0, 1, 0.0) for i in range(8)
+            DecayChoice(search, (), (), 0.2, 1, 1, 1, error + 0.001 * i, 1, DescentStatus.CONVERGED, 0.0, 1, 0.0) for i in range(8)
         ))
         for what, error in ((Parametrisation.FACTORISED, 0.2), (Parametrisation.SYMMETRIC, 0.1))
     ]  # fmt: skip

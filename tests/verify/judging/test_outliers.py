@@ -11,7 +11,7 @@ from numeric.studies.spectrum import learned_spectrum
 from verify.judging.spectra import mass_above
 from verify.training.data import DataKind
 from verify.training.measure import execute
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
 SPIKES, COUNT = (4.0, 2.5, 0.12), 6
@@ -32,7 +32,7 @@ def theory():
 @pytest.fixture(scope="module")
 def trained():
     results = [execute(RUN.varied(index=i)) for i in range(COUNT)]
-    assert all(result.status is Status.CONVERGED for result in results)
+    assert all(result.status is DescentStatus.CONVERGED for result in results)
     return results
 
 

@@ -16,7 +16,7 @@ from verify.figures.learning_curves import preset_figure
 from verify.judging.theory import trained_norm
 from verify.studies import learning_curves as gallery
 from verify.studies.learning_curves import (
-    PRESETS,
+    FIGURE_PRESETS,
     Curve,
     Family,
     Preset,
@@ -34,7 +34,7 @@ FIGURE_TWO = Problem(alpha=1.0, target=MarchenkoPastur(0.05), lambda_=0.1, noise
 
 @pytest.fixture
 def few_points(monkeypatch):
-    monkeypatch.setattr(gallery, "POINTS", 2)
+    monkeypatch.setattr(gallery, "LINE_POINTS", 2)
 
 
 @pytest.fixture
@@ -45,15 +45,15 @@ def in_process(monkeypatch):
 
 def test_presets_hold_the_settings_of_the_paper():
     """Tokens, width on both sides of the target's rank, unequal temperatures and both direct parametrisations."""
-    runs = {name: runs_of(preset, BASE) for name, preset in PRESETS.items()}
+    runs = {name: runs_of(preset, BASE) for name, preset in FIGURE_PRESETS.items()}
     assert {"1", "2", "6", "10", "11"} <= set(runs)
     every = [run for found in runs.values() for run in found]
     assert {run.problem.tokens for run in every} == {2, 3, 4}
     assert {np.sign(run.problem.width - run.problem.target.kappa0) for run in runs["rank"]} == {-1, 1}
     assert {np.sign(run.problem.beta - run.problem.beta0) for run in runs["10"]} == {-1, 0, 1}
     assert {run.problem.parametrisation for run in runs["direct"]} == set(Parametrisation)
-    assert PRESETS["2"].settings == {"target": MarchenkoPastur(0.05), "noise": 0.05}
-    assert all(len(preset.sizes) >= 2 for preset in PRESETS.values())  # else nothing can be extrapolated
+    assert FIGURE_PRESETS["2"].settings == {"target": MarchenkoPastur(0.05), "noise": 0.05}
+    assert all(len(preset.sizes) >= 2 for preset in FIGURE_PRESETS.values())  # else nothing can be extrapolated
     # a rounded width would be compared at another setting than the one drawn
     assert all(run.columns == pytest.approx(run.problem.width * run.dim) for run in every)
 
@@ -124,7 +124,9 @@ def test_lines_break_where_the_theory_has_no_answer(few_points):
 
 def test_the_command_writes_both_files_and_one_document(few_points, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(
-        PRESETS, "1", dataclasses.replace(PRESETS["1"], families=PRESETS["1"].families[:1], alphas=(0.5, 1.0))
+        FIGURE_PRESETS,
+        "1",
+        dataclasses.replace(FIGURE_PRESETS["1"], families=FIGURE_PRESETS["1"].families[:1], alphas=(0.5, 1.0)),
     )
     arguments = ["figure", "1", "--dim", "16,24", "--runs", "3", "--out", str(tmp_path), "--workers", "2"]
     code = main([*arguments, "--json"])

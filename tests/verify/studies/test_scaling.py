@@ -20,7 +20,7 @@ from verify.__main__ import main
 from verify.cli import scaling as scaling_command
 from verify.judging.realised import realised_problem
 from verify.judging.scores import BAND
-from verify.judging.spectra import LEAST_P, Panel, distance, model_spectra
+from verify.judging.spectra import LEAST_P, TrainedSpectrum, distance, model_spectra
 from verify.studies.scaling import Place, slope_over, trained_parts
 from verify.studies.scaling_plan import ScalingPlan
 from verify.training.data import DataKind
@@ -127,11 +127,11 @@ def test_spectra_of_the_model_have_ordinary_p_values_and_others_have_none():
     run, solution, law = law_and_model()
     rng = np.random.default_rng(3)
     simulated = np.array([distance(law, model_spectra(solution, run, 4, rng)) for _ in range(99)])
-    own = [Panel(1.0, 40, law, model_spectra(solution, run, 4, rng), simulated).p_value for _ in range(20)]
+    own = [TrainedSpectrum(1.0, 40, law, model_spectra(solution, run, 4, rng), simulated).p_value for _ in range(20)]
     assert 0.2 < np.mean(own) < 0.8
     assert min(own) > LEAST_P
     louder = model_spectra(dataclasses.replace(solution, delta=1.3 * solution.delta), run, 4, rng)
-    assert not Panel(1.0, 40, law, louder, simulated).p_value > 1 / 100
+    assert not TrainedSpectrum(1.0, 40, law, louder, simulated).p_value > 1 / 100
 
 
 def test_the_law_of_the_model_is_the_limit_of_its_spectra():

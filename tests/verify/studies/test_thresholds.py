@@ -10,9 +10,9 @@ from verify.__main__ import main
 from verify.jobs.store import Store
 from verify.judging.crossing import SizePoints, crossing_of, find_crossing
 from verify.studies.descents import compare_descents
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
-from verify.training.vanishing_decay import VanishingResult, follow
+from verify.training.vanishing_decay import VanishingResult, train_at_vanishing_decay
 
 THRESHOLD, ALPHAS = 0.2, np.array([0.24, 0.28, 0.32, 0.36])
 TINY = Run(Problem(0.4, MarchenkoPastur(0.5), 1e-3, 0.25), dim=12)
@@ -58,11 +58,11 @@ def test_intervals_cover_as_often_as_they_say():
 
 @pytest.fixture(scope="module")
 def followed():
-    return follow(TINY)
+    return train_at_vanishing_decay(TINY)
 
 
 def test_the_loss_falls_with_the_decay_and_extrapolates(followed):
-    assert followed.status is Status.CONVERGED
+    assert followed.status is DescentStatus.CONVERGED
     larger, smaller = followed.train_error
     assert 0 < followed.limit("train_error") ** 2 < smaller < larger
 
@@ -78,7 +78,7 @@ def test_noise_below_the_dimension_count_is_fitted_and_above_it_is_not():
     losses = []
     for alpha in (0.05, 0.16):  # the count gives 0.109 for kappa = 1/4 at large d, 0.126 at d = 16
         run = Run(Problem(alpha, MarchenkoPastur(0.25), 1e-5, 0.2, width=0.25), dim=16)
-        losses.append(follow(run).limit("train_error"))
+        losses.append(train_at_vanishing_decay(run).limit("train_error"))
     assert losses[0] < 0.02 * losses[1]
 
 

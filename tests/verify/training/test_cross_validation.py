@@ -14,7 +14,7 @@ from verify.studies.cross_validation import choice_store
 from verify.training.cross_validation import DecaySearch, choose
 from verify.training.draw import draw
 from verify.training.measure import fresh_errors
-from verify.training.minimise import Lbfgs, Status
+from verify.training.minimise import DescentStatus, Lbfgs
 from verify.training.risk import Risk
 from verify.training.run import Run
 
@@ -25,7 +25,7 @@ SEARCH = DecaySearch(BASE, (1e-3, 0.02, 0.1, 0.5, 10.0), folds=3)
 @pytest.mark.parametrize("what", ["factorised", "symmetric", "general"])
 def test_the_choice_has_the_least_validation_loss_and_is_inside(what):
     choice = choose(dataclasses.replace(SEARCH, base=BASE.varied(parametrisation=what)))
-    assert choice.status is Status.CONVERGED
+    assert choice.status is DescentStatus.CONVERGED
     assert choice.inside
     assert choice.lambda_ == SEARCH.decays[int(np.argmin(choice.validation))]
     # the choice beats either end clearly: too weak fits noise, too strong learns nothing

@@ -19,7 +19,7 @@ from verify.jobs.store import Store
 from verify.training.data import DataKind
 from verify.training.draw import draw
 from verify.training.measure import RunResult, execute, fresh_errors, leading_overlaps
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 from verify.training.target import TargetKind, haar_rotation
 
@@ -30,7 +30,24 @@ TINY = Run(Problem(0.5, MarchenkoPastur(0.5), 0.05, 0.5), dim=8)
 def canned(run: Run) -> RunResult:
     """A result at no cost: what the store and the pool do does not depend on what is in it."""
     return RunResult(
-        run, 1, 1, 1, 1, 1, 1, 1, 1, (1.0, 0.5), (1.0, 0.5), (0.9, 0.4), (0.1, 0.0), 1, Status.CONVERGED, 0.0, 1, 0.0
+        run,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        (1.0, 0.5),
+        (1.0, 0.5),
+        (0.9, 0.4),
+        (0.1, 0.0),
+        1,
+        DescentStatus.CONVERGED,
+        0.0,
+        1,
+        0.0,
     )
 
 
@@ -100,7 +117,7 @@ def everywhere():
 def test_every_kind_of_run_converges_and_learns(changes):
     run = TINY.varied(dim=16, **{"alpha": 1.0, **changes})
     result, drawn = execute(run), draw(run)
-    assert result.status is Status.CONVERGED
+    assert result.status is DescentStatus.CONVERGED
     untrained = fresh_errors(run, torch.zeros_like(drawn.s0), drawn.s0, drawn.test).test
     assert result.train_error < result.test_error < untrained
 
