@@ -16,7 +16,7 @@ from derive.passes.limits import bayes_optimal as bayes
 from derive.passes.limits import interpolation as limits
 from derive.passes.limits import recovery
 from derive.passes.spectral_function import eigenvalue_list as finite_spectrum
-from derive.passes.spectral_function import features, rank_limit
+from derive.passes.spectral_function import outliers, rank_limit
 from derive.passes.spectral_function import rational_law as spectral
 
 
@@ -38,7 +38,7 @@ def derive(model: Model) -> tuple[Step, ...]:
         *direct.steps(model),
         *stability.steps(model),  # needs the equations, of direct training too, and the sample averages
         *finite_spectrum.steps(),  # the same for any list of eigenvalues
-        *features.steps(),  # outliers, and how the error of S splits
+        *outliers.steps(),  # outliers, and how the error of S splits
         *leading.steps(model),  # features whose indices are not Gaussian
         *limits.steps(model),  # needs the reduced equations
         *recovery.steps(model),  # needs the closed form of J

@@ -17,7 +17,7 @@ from derive.language.step import DerivationError, require_zero
 from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
 from derive.passes.limits.interpolation import semicircle_above
-from derive.passes.spectral_function.features import outlier
+from derive.passes.spectral_function.outliers import outlier
 from derive.scaling.balance import Balance, Regime, Solution, System
 
 alpha, D, Delta, kappa, lambda_, n, d, gamma = sym("alpha D Delta kappa lambda_ n d gamma")
