@@ -4,20 +4,18 @@ from functools import cache
 
 from derive.language.model import Model
 from derive.language.step import Function, Step
-from derive.passes.channel import leading_features as leading
-from derive.passes.channel import replicon as stability
-from derive.passes.channel import softmax_rows as softmax
-from derive.passes.channel import square_loss as square
-from derive.passes.channel import two_tokens as channel
-from derive.passes.free_entropy import direct_training as direct
-from derive.passes.free_entropy import free_entropy
-from derive.passes.free_entropy import saddle_point as saddle
-from derive.passes.limits import bayes_optimal as bayes
-from derive.passes.limits import interpolation as limits
-from derive.passes.limits import recovery
-from derive.passes.spectral_function import eigenvalue_list as finite_spectrum
-from derive.passes.spectral_function import outliers, rank_limit
-from derive.passes.spectral_function import rational_law as spectral
+from derive.passes.channel import label_numbers, leading_features, replicon, softmax_rows, square_loss, two_tokens
+from derive.passes.free_entropy import direct_training, free_entropy, saddle_point
+from derive.passes.limits import bayes_optimal, interpolation, recovery, zero_decay
+from derive.passes.spectral_function import (
+    divided_difference,
+    eigenvalue_list,
+    error_decomposition,
+    outliers,
+    rank_limit,
+    rational_law,
+    semicircle,
+)
 
 
 @cache
@@ -29,20 +27,25 @@ def derive(model: Model) -> tuple[Step, ...]:
     """
     return (
         *free_entropy.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
-        *saddle.steps(model),  # e -> six equations -> reduced variables (v, b, c)
-        *spectral.steps(model),  # J and its derivatives from z(g)
-        *square.steps(),  # the loss entry by entry
-        *rank_limit.steps(),  # the largest eigenvalues, for any law
-        *channel.steps(model),  # M and its derivatives as sample averages
-        *softmax.steps(model),  # loss of one row at any number of tokens
-        *direct.steps(model),
-        *stability.steps(model),  # needs the equations, of direct training too, and the sample averages
-        *finite_spectrum.steps(),  # the same for any list of eigenvalues
-        *outliers.steps(),  # outliers, and how the error of S splits
-        *leading.steps(model),  # features whose indices are not Gaussian
-        *limits.steps(model),  # needs the reduced equations
+        *saddle_point.steps(model),  # e -> six equations -> reduced variables (v, b, c)
+        *rational_law.steps(model),  # J and its derivatives from z(g)
+        *rank_limit.steps(),  # of the largest eigenvalues only
+        *label_numbers.steps(),
+        *square_loss.steps(),  # entry by entry
+        *two_tokens.steps(model),  # M and its derivatives as sample averages
+        *softmax_rows.steps(model),  # loss of one row at any number of tokens
+        *direct_training.steps(model),
+        *divided_difference.steps(),  # response of the shrinkage
+        *replicon.steps(model),  # needs the equations, of direct training too, and the sample averages
+        *eigenvalue_list.steps(),  # J for any list of eigenvalues
+        *outliers.steps(),
+        *error_decomposition.steps(),
+        *leading_features.steps(model),  # features whose indices are not Gaussian
+        *zero_decay.steps(model),  # needs the reduced equations
+        *semicircle.steps(),
+        *interpolation.steps(model),  # needs the limit of vanishing decay
         *recovery.steps(model),  # needs the closed form of J
-        *bayes.steps(model),
+        *bayes_optimal.steps(model),
     )
 
 

@@ -10,6 +10,7 @@ import sympy as sp
 from derive.language.model import Index, Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.passes.channel.label_numbers import difference_map
 from derive.passes.channel.square_loss import entry_loss
 from derive.passes.free_entropy.replicas import channel_limit, envelope_energy
 
@@ -19,21 +20,6 @@ H11, H12, H22, tr_H = sym("H11 H12 H22 tr_H")
 train, R, F1, F2, q0, e_k = sym("train R F1 F2 q0 e_k")
 U = sp.Matrix([u1, u2])
 W = sp.Matrix([w1, w2])
-
-
-def difference_map(tokens: int) -> sp.Matrix:
-    """All differences h_ab - h_aa within rows, as a matrix acting on the entries a <= b of the symmetric index."""
-    pairs = [(a, c) for a in range(tokens) for c in range(a, tokens)]
-    column = {pair: k for k, pair in enumerate(pairs)}
-    rows = []
-    for a in range(tokens):
-        for c in range(tokens):
-            if c != a:
-                row = [0] * len(pairs)
-                row[column[min(a, c), max(a, c)]] += 1
-                row[column[a, a]] -= 1
-                rows.append(row)
-    return sp.Matrix(rows)
 
 
 def visible_map() -> sp.Matrix:

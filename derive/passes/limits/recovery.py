@@ -10,7 +10,7 @@ from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import DerivationError, Display, Function, Step, require_zero, scalar
 from derive.passes.free_entropy.saddle_point import reduced
-from derive.passes.limits.interpolation import weak_regularisation
+from derive.passes.limits.zero_decay import weak_regularisation
 from derive.passes.spectral_function.rank_limit import rank_limited
 from derive.passes.spectral_function.rational_law import Antiderivative, antiderivatives, moments
 
