@@ -204,7 +204,10 @@ def physical_root(v: Array | float, b: Array, law: Parameters) -> NDArray[np.com
     """
     arguments = (v, b, *law)
     shape = np.broadcast_shapes(*(np.shape(value) for value in arguments))
-    return cubic.roots(*(np.full(shape, value, dtype=float).ravel() for value in arguments)).reshape(shape)
+    found = np.empty(shape, dtype=np.complex128)
+    flat_v, flat_b, kappa0, r = (np.full(shape, value, dtype=float).ravel() for value in arguments)
+    cubic.fill_roots(flat_v, flat_b, kappa0, r, found.ravel())
+    return found
 
 
 def polynomial_roots(coefficients: Array) -> NDArray[np.complex128]:

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy.optimize import minimize
 
 from numeric.channel import sample
@@ -78,21 +79,32 @@ def test_the_most_negative_curvature_of_a_row():
         assert -sample.ROW_CURVATURE <= least < -sample.ROW_CURVATURE + 1e-3
 
 
+@njit
+def least_energy(w, z, stiffness, index, beta, work):
+    """Kernels are called by kernels."""
+    sample.fill_index(z, index, work.fit)
+    sample.fill_softmax(work.fit, beta, work.y)
+    return sample.global_minimiser(w, stiffness, index, beta, work)[0]
+
+
+@njit
+def descended(start, w, stiffness, index, beta, work):
+    return sample.descend(start, w, stiffness, index, beta, 1 / beta, work)
+
+
 @pytest.mark.parametrize(("tokens", "V", "beta"), [(3, 20.0, 1.0), (3, 20.0, 5.0), (4, 2000.0, 1.0)])
 def test_minima_are_global(tokens, V, beta):
     """Against descents from every set of fitted rows and from random points."""
     rng, index = np.random.default_rng(5), token_index(tokens)
     size = len(index.visible)
-    work, stiffness = sample.workspace(tokens, size), np.full(size, 1 / V)
+    work, stiffness = sample.workspace(tokens, size, 0), np.full(size, 1 / V)
     for _ in range(60):
         gamma1, gamma2 = rng.normal(size=(2, size))
         w, z = 0.7 * gamma1 + 0.8 * gamma2, 1.3 * gamma1
-        sample.fill_index(z, index, work.fit)
-        sample.fill_softmax(work.fit, beta, work.y)
-        found, _ = sample.global_minimiser(w, stiffness, index, beta, work)
+        found = least_energy(w, z, stiffness, index, beta, work)
         for rows in itertools.product((0.0, 1.0), repeat=tokens):
-            work.rival[:] = w + np.mean(rows) * (z - w) + 0.3 * rng.normal(size=size)
-            other = sample.descend(work.rival, w, stiffness, index, beta, 1 / beta, work)
+            start = w + np.mean(rows) * (z - w) + 0.3 * rng.normal(size=size)
+            other = descended(start, w, stiffness, index, beta, work)
             assert found <= other + 1e-9, "a lower minimum was missed"
 
 
