@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from numeric.channel.proximal import Setting, descend, dual_field, energy_at, follow, global_minimiser, sample
 from numeric.maths.kernels import inner
@@ -69,7 +68,7 @@ def _locate_change(piece, line, setting):  # type: ignore[no-untyped-def]
     return x, False, a1, a2, b1, b2
 
 
-@register_jitable
+@inner
 def nearly_unlearned(setting: Setting) -> bool:
     """Whether the proximal map hardly moves.
 

@@ -16,9 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import pairwise
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import njit, types
+from numba.extending import typeof_impl
 
 SHARES = 8  # of the work per thread: few enough that handing them out costs nothing, many enough that none waits long
 
@@ -33,8 +34,24 @@ def entry(function: F, **options: Any) -> F:
 
 
 def inner(function: F, **options: Any) -> F:
-    """Decorator of a kernel that only kernels call: it has no wrapper for Python, from where a call would crash."""
-    return _njit(function, **_BARE, no_cpython_wrapper=True, **options)
+    """Decorator of a kernel that kernels call: it is compiled without a wrapper for Python, from where it runs as Python."""
+    return cast(F, Inner(function, _njit(function, **_BARE, no_cpython_wrapper=True, **options)))
+
+
+class Inner:
+    """A function and what is compiled of it, which takes its place in a compiled caller."""
+
+    def __init__(self, function: Callable[..., Any], compiled: Any) -> None:
+        self.py_func, self.compiled, self.targetoptions = function, compiled, compiled.targetoptions
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The function itself: a call of what has no wrapper would crash."""
+        return self.py_func(*arguments)
+
+
+@typeof_impl.register(Inner)
+def _type_of_inner(kernel: Inner, _: Any) -> Any:
+    return types.Dispatcher(kernel.compiled)
 
 
 def digest(*modules: ModuleType) -> str:

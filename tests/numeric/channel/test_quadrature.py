@@ -76,7 +76,7 @@ def direct(gaussian: np.ndarray, weights: np.ndarray, point: tuple[float, ...], 
     return ChannelAverages(*physics.channel_derivatives(m, q, V, rho, train, R, F1, F2), train, test)
 
 
-# Kernels, which only kernels call.
+# What only kernels call is compiled in kernels alone.
 global_minimiser = njit(lambda w1, w2, sample, setting: proximal.global_minimiser(w1, w2, sample, setting))
 single_well = njit(lambda setting: proximal.single_well(setting))
 descend = njit(lambda u1, u2, sample, setting: proximal.descend(u1, u2, sample, setting, np.inf))

@@ -79,9 +79,8 @@ def test_the_most_negative_curvature_of_a_row():
         assert -sample.ROW_CURVATURE <= least < -sample.ROW_CURVATURE + 1e-3
 
 
-@njit
+@njit  # what only kernels call is compiled in kernels alone
 def least_energy(w, z, stiffness, index, beta, work):
-    """Kernels are called by kernels."""
     sample.fill_index(z, index, work.fit)
     sample.fill_softmax(work.fit, beta, work.y)
     return sample.global_minimiser(w, stiffness, index, beta, work)[0]
