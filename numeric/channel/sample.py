@@ -16,6 +16,9 @@ from numeric.model import float64 as physics
 Array = NDArray[np.float64]
 
 inlined = njit(error_model="numpy", forceinline=True)  # a call would copy the hundred-odd words of workspace and index
+residual_of, entry_loss = njit(physics.residual), njit(physics.entry_loss)
+component_energy, component_dual = njit(physics.component_energy), njit(physics.component_dual)
+component_displacement = compiled(physics.component_displacement)
 _slope = njit(physics.row_slope)
 _curvature = njit(physics.row_curvature)
 _curvature_local = njit(physics.row_curvature_local)
@@ -90,9 +93,9 @@ def loss_of(x, index, beta, work):  # type: ignore[no-untyped-def]
     tokens = len(y)
     for a in range(tokens):
         for b in range(tokens):
-            gap = s[a, b] - y[a, b]
+            gap = residual_of(s[a, b], y[a, b])
             e[a, b] = gap
-            total += gap**2
+            total += entry_loss(gap)
     return total
 
 
@@ -101,7 +104,7 @@ def energy_of(x, w, stiffness, index, beta, work):  # type: ignore[no-untyped-de
     """Moreau energy of x."""
     total = loss_of(x, index, beta, work)
     for i in range(len(x)):
-        total += 0.5 * stiffness[i] * (x[i] - w[i]) ** 2
+        total += component_energy(x[i], w[i], stiffness[i])
     return total
 
 
@@ -193,7 +196,7 @@ def _fill_newton_step(x, w, stiffness, index, beta, work):  # type: ignore[no-un
             break
         newton, with_residual = False, 0.0
     for i in range(len(x)):
-        step[i] = -(gradient[i] + stiffness[i] * (x[i] - w[i]))
+        step[i] = -(gradient[i] + component_dual(x[i], w[i], stiffness[i]))
     solve_with(factor, step)
     return newton
 

@@ -14,8 +14,10 @@ from derive.language.model import Index, Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
 from derive.passes.channel.square_loss import entry_loss
+from derive.passes.free_entropy.replicas import envelope_energy
 
 beta, s_k, e_k, s_l, e_l, row_se, row_ss = sym("beta s_k e_k s_l e_l row_se row_ss")
+x_i, w_i, f_i, stiffness, V = sym("x_i w_i f_i stiffness V")
 NAMED_SUMS = {(1, 1): row_se, (2, 0): row_ss}
 CHECKED_TOKENS = (2, 3)
 
@@ -121,6 +123,38 @@ def antisymmetric_variance(index: Index) -> sp.Expr:
     return variances[-1]
 
 
+def component_energy() -> sp.Expr:
+    """Elastic energy of one whitened component, of unit variance per unit of overlap."""
+    return envelope_energy(x_i - w_i).subs(V, 1 / stiffness)
+
+
+def component_dual() -> sp.Expr:
+    """Its slope, the dual field: at a minimiser minus the slope of the loss."""
+    return sp.factor(sp.diff(component_energy(), x_i))
+
+
+def component_displacement() -> sp.Expr:
+    """X - w where the dual field is f."""
+    (displaced,) = sp.solve(component_dual() - f_i, x_i)
+    return sp.cancel(displaced - w_i)
+
+
+def component_functions() -> tuple[Function, ...]:
+    """The elastic part of a sample at any number of tokens, component by component."""
+    component = (x_i, w_i, stiffness)
+    return (
+        scalar("component_energy", "elastic energy of a whitened component", component, "E_i", component_energy()),
+        scalar("component_dual", "its slope, the dual field", component, "f_i", component_dual()),
+        scalar(
+            "component_displacement",
+            "displacement of a component from its dual field",
+            (f_i, stiffness),
+            "x_i-w_i",
+            component_displacement(),
+        ),
+    )
+
+
 def functions(model: Model) -> tuple[Function, ...]:
     """What a sampler over sequences of any length evaluates."""
     curvature = loss_curvature()
@@ -162,11 +196,13 @@ def steps(model: Model) -> tuple[Step, ...]:
             "Softmax row of any length",
             r"With $s_k$ the softmax of a row and $e_k=s_k-y_k$, derivatives by the index act as "
             r"$\partial_l s_k=\partial_l e_k=\beta s_k(\delta_{kl}-s_l)$ and close on $s_k$, $e_k$ and the power sums "
-            r"$\sum_c s_ce_c$, $\sum_c s_c^2$; checked against written-out rows of 2 and 3 tokens.",
+            r"$\sum_c s_ce_c$, $\sum_c s_c^2$; checked against written-out rows of 2 and 3 tokens. In whitened components the elastic "
+            r"energy is a sum.",
             (
+                Display("E_i", component_energy()),
                 Display(r"\partial_k\ell", loss_slope()),
                 Display(r"\partial_k\partial_l\ell\;(l\ne k)", curvature.smooth),
             ),
-            functions(model),
+            (*component_functions(), *functions(model)),
         ),
     )
