@@ -123,6 +123,28 @@ def antisymmetric_variance(index: Index) -> sp.Expr:
     return variances[-1]
 
 
+def least_curvature() -> sp.Expr:
+    """Most negative curvature of a row's loss along a unit vector of its indices, at beta = 1: two tokens, their difference.
+
+    It is linear in the label and so extreme at a saturated one; the sign of the difference does not matter, so that it may be that of
+    the other token. More tokens have none below it, found by minimisation (tests/numeric/channel).
+    """
+    softmax, label = sp.symbols("s y", positive=True)
+    rows = ((softmax, softmax - label), (1 - softmax, label - softmax))
+    sums = {name: sum(s**i * e**j for s, e in rows) for (i, j), name in NAMED_SUMS.items()}
+    curvature = loss_curvature()
+
+    def entry(k: int, l: int) -> sp.Expr:
+        at = dict(zip((s_k, e_k, s_l, e_l), (*rows[k], *rows[l]), strict=True))
+        return (curvature.smooth + (curvature.local if k == l else 0)).subs({**at, **sums, beta: 1})
+
+    along = sp.expand((entry(0, 0) - entry(0, 1) - entry(1, 0) + entry(1, 1)) / 2)
+    require_zero(sp.diff(along, label, 2), "the curvature is linear in the label")
+    saturated = along.subs(label, 0)
+    values = [sp.radsimp(saturated.subs(softmax, at)) for at in sp.solve(sp.diff(saturated, softmax), softmax)]
+    return sp.together(sp.expand(min(values)))
+
+
 def component_energy() -> sp.Expr:
     """Elastic energy of one whitened component, of unit variance per unit of overlap."""
     return envelope_energy(x_i - w_i).subs(V, 1 / stiffness)
@@ -170,6 +192,13 @@ def functions(model: Model) -> tuple[Function, ...]:
             (s_k, e_k, row_se, beta),
             r"\delta_{kl}",
             curvature.local,
+        ),
+        scalar(
+            "least_row_curvature",
+            "most negative curvature of a row's loss along a unit vector of indices at beta = 1",
+            (),
+            r"\min\partial^2\ell",
+            least_curvature(),
         ),
         Function(
             "index_variances",
