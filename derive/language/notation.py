@@ -138,7 +138,11 @@ TABLE: tuple[Notation, ...] = (
     _real("H11", "H₁₁", "H_{11}", "curvature of the loss", "loss/index²", _REAL, "1/3 -1/5 1/8"),
     _real("H12", "H₁₂", "H_{12}", "curvature of the loss", "loss/index²", _REAL, "0 1/9 -1/7"),
     _real("H22", "H₂₂", "H_{22}", "curvature of the loss", "loss/index²", _REAL, "1/4 1/7 1/9"),
-    # One row of a softmax of any length.
+    # A whitened component of the index, and one row of a softmax, of any length.
+    _real("x_i", "x_i", "x_i", "whitened component of the student index", "index", _REAL, "1/3 -2 3/4"),
+    _real("w_i", "w_i", "w_i", "the same of the student field", "index", _REAL, "1/4 1 1/5"),
+    _real("f_i", "f_i", "f_i", "the same of the dual field", "loss/index", _REAL, "1/6 -1/5 1/8"),
+    _real("stiffness", "1/V", r"\tfrac1V", "stiffness of a component", "loss/index²", _POSITIVE, "2 1/20 1/3"),
     _real("s_k", "s_k", "s_k", "softmax entry k of a row", "1", "(0, 1)", "1/3 3/5 1/10"),
     _real("e_k", "e_k", "e_k", "its residual, softmax less label", "1", _REAL, "1/5 -1/7 1/20"),
     _real("y_k", "y_k", "y_k", "label entry k of a row", "1", "(0, 1)", "1/4 5/7 3/50"),

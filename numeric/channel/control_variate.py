@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from numeric.channel import proximal, sample
 from numeric.channel.proximal import REACH
-from numeric.channel.sample import convexity
+from numeric.channel.sample import (
+    component_displacement,
+    component_dual,
+    component_energy,
+    convexity,
+    entry_loss,
+    residual_of,
+)
 from numeric.maths import sobol
 from numeric.maths.kernels import digest, entry, inner
 from numeric.maths.sobol import BLOCK
@@ -111,7 +118,7 @@ def _add_loss(work, out):  # type: ignore[no-untyped-def]
     for a in range(len(s)):
         for b in range(len(s)):
             for k in range(BLOCK):
-                out[k] += (s[a, b, k] - y[a, b, k]) ** 2
+                out[k] += entry_loss(residual_of(s[a, b, k], y[a, b, k]))
 
 
 @side_by_side
@@ -121,16 +128,16 @@ def _fill_force(x, spring, stiffness, index, beta, work):  # type: ignore[no-unt
     tokens = len(s)
     for i in range(len(step)):
         for k in range(BLOCK):
-            step[i, k] = spring * stiffness[i] * (w[i, k] - x[i, k])
+            step[i, k] = -component_dual(x[i, k], w[i, k], spring * stiffness[i])
     for a in range(tokens):
         for k in range(BLOCK):
             along[k] = 0.0
         for b in range(tokens):
             for k in range(BLOCK):
-                along[k] += s[a, b, k] * (s[a, b, k] - y[a, b, k])
+                along[k] += s[a, b, k] * residual_of(s[a, b, k], y[a, b, k])
         for b in range(tokens):
             for k in range(BLOCK):
-                slope[k] = _slope(s[a, b, k], s[a, b, k] - y[a, b, k], along[k], beta)
+                slope[k] = _slope(s[a, b, k], residual_of(s[a, b, k], y[a, b, k]), along[k], beta)
             component, scale = index.component[a, b], index.scale[a, b]
             for k in range(BLOCK):
                 step[component, k] -= scale * slope[k]
@@ -156,15 +163,17 @@ def _fill_curvature(residual, stiffness, index, beta, work):  # type: ignore[no-
         for b in range(tokens):
             for k in range(BLOCK):
                 squares[k] += s[a, b, k] ** 2
-                along[k] += residual * s[a, b, k] * (s[a, b, k] - y[a, b, k])
+                along[k] += residual * s[a, b, k] * residual_of(s[a, b, k], y[a, b, k])
         for b in range(tokens):
             for c in range(b + 1):
                 for k in range(BLOCK):
-                    e_b, e_c = residual * (s[a, b, k] - y[a, b, k]), residual * (s[a, c, k] - y[a, c, k])
+                    e_b = residual * residual_of(s[a, b, k], y[a, b, k])
+                    e_c = residual * residual_of(s[a, c, k], y[a, c, k])
                     value[k] = _curvature(s[a, b, k], e_b, s[a, c, k], e_c, along[k], squares[k], beta)
                 if c == b:
                     for k in range(BLOCK):
-                        value[k] += _curvature_local(s[a, b, k], residual * (s[a, b, k] - y[a, b, k]), along[k], beta)
+                        e_b = residual * residual_of(s[a, b, k], y[a, b, k])
+                        value[k] += _curvature_local(s[a, b, k], e_b, along[k], beta)
                 for n in range(start[pair], start[pair + 1]):
                     i, j, coefficient = rows[n], columns[n], coefficients[n]
                     for k in range(BLOCK):
@@ -231,7 +240,7 @@ def _keep_lower(stiffness, index, beta, work):  # type: ignore[no-untyped-def]
     _add_loss(work, energy)
     for i in range(len(x)):
         for k in range(BLOCK):
-            energy[k] += 0.5 * stiffness[i] * (x[i, k] - w[i, k]) ** 2
+            energy[k] += component_energy(x[i, k], w[i, k], stiffness[i])
     for i in range(len(x)):
         for k in range(BLOCK):
             stand_in[i, k] = x[i, k] if energy[k] < lowest[k] else stand_in[i, k]
@@ -250,9 +259,9 @@ def _add_products(sign, symmetric, stiffness, work):  # type: ignore[no-untyped-
         squares, products = terms[3 if odd else 2], terms[6 if odd else 5]
         for k in range(BLOCK):
             # At the minimiser the two are equal; the smaller of the two factors keeps its digits.
-            dual[k] = stiffness[i] * (x[i, k] - w[i, k]) if soft else force[i, k]
+            dual[k] = component_dual(x[i, k], w[i, k], stiffness[i]) if soft else force[i, k]
         for k in range(BLOCK):
-            squares[k] += (dual[k] / stiffness[i]) ** 2
+            squares[k] += component_displacement(dual[k], stiffness[i]) ** 2
             products[k] += sign * dual[k] * gamma2[i, k]
         if not odd:
             for k in range(BLOCK):

@@ -12,9 +12,7 @@ from numeric.maths.kernels import inner
 from numeric.model import float64 as physics
 
 REACH = 2.0  # largest step from a start, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
-# Most negative curvature of a row's loss at beta = 1, found by maximisation over softmax and label: two tokens, softmax .864 on the
-# one that the label has not, whatever the number of tokens (tests/numeric/test_token_channel.py).
-ROW_CURVATURE = 0.4809
+ROW_CURVATURE = -float(physics.least_row_curvature())  # at beta = 1, whatever the number of tokens
 
 
 class Setting(NamedTuple):

@@ -17,6 +17,9 @@ from numeric.model import float64 as physics
 Array = NDArray[np.float64]
 
 inlined = partial(inner, forceinline=True)  # a call would copy the hundred-odd words of workspace and index
+residual_of, entry_loss = inner(physics.residual), inner(physics.entry_loss)
+component_energy, component_dual = inner(physics.component_energy), inner(physics.component_dual)
+component_displacement = inner(physics.component_displacement)
 _slope, _curvature = inner(physics.row_slope), inner(physics.row_curvature)
 _curvature_local = inner(physics.row_curvature_local)
 
@@ -108,9 +111,9 @@ def loss_of(x, index, beta, work):  # type: ignore[no-untyped-def]
     tokens = len(y)
     for a in range(tokens):
         for b in range(tokens):
-            gap = s[a, b] - y[a, b]
+            gap = residual_of(s[a, b], y[a, b])
             e[a, b] = gap
-            total += gap**2
+            total += entry_loss(gap)
     return total
 
 
@@ -119,7 +122,7 @@ def energy_of(x, w, stiffness, index, beta, work):  # type: ignore[no-untyped-de
     """Moreau energy of x."""
     total = loss_of(x, index, beta, work)
     for i in range(len(x)):
-        total += 0.5 * stiffness[i] * (x[i] - w[i]) ** 2
+        total += component_energy(x[i], w[i], stiffness[i])
     return total
 
 
@@ -214,7 +217,7 @@ def _fill_newton_step(x, w, stiffness, index, beta, work):  # type: ignore[no-un
             break
         newton, with_residual = False, 0.0
     for i in range(len(x)):
-        step[i] = -(gradient[i] + stiffness[i] * (x[i] - w[i]))
+        step[i] = -(gradient[i] + component_dual(x[i], w[i], stiffness[i]))
     solve_with(factor, step)
     return newton
 

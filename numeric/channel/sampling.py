@@ -21,6 +21,8 @@ from numeric.channel.fields import Fields
 from numeric.channel.index import TokenIndex, token_index
 from numeric.channel.sample import (
     cholesky,
+    component_displacement,
+    component_dual,
     fill_index,
     fill_loss_gradient,
     fill_loss_hessian,
@@ -323,8 +325,8 @@ def _add_terms(sign, index, stiffness, beta, work, sums):  # type: ignore[no-unt
     fill_loss_gradient(index, beta, work)
     for i in range(len(w)):
         # At the minimiser (x - w)/V is minus the slope of the loss; the smaller of the two factors keeps its digits.
-        dual = stiffness[i] * (x[i] - w[i]) if stiffness[i] < 1.0 else -gradient[i]
-        square = (dual / stiffness[i]) ** 2
+        dual = component_dual(x[i], w[i], stiffness[i]) if stiffness[i] < 1.0 else -gradient[i]
+        square = component_displacement(dual, stiffness[i]) ** 2
         if i < symmetric:
             sums[2] += square
             sums[4] += dual * gamma1[i]

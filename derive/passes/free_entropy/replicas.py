@@ -116,7 +116,7 @@ def replica_limit_log(covariance: ReplicaMatrix) -> sp.Expr:
     return sp.diff(-covariance.log_determinant() / 2, REPLICAS).subs(REPLICAS, 0)
 
 
-def envelope_energy(index: sp.Symbol, target_index: sp.Symbol, gaussian: sp.Symbol) -> sp.Expr:
-    """Elastic part of the Moreau energy of a unit-variance index: the zero-temperature limit of the Gaussian weight."""
-    limit = channel_limit(target_index, gaussian)
-    return zero_temperature(1 / limit.variance) * (index - limit.field) ** 2 / 2
+def envelope_energy(displacement: sp.Expr) -> sp.Expr:
+    """Elastic part of the Moreau energy of a unit-variance index so far from its field: the zero-temperature limit of the weight."""
+    variance = channel_limit(*sp.symbols("z g_2", real=True)).variance
+    return zero_temperature(1 / variance) * displacement**2 / 2

@@ -11,7 +11,7 @@ from derive.language.notation import sym
 from derive.language.step import Display, Function, Step, require_zero, scalar
 from derive.passes.channel.replicon import growth
 from derive.passes.free_entropy.prior import denoiser
-from derive.passes.free_entropy.replicas import channel_limit, envelope_energy
+from derive.passes.free_entropy.replicas import envelope_energy
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
 
 alpha, beta, beta0, D, rho, m, q, V, Vh, q0 = sym("alpha beta beta0 D rho m q V Vh q0")
@@ -60,11 +60,8 @@ def interpolating_residual(model: Model) -> sp.Expr:
 
 def interpolating_response() -> sp.Expr:
     """F where every label is fitted: the dual field f = (h - w)/V answers to w with -1/V along each of the D visible directions."""
-    h, z, gaussian = sp.symbols("h z g_2", real=True)
-    field = channel_limit(z, gaussian).field
-    per_unit = sp.cancel(envelope_energy(h, z, gaussian) / (h - field) ** 2)
-    w = sp.Symbol("w")
-    dual = -sp.diff(per_unit * (h - w) ** 2, w)
+    h, w = sp.symbols("h w")
+    dual = -sp.diff(envelope_energy(h - w), w)
     return D * sp.diff(dual, w) ** 2
 
 

@@ -36,7 +36,7 @@ PLAN = ScalingPlan(BASE, (INVERSE, CONSTANT), (0.5, 1.0), ((12, 2), (16, 3)), ((
 def test_a_plan_has_every_run_once_and_knows_its_law():
     runs = PLAN.runs()
     assert len(set(runs)) == len(runs) == 2 * 2 * (2 + 3)
-    assert {(run.dim, PLAN.decay_of(run)): run.lambda_ for run in runs} == {
+    assert {(run.dim, PLAN.decay_of(run)): run.problem.lambda_ for run in runs} == {
         (12, INVERSE): 1 / 12, (16, INVERSE): 1 / 16, (12, CONSTANT): 1.0, (16, CONSTANT): 1.0
     }  # fmt: skip
     assert all(set(group) <= set(runs) for group in PLAN.spectrum_runs().values())
