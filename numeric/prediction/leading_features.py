@@ -19,7 +19,7 @@ from numeric.maths.domain import OutsideDomain
 from numeric.maths.replicates import half_width
 from numeric.maths.sobol import Sampling, gaussians
 from numeric.model import float64 as generated
-from numeric.prediction.gaussian import FACTORS
+from numeric.prediction.gaussian_indices import FACTORS
 from numeric.prediction.labels import BestMultiple, Estimate
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem

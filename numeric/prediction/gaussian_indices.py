@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.prediction.labels import BestMultiple, Estimate, Labels
-from numeric.prediction.pair import PairAverages
-from numeric.prediction.row import RowAverages
+from numeric.prediction.pair_test_error import PairAverages
+from numeric.prediction.row_test_error import RowAverages
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.solution import Solution
 
