@@ -4,10 +4,11 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Function, Output, scalar
+from derive.language.step import Function, Output, require_zero, scalar
 
 D, q0, t0 = sym("D q0 t0")
 kappa, trace = sym("kappa trace")
+v, J, v_other, J_other, excess, level = sym("v J v_other J_other excess level")
 
 
 def interpolation_bounds(model: Model) -> tuple[sp.Expr, sp.Expr]:
@@ -18,6 +19,27 @@ def interpolation_bounds(model: Model) -> tuple[sp.Expr, sp.Expr]:
     """
     noise = model.channel.noise
     return (noise / sp.sqrt(q0)) ** 2, ((q0 + noise) / (trace * t0)) ** 2
+
+
+def growth_bound() -> sp.Expr:
+    """Most that E grows from v to v' > v: half of what J does.
+
+    J = |P(S0 + delta G)|^2 is convex in delta, so that 2 v J_v = delta dJ/d delta and the Legendre transform 2 v J_v - J increase with
+    it. E is half of J less half of that transform.
+    """
+    J_v, transform = sp.symbols("J_v transform")
+    E = (J - v * J_v).subs(J_v, sp.solve(2 * v * J_v - J - transform, J_v)[0])
+    require_zero(E - (J - transform) / 2, "E by J and its Legendre transform")
+    return sp.diff(E, J) * (J_other - J)
+
+
+def stretched_excess() -> sp.Expr:
+    """Bound on the excess of E at v' from that at v: from above for v' > v, from below for v' < v.
+
+    |P(G + eps S0)|^2 is convex in eps = 1/delta, and its slope there is 2 E/delta: E/delta does not increase with delta.
+    """
+    value = excess + level
+    return value * sp.sqrt(v_other / v) - level
 
 
 def manifold_bound() -> sp.Expr:
@@ -38,6 +60,20 @@ def functions(model: Model) -> tuple[Function, ...]:
             "bounds on v at every root of the interpolation residual",
             (q0, t0, trace, *noise),
             (Output("least", r"v_{\min}", least), Output("most", r"v_{\max}", most)),
+        ),
+        scalar(
+            "interpolation_growth",
+            "most that J - v J_v grows from v to a larger v'",
+            (J, J_other),
+            r"\Delta E",
+            growth_bound(),
+        ),
+        scalar(
+            "interpolation_stretched",
+            "bound on the excess of J - v J_v at v' from that at v: from above for v' > v, else from below",
+            (excess, level, v, v_other),
+            r"E'-E_0",
+            stretched_excess(),
         ),
         scalar(
             "manifold_bound",
