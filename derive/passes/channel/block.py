@@ -9,7 +9,7 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import family, sym
-from derive.language.step import Function, Output, require_zero, scalar
+from derive.language.step import require_zero
 from derive.passes.channel.visible import Block
 from derive.passes.free_entropy.replicas import envelope_energy
 

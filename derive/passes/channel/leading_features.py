@@ -7,7 +7,8 @@ of a target in which the feature has another strength.
 
 import sympy as sp
 
-from derive.language.model import Index, Model
+from derive.language.index import Index
+from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
 from derive.passes.free_entropy.prior import denoiser
@@ -25,7 +26,7 @@ def feature_index(index: Index) -> sp.Expr:
         value = product.subs({delta_ab: same, z_b: other})
         require_zero(_gaussian_mean(value), "mean of the index of a feature")
         variance = _gaussian_mean(value**2)
-        require_zero(variance - index.variance(0, 1 - same), "variance per unit of the index of a feature")
+        require_zero(variance - index.variance((0, 1 - same)), "variance per unit of the index of a feature")
     return product
 
 

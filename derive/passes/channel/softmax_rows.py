@@ -10,7 +10,8 @@ from functools import cache
 
 import sympy as sp
 
-from derive.language.model import Index, Model
+from derive.language.index import Index
+from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
 from derive.passes.channel.square_loss import entry_loss
@@ -119,7 +120,7 @@ def antisymmetric_variance(index: Index) -> sp.Expr:
         )
         moment = sum(entry**2 for entry in K)  # E (x_a^T K x_b)^2
         variances[sign] = sp.cancel(moment / (K * K.T).trace())
-    require_zero(variances[1] - index.variance(0, 1), "variance per unit of a symmetric index off the diagonal")
+    require_zero(variances[1] - index.variance((0, 1)), "variance per unit of a symmetric index off the diagonal")
     return variances[-1]
 
 
@@ -181,7 +182,7 @@ def functions(model: Model) -> tuple[Function, ...]:
     """What a sampler over sequences of any length evaluates."""
     curvature = loss_curvature()
     check_against_explicit_rows()
-    diagonal, offdiagonal = model.index.variance(0, 0), model.index.variance(0, 1)
+    diagonal, offdiagonal = model.index.variance((0, 0)), model.index.variance((0, 1))
     entries = (s_k, e_k, s_l, e_l, row_se, row_ss, beta)
     return (
         scalar("row_slope", "slope of a row's loss in h_k", (s_k, e_k, row_se, beta), r"\partial_k\ell", loss_slope()),

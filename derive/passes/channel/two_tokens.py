@@ -7,7 +7,8 @@ from functools import cache
 
 import sympy as sp
 
-from derive.language.model import Index, Model
+from derive.language.index import Index
+from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
 from derive.passes.channel import envelope_derivatives
@@ -30,7 +31,7 @@ def visible_map() -> sp.Matrix:
 
 def index_covariance(index: Index) -> sp.Matrix:
     """Covariance per unit of (h11, h12, h22)."""
-    return sp.diag(index.variance(0, 0), index.variance(0, 1), index.variance(1, 1))
+    return sp.diag(*(index.variance(entry) for entry in index.entries))
 
 
 @cache
