@@ -57,9 +57,9 @@ def build(model: Model) -> Mapping[str, str]:
         "multiprecision.py": multiprecision.module(model.title, steps),
         "balls.py": balls.module(model.title, steps),
         "equations.tex": latex.document(model, steps),
-        "exponents.tex": exponent_tables.table(model),
-        "exponents.py": exponent_tables.module(model),
     }
+    if exponent_tables.apply(model):
+        bodies |= {"exponents.tex": exponent_tables.table(model), "exponents.py": exponent_tables.module(model)}
     names = " ".join(function.name for _, function in functions(steps))
     rounding = accuracy.statements(model.target, steps, bodies["float64.py"], bodies["balls.py"])
     files = {}
@@ -68,7 +68,8 @@ def build(model: Model) -> Mapping[str, str]:
         stated = rounding if name == "float64.py" else {}
         files[name] = _header(comment, {**facts, "equations": names, **stated, "body": digest(body)}) + body
     files[EQUATIONS] = json.dumps(latex.equation_records(steps), indent=1, ensure_ascii=False) + "\n"
-    files["exponents.json"] = json.dumps(exponent_tables.record(model), indent=1) + "\n"
+    if exponent_tables.apply(model):
+        files["exponents.json"] = json.dumps(exponent_tables.record(model), indent=1) + "\n"
     files[ORACLES] = json.dumps({"digits": oracles.DIGITS, "values": oracles.table(steps)}, indent=1) + "\n"
     files[MANIFEST] = (
         json.dumps({**facts, "files": {name: digest(text) for name, text in sorted(files.items())}}, indent=1) + "\n"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
+from derive.language.elementary import Logistic, Softplus
 from derive.language.errors import ModelError, require_exact
 
 Numbers = Sequence[sp.Expr]
@@ -22,7 +23,16 @@ def identity(h: sp.Matrix) -> Numbers:
 
 def softmax(row: Numbers) -> list[sp.Expr]:
     """exp(h_k)/sum exp(h_l), written in differences, so that a constant added to the row is seen to drop out."""
+    if len(row) == 2:
+        return [Logistic(row[0] - row[1]), Logistic(row[1] - row[0])]
     return [1 / sum(sp.exp(other - one) for other in row) for one in row]
+
+
+def log_probability(probability: sp.Expr) -> sp.Expr:
+    """The logarithm of a softmax entry or a logistic function, without the loss of digits where that is small."""
+    if isinstance(probability, Logistic):
+        return -Softplus(-probability.args[0])
+    return -sp.log(1 / probability)
 
 
 def row_softmax(h: sp.Matrix) -> Numbers:
@@ -56,10 +66,10 @@ class Channel:
 
     output: OutputFunction
     loss: LossFunction
-    beta: sp.Expr = sp.Integer(1)
-    beta0: sp.Expr = sp.Integer(1)
-    noise_inside: sp.Expr = sp.Integer(0)
-    noise_on_label: sp.Expr = sp.Integer(0)
+    beta: sp.Expr = sp.S.One
+    beta0: sp.Expr = sp.S.One
+    noise_inside: sp.Expr = sp.S.Zero
+    noise_on_label: sp.Expr = sp.S.Zero
 
     def __post_init__(self) -> None:
         for name in ("beta", "beta0", "noise_inside", "noise_on_label"):
@@ -67,7 +77,9 @@ class Channel:
             object.__setattr__(self, name, value)
             require_exact(f"channel: {name}", value)
             if value.is_nonnegative is not True or (name.startswith("beta") and value == 0):
-                raise ModelError(f"channel: {name} = {value} must be positive, or zero for a noise; use symbols of domain (0, inf)")
+                raise ModelError(
+                    f"channel: {name} = {value} must be positive, or zero for a noise; use symbols of domain (0, inf)"
+                )
 
     @property
     def noise(self) -> sp.Expr:

@@ -31,6 +31,41 @@ class AngleAbove(sp.Function):
     nargs = 1
 
 
+class Logistic(sp.Function):
+    """1/(1 + exp(-x)), which no x overflows."""
+
+    nargs = 1
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """Slope in x."""
+        (x,) = self.args
+        return Logistic(x) * Logistic(-x)
+
+    def _eval_evalf(self, prec: int) -> sp.Expr:
+        return _logistic(self.args[0])._eval_evalf(prec)
+
+
+class Softplus(sp.Function):
+    """log(1 + exp(x)), which no x overflows: minus the logarithm of 1 - Logistic(x)."""
+
+    nargs = 1
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """Slope in x."""
+        return Logistic(self.args[0])
+
+    def _eval_evalf(self, prec: int) -> sp.Expr:
+        return _softplus(self.args[0])._eval_evalf(prec)
+
+
+def _logistic(x: sp.Expr) -> sp.Expr:
+    return 1 / (1 + sp.exp(-x))
+
+
+def _softplus(x: sp.Expr) -> sp.Expr:
+    return sp.log(1 + sp.exp(x))
+
+
 @dataclass(frozen=True)
 class Definition:
     """Source of a function that a language lacks: `name(argument)` returns `body`, `meaning` in words."""
@@ -99,6 +134,28 @@ TABLE: tuple[Elementary, ...] = (
     Elementary(
         "tanh", sp.tanh, *_library("tanh", "hyperbolic tangent"), error=ERROR + VALUE
     ),  # real: no slope exceeds one
+    Elementary("exp", sp.exp, *_library("exp", "exponential"), error=ERROR * VALUE + VALUE),
+    Elementary("log", sp.log, *_library("log", "logarithm"), error=ERROR / ARGUMENT + VALUE),
+    Elementary(
+        "logistic",
+        Logistic,
+        _defined("logistic", "x", "1/(1 + exp(-x))", "(1 + np.tanh(x/2))/2"),
+        _defined("logistic", "x", "1/(1 + exp(-x))", "1/(1 + mp.exp(-x))"),
+        _defined("logistic", "x", "1/(1 + exp(-x))", "1/(1 + (-x).exp())"),
+        error=ERROR + 2,
+        latex=r"\operatorname{logistic}",
+        evaluated=_logistic,
+    ),
+    Elementary(
+        "softplus",
+        Softplus,
+        _defined("softplus", "x", "log(1 + exp(x))", "np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))"),
+        _defined("softplus", "x", "log(1 + exp(x))", "mp.log1p(mp.exp(x))"),
+        _defined("softplus", "x", "log(1 + exp(x))", "x.exp().log1p()"),
+        error=ERROR + 2 * VALUE,
+        latex=r"\operatorname{softplus}",
+        evaluated=_softplus,
+    ),
     Elementary("sin", sp.sin, *_library("sin", "sine"), error=ERROR + VALUE),
     Elementary("cos", sp.cos, *_library("cos", "cosine"), error=ERROR + VALUE),
     Elementary(

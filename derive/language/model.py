@@ -43,7 +43,9 @@ class Model:
                 "noise, for which no spectral function is known; give CrossScores, a Frobenius penalty alone, or kind SYMMETRIC"
             )
         if not self.output_of_index.free_symbols & set(self.symbols):
-            raise ModelError(f"channel: output {list(self.output_of_index)} does not depend on the index; nothing can be learned")
+            raise ModelError(
+                f"channel: output {list(self.output_of_index)} does not depend on the index; nothing can be learned"
+            )
 
     @cached_property
     def symbols(self) -> tuple[sp.Symbol, ...]:
@@ -52,7 +54,7 @@ class Model:
 
     def array(self, values: tuple[sp.Expr, ...]) -> sp.Matrix:
         """The indices of a sample as an array, from its independent numbers."""
-        number = {entry: value for entry, value in zip(self.index.entries, values, strict=True)}
+        number = dict(zip(self.index.entries, values, strict=True))
         return sp.Matrix(*self.index.shape, lambda a, b: number[self.index.place(a, b)])
 
     def output(self, values: tuple[sp.Expr, ...]) -> sp.Matrix:
@@ -73,7 +75,14 @@ class Model:
     def specification(self) -> str:
         """Canonical text of everything the model states; its hash identifies the generated code."""
         matrix, target, channel = self.matrix, self.target, self.channel
-        parts: list[object] = [self.name, self.title, matrix.kind.value, repr(self.index), target.name, target.inverse_stieltjes]
+        parts: list[object] = [
+            self.name,
+            self.title,
+            matrix.kind.value,
+            repr(self.index),
+            target.name,
+            target.inverse_stieltjes,
+        ]
         parts += [*target.definitions, matrix.linear, matrix.quadratic, matrix.rank_ratio]
         parts += [self.output_of_index, self.loss_of_numbers, channel.beta, channel.beta0, channel.noise_inside]
         parts += [channel.noise_on_label]

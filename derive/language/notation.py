@@ -41,6 +41,8 @@ TABLE: tuple[Notation, ...] = (
     _real("kappa0", "κ₀", r"\kappa_0", "rank ratio of the target m₀/d", "1", _POSITIVE, "1/2 1/20 3/4"),
     _real("kappa", "κ", r"\kappa", "width ratio of the student m/d", "1", _POSITIVE, "3/4 1 2/5"),
     _real("lambda_", "λ", r"\lambda", "weight decay on W", "1", _POSITIVE, "1/100 1/2 1/20"),
+    _real("mu", "μ", r"\mu", "weight of the Frobenius penalty", "1", _POSITIVE, "1/20 1/4 1/100"),
+    _real("positive", "p", "p", "share of the target's jumps that are positive", "1", "(0, 1)", "1/2 3/5 1/4"),
     _real("Delta", "Δ", r"\Delta", "variance of the label noise inside the softmax", "index²", _POSITIVE, "1/2 1 1/5"),
     _real("beta", "β", r"\beta", "inverse temperature of the student", "1/index", _POSITIVE, "1 2 3/4"),
     _real("beta0", "β₀", r"\beta_0", "inverse temperature of the target", "1/index", _POSITIVE, "1 1/2 5/4"),
@@ -178,10 +180,25 @@ TABLE: tuple[Notation, ...] = (
 
 # letter: (meaning, unit, domain, samples of the first, second, ... at the reference points)
 _FAMILIES = {
-    "u": ("visible student index", "index", _REAL, ("1/2 -2 3/4", "-1/3 1 1/8", "2/3 1/5 -1", "1/7 -1/2 3/5", "-1/4 3/7 1/2")),
+    "u": (
+        "visible student index",
+        "index",
+        _REAL,
+        ("1/2 -2 3/4", "-1/3 1 1/8", "2/3 1/5 -1", "1/7 -1/2 3/5", "-1/4 3/7 1/2"),
+    ),
     "w": ("student field", "index", _REAL, ("1 -1 1/2", "1/4 2 -1/2", "-1/2 1/3 1", "3/5 1/6 -2", "1/9 -1/5 2/3")),
-    "z": ("noisy target index", "index", _REAL, ("3/4 -1/2 1", "1/5 3/2 -1", "-2/3 1/8 1/2", "4/5 -3/7 1/3", "1/6 2/3 -1/2")),
-    "o": ("number put out by the student", "1", "(0, 1)", ("1/3 3/5 1/10", "3/4 1/5 1/2", "2/5 1/7 1/3", "1/6 3/8 5/9")),
+    "z": (
+        "noisy target index",
+        "index",
+        _REAL,
+        ("3/4 -1/2 1", "1/5 3/2 -1", "-2/3 1/8 1/2", "4/5 -3/7 1/3", "1/6 2/3 -1/2"),
+    ),
+    "o": (
+        "number put out by the student",
+        "1",
+        "(0, 1)",
+        ("1/3 3/5 1/10", "3/4 1/5 1/2", "2/5 1/7 1/3", "1/6 3/8 5/9"),
+    ),
     "y": ("number of the label", "1", "(0, 1)", ("1/4 5/7 3/50", "2/5 3/4 1/12", "1/3 1/8 2/3", "1/9 5/6 1/5")),
 }
 MEMBERS = 12  # of each family: more numbers than any block that is solved has

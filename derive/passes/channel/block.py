@@ -1,24 +1,18 @@
-"""One block of visible indices: loss, slope and curvature of a sample, and its envelope where that is quadratic (theory note, section 3).
+"""One sample of a block of visible indices: label, loss, slope and curvature, by differentiating the model's own expressions.
 
-Everything follows from the model's output and loss by differentiation.
+Theory note, section 3.
 """
-
-from functools import cache
 
 import sympy as sp
 
+from derive.language.channel import log_probability
 from derive.language.model import Model
 from derive.language.notation import family, sym
-from derive.language.step import require_zero
+from derive.language.step import Function, Output, require_zero, scalar
 from derive.passes.channel.visible import Block
 from derive.passes.free_entropy.replicas import envelope_energy
 
 m, q, V, rho = sym("m q V rho")
-
-
-def settings(expression: sp.Expr) -> tuple[sp.Symbol, ...]:
-    """Symbols of an expression that are settings of the model, in alphabetical order."""
-    return tuple(sorted(expression.free_symbols, key=str))
 
 
 def student_numbers(block: Block, model: Model) -> tuple[sp.Expr, ...]:
@@ -39,7 +33,8 @@ def _heated(number: sp.Expr, old: str, new: str, block: Block, temperature: sp.E
 def loss(block: Block, model: Model) -> sp.Expr:
     """The loss of one sample in the visible indices u and the numbers of the label y."""
     numbers = student_numbers(block, model)
-    return block.loss.subs(dict(zip(family("o", len(numbers)), numbers, strict=True)), simultaneous=True)
+    cost = block.loss.subs(dict(zip(family("o", len(numbers)), numbers, strict=True)), simultaneous=True)
+    return cost.replace(sp.log, log_probability)
 
 
 def elastic_energy(block: Block) -> sp.Expr:
@@ -50,34 +45,51 @@ def elastic_energy(block: Block) -> sp.Expr:
     return sp.expand(per_unit * (away.T * block.covariance.inv() * away)[0])
 
 
-@cache
-def is_quadratic(block: Block, model: Model) -> bool:
-    """Whether the loss is a polynomial of degree two or less in the indices of student and label."""
-    u, y = family("u", block.size), family("y", len(block.output))
-    numbers = label_numbers(block, model)
-    joint = loss(block, model).subs(dict(zip(y, numbers, strict=True)), simultaneous=True)
-    variables = (*u, *family("z", block.size))
-    return bool(joint.is_polynomial(*variables)) and sp.Poly(joint, *variables).total_degree() <= 2
+def is_stationary(block: Block, model: Model, ratio: sp.Expr) -> bool:
+    """Whether the slope of the loss vanishes at u = ratio z, the index that the label says."""
+    u, z, y = (family(letter, count) for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output))))
+    known = dict(zip(y, label_numbers(block, model), strict=True))
+    at_label = {one: ratio * other for one, other in zip(u, z, strict=True)}
+    cost = loss(block, model)
+    return all(sp.simplify(sp.diff(cost, one).subs(known).subs(at_label)) == 0 for one in u)
 
 
-def closed_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
-    """M of a quadratic loss and the loss of a training sample, minimised over u and averaged over the fields and the label's noise.
-
-    Per unit of Sigma the fields have E w w^T = q, E w z^T = m and E z z^T = rho.
-    """
-    u, w, z = (sp.Matrix(family(letter, block.size)) for letter in "uwz")
-    noises = sp.symbols(f"xi1:{len(block.output) + 1}")
-    numbers = [number + noise for number, noise in zip(label_numbers(block, model), noises, strict=True)]
-    cost = loss(block, model).subs(dict(zip(family("y", len(numbers)), numbers, strict=True)), simultaneous=True)
-    energy = elastic_energy(block) + cost
-    least = sp.solve([sp.diff(energy, one) for one in u], list(u), dict=True)[0]
-    sigma, spread = block.covariance, model.channel.noise_on_label
-    variables = [*w, *z, *noises]
-    second = sp.diag(sp.Matrix([[q * sigma, m * sigma], [m * sigma, rho * sigma]]), spread * sp.eye(len(noises)))
-
-    def average(quadratic: sp.Expr) -> sp.Expr:
-        polynomial = sp.Poly(sp.expand(sp.cancel(quadratic)), *variables)
-        hessian = sp.hessian(polynomial.as_expr(), variables)
-        return sp.factor(polynomial.as_expr().subs(dict.fromkeys(variables, 0)) + (hessian * second).trace() / 2)
-
-    return {"M": average(energy.subs(least)), "train": average(cost.subs(least)), "test": average(cost.subs(dict(zip(u, w, strict=True))))}
+def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
+    """What a rule for the channel evaluates at each sample of the block of this number."""
+    u, z, y = (
+        family(letter, count) for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output)))
+    )
+    cost, label = loss(block, model), label_numbers(block, model)
+    beta, beta0 = (tuple(sorted(heat.free_symbols, key=str)) for heat in (model.channel.beta, model.channel.beta0))
+    extra = tuple(sorted(cost.free_symbols - {*u, *y, *beta}, key=str))
+    given = (*u, *y, *beta, *extra)
+    pairs = [(i, j) for i in range(block.size) for j in range(i, block.size)]
+    return (
+        Function(
+            f"block{number}_label",
+            "numbers of the label without their own noise, at the noisy target index",
+            (*z, *beta0),
+            tuple(Output(str(name), sp.latex(name), value) for name, value in zip(y, label, strict=True)),
+        ),
+        scalar(f"block{number}_loss", "loss of one sample", given, r"\ell", cost),
+        Function(
+            f"block{number}_gradient",
+            "its slope in the visible indices",
+            given,
+            tuple(Output(f"d{k + 1}", rf"\partial_{{{k + 1}}}", sp.diff(cost, u[k])) for k in range(block.size)),
+        ),
+        Function(
+            f"block{number}_hessian",
+            "its curvature",
+            given,
+            tuple(
+                Output(f"d{i + 1}{j + 1}", rf"\partial_{{{i + 1}{j + 1}}}", sp.diff(cost, u[i], u[j])) for i, j in pairs
+            ),
+        ),
+        Function(
+            f"block{number}_covariance",
+            "covariance of the visible indices per unit of overlap",
+            (),
+            tuple(Output(f"c{i + 1}{j + 1}", rf"\Sigma_{{{i + 1}{j + 1}}}", block.covariance[i, j]) for i, j in pairs),
+        ),
+    )

@@ -84,7 +84,7 @@ def overlap(model: Model) -> sp.Expr:
     """What the student has of the feature, from stationarity in its strength."""
     prior = denoiser(model).prefactor * J_s
     (found,) = sp.solve(sp.diff(coupling(), strength) - prior, learned)
-    return sp.cancel(found.subs(Vh, mh / c))
+    return sp.cancel(found.subs(Vh, sp.solve(denoiser(model).gain - c, Vh)[0]))
 
 
 def unseen_overlap() -> sp.Expr:

@@ -52,13 +52,17 @@ def seen_by(gradients: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> sp.Matrix:
     basis = sp.Matrix(len(pivots), len(symbols), lambda i, j: _rational(reduced[i, j]))
     for hidden in basis.nullspace():
         for slope in gradients * hidden:
-            require_zero(sp.simplify(slope), f"the output's slope along {list(hidden)}, which vanishes at generic points")
+            require_zero(
+                sp.simplify(slope), f"the output's slope along {list(hidden)}, which vanishes at generic points"
+            )
     return basis
 
 
 def _points(count: int) -> Iterator[list[sp.Expr]]:
     for shift in (0, 1, 2):
-        yield [sp.sqrt(_PRIMES[(k + 5 * shift) % len(_PRIMES)]) / (3 + shift) - sp.Rational(shift, 2) for k in range(count)]
+        yield [
+            sp.sqrt(_PRIMES[(k + 5 * shift) % len(_PRIMES)]) / (3 + shift) - sp.Rational(shift, 2) for k in range(count)
+        ]
 
 
 def _rational(value: sp.Expr) -> sp.Rational:

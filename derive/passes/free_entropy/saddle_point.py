@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import sympy as sp
 
+from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
@@ -13,7 +14,7 @@ from derive.passes.free_entropy.free_entropy import ENVELOPE, SPECTRAL, free_ent
 from derive.passes.free_entropy.prior import denoiser
 from derive.passes.spectral_function.eigenvalue_list import complement
 
-alpha, beta, c, b, delta, kappa, lambda_, v, x = sym("alpha beta c b delta kappa lambda_ v x")
+alpha, beta, c, b, delta, v, x = sym("alpha beta c b delta v x")
 m, q, V, mh, qh, Vh, q0 = sym("m q V mh qh Vh q0")
 M, M_m, M_q, M_V, J, J_v, J_b = sym("M M_m M_q M_V J J_v J_b")
 
@@ -60,15 +61,20 @@ def solve_for_order_parameters(energy: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
 @cache
 def reduced(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
     """Order parameters in the reduced variables: gain c, semicircle variance v, threshold b (theory note, section 3)."""
-    prior = denoiser(model)
-    conjugate_of = {mh: c * Vh, qh: sp.solve(prior.variance - v, qh)[0].subs(mh, c * Vh)}
-    equations = stationarity(model)
+    prior, equations = denoiser(model), stationarity(model)
+    (at_gain,) = sp.solve(prior.gain - c, mh)
+    conjugate_of = {mh: at_gain, qh: sp.solve(prior.variance - v, qh)[0].subs(mh, at_gain)}
     result = {}
     for unknown in (m, q, V):
-        expression = equations[unknown].subs(lambda_, sp.solve(prior.threshold - b, lambda_)[0]).subs(conjugate_of)
+        expression = _at_threshold(equations[unknown], prior.threshold).subs(conjugate_of)
         result[unknown] = sp.expand(sp.cancel(expression))
-    require_zero(prior.gain - c.subs(c, mh / Vh), "gain of the shrinkage is mh/Vh")
     return MappingProxyType(result)
+
+
+def _at_threshold(expression: sp.Expr, threshold: sp.Expr) -> sp.Expr:
+    """With the threshold named b, by one of the settings that it depends on; without any it is zero."""
+    given = sorted(threshold.free_symbols - {mh}, key=str)
+    return expression.subs(given[-1], sp.solve(threshold - b, given[-1])[0]) if given else expression
 
 
 def unreduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
@@ -104,40 +110,38 @@ def multiple_overlaps() -> dict[sp.Symbol, sp.Expr]:
     return {order: in_overlaps(form.subs(STUDENT, c * TARGET)) for order, form in forms.items()}
 
 
-def denoising_risk(model: Model) -> tuple[sp.Expr, sp.Expr]:
-    """||S/c - S0||^2/d from the spectral function above the threshold, and from that of the mirrored law at -b, of what lies below.
-
-    The second has no moment of the target: nothing cancels where nearly all of it is learned.
-    """
+def denoising_risk(model: Model) -> sp.Expr:
+    """||S/c - S0||^2/d from the spectral function above the threshold."""
     at_unit_gain = {order: form.subs(c, 1) for order, form in reduced(model).items() if order != V}
-    above = sp.expand(estimation_error().subs(at_unit_gain))
+    return sp.expand(estimation_error().subs(at_unit_gain))
+
+
+def denoising_risk_below(model: Model) -> sp.Expr:
+    """The same of positive matrices from the spectral function of the mirrored law at -b, of what lies below the threshold.
+
+    It has no moment of the target: nothing cancels where nearly all of it is learned.
+    """
     mirrored = complement()
-    below = sp.expand(above.subs({J: mirrored.J, J_v: mirrored.J_v, J_b: mirrored.J_b}, simultaneous=True))
-    require_zero(sp.diff(below, q0), "the risk below the threshold knows no second moment")
-    return above, below
+    below = denoising_risk(model).subs({J: mirrored.J, J_v: mirrored.J_v, J_b: mirrored.J_b}, simultaneous=True)
+    require_zero(sp.diff(sp.expand(below), q0), "the risk below the threshold knows no second moment")
+    return sp.expand(below)
 
 
 def functions(model: Model) -> tuple[Function, ...]:
     """What a solver evaluates."""
     prior, conjugate, order = denoiser(model), stationarity(model), reduced(model)
-    above, below = denoising_risk(model)
     return (
         Function(
             "reduced_variables",
             "semicircle variance, threshold and gain of the spectral problem",
-            (mh, qh, Vh, lambda_, kappa),
+            (mh, qh, Vh, *model.matrix.settings),
             (Output("v", "v", prior.variance), Output("b", "b", prior.threshold), Output("c", "c", prior.gain)),
         ),
-        Function(
-            "unreduced_variables",
-            "conjugates from the spectral problem: its inverse",
-            (v, b, c, lambda_, kappa),
-            tuple(Output(str(name), sp.latex(name), form) for name, form in unreduced(model).items()),
-        ),
+        *_inverse(model),
         Function(
             "overlaps",
             "order parameters from the spectral function at (v, b)",
-            (J, J_v, J_b, v, b, c, Vh),
+            (J, J_v, J_b, v, b, c, Vh, *model.matrix.quadratic.free_symbols),
             tuple(Output(str(name), sp.latex(name), order[name]) for name in (m, q, V)),
         ),
         Function(
@@ -152,7 +156,7 @@ def functions(model: Model) -> tuple[Function, ...]:
         scalar(
             "free_entropy",
             "limit of (min L)/d^2",
-            (alpha, M, m, q, V, mh, qh, Vh, J),
+            (alpha, M, m, q, V, mh, qh, Vh, J, *model.matrix.quadratic.free_symbols),
             "e",
             free_entropy_value(model),
         ),
@@ -169,15 +173,38 @@ def functions(model: Model) -> tuple[Function, ...]:
             (c, q0),
             tuple(Output(str(name), sp.latex(name), form) for name, form in multiple_overlaps().items()),
         ),
-        scalar("denoising_risk", "||S/c - S0||^2/d from the spectral function", (q0, J, J_v, J_b, v, b), "R", above),
+        scalar("denoising_risk", "||S/c - S0||^2/d from the spectral function", (q0, J, J_v, J_b, v, b), "R", denoising_risk(model)),
+        *_from_below(model),
+        scalar("shrinkage", "eigenvalue of S for an eigenvalue x > b of Y", (x, b, c), "s^*", c * (x - b)),
+    )
+
+
+def _from_below(model: Model) -> tuple[Function, ...]:
+    """Where one threshold cuts the law, what lies below it."""
+    if model.matrix.kind is not Kind.POSITIVE:
+        return ()
+    return (
         scalar(
             "denoising_risk_below",
             "||S/c - S0||^2/d from the spectral function of the mirrored law at -b",
             (J, J_v, J_b, v, b),
             "R",
-            below,
+            denoising_risk_below(model),
         ),
-        scalar("shrinkage", "eigenvalue of S for an eigenvalue x > b of Y", (x, b, c), "s^*", c * (x - b)),
+    )
+
+
+def _inverse(model: Model) -> tuple[Function, ...]:
+    """The conjugates from the reduced variables; where the penalty sets no threshold these are too many."""
+    if model.matrix.linear == 0:
+        return ()
+    return (
+        Function(
+            "unreduced_variables",
+            "conjugates from the spectral problem: its inverse",
+            (v, b, c, *model.matrix.settings),
+            tuple(Output(str(name), sp.latex(name), form) for name, form in unreduced(model).items()),
+        ),
     )
 
 
