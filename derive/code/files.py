@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 
+from derive.code import structure
 from derive.code.printers import balls, float64, latex, multiprecision
 from derive.code.proofs import accuracy, oracles
 from derive.language.model import Model
@@ -68,6 +69,7 @@ def build(model: Model) -> Mapping[str, str]:
         stated = rounding if name == "float64.py" else {}
         files[name] = _header(comment, {**facts, "equations": names, **stated, "body": digest(body)}) + body
     files[EQUATIONS] = json.dumps(latex.equation_records(steps), indent=1, ensure_ascii=False) + "\n"
+    files["structure.json"] = json.dumps(structure.record(model), indent=1) + "\n"
     if exponent_tables.apply(model):
         files["exponents.json"] = json.dumps(exponent_tables.record(model), indent=1) + "\n"
     files[ORACLES] = json.dumps({"digits": oracles.DIGITS, "values": oracles.table(steps)}, indent=1) + "\n"

@@ -9,7 +9,7 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import family, sym
-from derive.language.step import Function, Output
+from derive.language.step import Function, Output, scalar
 from derive.passes.channel.block import elastic_energy, label_numbers, loss
 from derive.passes.channel.visible import Block, blocks
 
@@ -54,9 +54,23 @@ def closed_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
     }
 
 
+def response(block: Block, model: Model) -> sp.Expr:
+    """F of the replicon, E ||Sigma^1/2 df/dw Sigma^1/2||^2: the dual field of a quadratic loss is linear in w."""
+    u, w = (sp.Matrix(family(letter, block.size)) for letter in "uw")
+    energy = elastic_energy(block) + loss(block, model)
+    least = sp.solve([sp.diff(energy, one) for one in u], list(u), dict=True)[0]
+    dual = sp.Matrix([-sp.diff(elastic_energy(block), one) for one in w]).subs(least)
+    turned = block.covariance * dual.jacobian(w)
+    return sp.factor((turned * turned).trace())
+
+
 def all_quadratic(model: Model) -> bool:
     """Whether M is closed."""
     return all(is_quadratic(block, model) for block in blocks(model))
+
+
+def _other_symbols(expression: sp.Basic, known: tuple[sp.Symbol, ...]) -> tuple[sp.Symbol, ...]:
+    return tuple(sorted(expression.free_symbols - set(known), key=str))
 
 
 def functions(model: Model) -> tuple[Function, ...]:
@@ -66,12 +80,20 @@ def functions(model: Model) -> tuple[Function, ...]:
     derivatives = {f"M_{by}": sp.factor(sp.diff(total["M"], by)) for by in (m, q, V)}
     values = {"M": total["M"], **derivatives, "train": total["train"], "test": total["test"]}
     known = (m, q, V, rho)
-    extra = sorted(set().union(*(value.free_symbols for value in values.values())) - set(known), key=str)
+    extra = _other_symbols(sp.Tuple(*values.values()), known)
+    answer = sp.factor(sum(block.copies * response(block, model) for block in blocks(model)))
     return (
         Function(
             "closed_envelope",
             "M of the quadratic loss with its derivatives, training and test error",
             (*known, *extra),
             tuple(Output(name, name, value) for name, value in values.items()),
+        ),
+        scalar(
+            "closed_response",
+            "mean square response of the dual field",
+            (V, *_other_symbols(answer, (V,))),
+            "F",
+            answer,
         ),
     )
