@@ -26,6 +26,10 @@ def replicon(problem: Problem, at: Denoised) -> float:
     (mh, *_), denoising, overlaps = at
     if overlaps.q == 0:
         return 1.0  # nothing answers to a perturbation
+    if problem.channel == "closed":
+        response, (c, bound) = problem.generated.closed_response(overlaps.V), (denoising.c, denoising.energy.J_v)
+        spectral = bound if problem.both_ends else spectral_factor(denoising)
+        return float(problem.generated.replicon(problem.alpha, response, spectral, c, mh))
     spectral = spectral_factor(denoising)
     means = _responses(problem, overlaps)
     if np.isinf(spectral) or (means.rest.any() and means.moved.any()):
