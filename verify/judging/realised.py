@@ -98,13 +98,27 @@ def predict(results: Iterable[Measured], theory: Theory) -> dict[Run, Prediction
     is of third order in a spread of a few percent.
     """
     wanted = {r.run: realised_setting(r.run, r.q0) for r in results}
-    families: dict[Setting, set[float]] = {}
-    for setting in wanted.values():
-        families.setdefault(_without_scale(setting), set()).add(setting.target_scale)
-    nodes = {family: _nodes(scales) for family, scales in families.items()}
-    settings = [dataclasses.replace(f, target_scale=s) for f, scales in nodes.items() for s in scales]
+    nodes = _nodes_of_families(wanted.values())
+    settings = _at_nodes(nodes)
     solved = dict(zip(settings, theory(settings), strict=True))
     return {run: _interpolate(s, nodes[_without_scale(s)], solved) for run, s in wanted.items()}
+
+
+def asked(results: Iterable[Measured]) -> list[Setting]:
+    """Return the settings at which `predict` asks the theory."""
+    return _at_nodes(_nodes_of_families(realised_setting(r.run, r.q0) for r in results))
+
+
+def _nodes_of_families(settings: Iterable[Setting]) -> dict[Setting, list[float]]:
+    """Target scales at which to solve, for each setting but for its scale."""
+    families: dict[Setting, set[float]] = {}
+    for setting in settings:
+        families.setdefault(_without_scale(setting), set()).add(setting.target_scale)
+    return {family: _nodes(scales) for family, scales in families.items()}
+
+
+def _at_nodes(nodes: Mapping[Setting, list[float]]) -> list[Setting]:
+    return [dataclasses.replace(family, target_scale=s) for family, scales in nodes.items() for s in scales]
 
 
 def _without_scale(setting: Setting) -> Setting:

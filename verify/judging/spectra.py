@@ -17,6 +17,7 @@ from numeric.model import float64 as generated
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum
+from verify.jobs.pool import Job
 from verify.judging.realised import nominal_setting, realised_setting
 from verify.judging.theory import problem_at
 from verify.training.data import TargetKind, gaussian_target
@@ -27,6 +28,7 @@ from verify.training.run import Run
 #: Singular values below this share of the largest are zeros that the descent reached to its tolerance.
 ZERO = 1e-3
 DRAWS = 199  #: of the model: p-values are multiples of 1/(DRAWS + 1)
+SECONDS = 4e-5  #: of all draws beside one run, for each of its matrix's entries, for the order of jobs
 LEAST_P = 1 / (
     DRAWS + 1
 )  #: reached where no drawn distance is as large as the trained one: by chance once in 200 spectra
@@ -89,6 +91,13 @@ def panel(results: Sequence[RunResult], solved: Solution | None = None) -> Panel
     rng = np.random.default_rng(run.entropy)
     drawn = [distance(theory, model_spectra(solution, run, len(converged), rng)) for _ in range(DRAWS)]
     return Panel(run.alpha, run.dim, theory, np.array([r.singular_values for r in converged]), np.array(drawn))
+
+
+def panel_job(results: Sequence[RunResult], solved: Solution | None = None) -> Job:
+    """`panel` as a job."""
+    run = results[0].run
+    name = f"spectrum at d = {run.dim}, alpha {run.alpha:g}"
+    return Job(panel, (tuple(results), solved), "spectra", SECONDS * run.dim**2 * len(results), name)
 
 
 def model_spectra(solution: Solution, run: Run, count: int, rng: np.random.Generator) -> np.ndarray:

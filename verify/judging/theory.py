@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tqdm import tqdm
@@ -15,12 +15,15 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch, learning_curve
-from verify.judging.realised import QUANTITIES, Prediction, Setting, nominal_setting
+from verify.jobs.pool import Job, Pool
+from verify.judging.realised import QUANTITIES, Measured, Prediction, Setting, Theory, asked, nominal_setting
+from verify.training.minimise import Status
 from verify.training.run import Run
 
 #: Relative error asked of the theory: the mean of eight trained heads scatters by several times as much, more so after extrapolation.
 #: It enters the scores. Two tokens are solved far better at no extra cost; where the channel is sampled it saves three quarters.
 ACCURACY = 3e-3
+SECONDS = 0.15  #: of a point of a curve, for the order of jobs; two tokens
 
 
 def problem_of(run: Run) -> Problem:
@@ -66,14 +69,52 @@ def replica_predictions(settings: Sequence[Setting], watch: Watch = iter) -> lis
 
     Raises numeric's NotConverged where the solver did not converge.
     """
+    families = _families(settings)
+    curves = [solve_along(problem_at(family), alphas, watch) for family, alphas in families.items()]
+    return _picked(settings, families, curves)
+
+
+def pooled_predictions(pool: Pool) -> Theory:
+    """`replica_predictions` with a job of `pool` for each curve."""
+
+    def theory(settings: Sequence[Setting]) -> list[Prediction]:
+        return _picked(settings, _families(settings), pool.results(prediction_jobs(settings)))
+
+    return theory
+
+
+def comparison_jobs(results: Iterable[Measured]) -> list[Job]:
+    """The jobs that comparing `results` by `pooled_predictions` asks for."""
+    return prediction_jobs(asked(result for result in results if result.status is Status.CONVERGED))
+
+
+def prediction_jobs(settings: Sequence[Setting]) -> list[Job]:
+    """The jobs that `pooled_predictions` asks for."""
+    families = _families(settings).items()
+    return [curve_job(problem_at(family), alphas, "theory at the realised targets") for family, alphas in families]
+
+
+def curve_job(problem: Problem, alphas: Iterable[float], stage: str) -> Job:
+    """`solve_along` as a job."""
+    points = tuple(sorted(set(alphas)))
+    name = f"theory curve at width {problem.width:g}, lambda {problem.lambda_:g}"
+    return Job(solve_along, (problem, points), stage, SECONDS * len(points), name)
+
+
+def _families(settings: Sequence[Setting]) -> dict[Setting, set[float]]:
+    """The alphas of each curve."""
     families: dict[Setting, set[float]] = {}
     for setting in settings:
         families.setdefault(dataclasses.replace(setting, alpha=1.0), set()).add(setting.alpha)
-    solved: dict[Setting, Prediction] = {}
-    for family, alphas in families.items():
-        for alpha, solution in solve_along(problem_at(family), alphas, watch).items():
-            solved[dataclasses.replace(family, alpha=alpha)] = prediction(solution)
-    return [solved[setting] for setting in settings]
+    return families
+
+
+def _picked(
+    settings: Sequence[Setting], families: Iterable[Setting], curves: Iterable[Mapping[float, Solution]]
+) -> list[Prediction]:
+    """From the curve of each family, the prediction at each setting."""
+    along = dict(zip(families, curves, strict=True))
+    return [prediction(along[dataclasses.replace(setting, alpha=1.0)][setting.alpha]) for setting in settings]
 
 
 def prediction(solution: Solution) -> Prediction:

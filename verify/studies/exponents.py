@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
+from numeric.studies.phase_diagram import phase_diagram
 from numeric.studies.regimes import Regime
 from numeric.studies.scaling import ScalingProblem, local_slope
+from verify.jobs.pool import Job, Pool
 
 #: Regimes of the two exponents, -(1 - 1/(2 gamma)) and -(2 - 1/gamma); slopes are taken about their centres.
 REGIMES = ("spikes_and_slit.noise", "spikes.decay")
 GAMMA = Fraction(3, 4)
 PER_OCTAVE = 64  #: blocks of the target's tail: slopes change by less than 1e-3 from sixteen times as many
+SECONDS = 0.4  #: of a slope, for each decade of the dimension
 CLOSE = 0.01  #: from here on the theory is said to have reached the exponent
 
 
@@ -32,15 +35,33 @@ class Approach:
         return abs(slope - float(self.exponent)) + error < CLOSE
 
 
-def approaches(dims: Sequence[int], noise: float) -> tuple[Approach, ...]:
-    """Both exponents at the gamma of the paper."""
-    plane = phase_diagram(GAMMA, None, noise, 0)
-    return tuple(_approach(regime, plane, dims, noise) for regime in plane.regimes if regime.id in REGIMES)
+def slope_jobs(dims: Sequence[int], noise: float) -> list[Job]:
+    """A job for each slope that `approaches` asks for."""
+    return [job for _, jobs in _asked(dims, noise) for job in jobs]
 
 
-def _approach(regime: Regime, plane: PhaseDiagram, dims: Sequence[int], noise: float) -> Approach:
-    x, y = (round(power, 2) for power in regime.centre(plane.samples, plane.decays))
-    return Approach(regime.name, regime.risk[0], tuple(_slope(dim, x, y, noise) for dim in dims))
+def approaches(dims: Sequence[int], noise: float, pool: Pool) -> tuple[Approach, ...]:
+    """Both exponents at the gamma of the paper.
+
+    Raises NoAnswer if the theory has none.
+    """
+    return tuple(
+        Approach(regime.name, regime.risk[0], tuple(pool.results(jobs))) for regime, jobs in _asked(dims, noise)
+    )
+
+
+def _asked(dims: Sequence[int], noise: float) -> list[tuple[Regime, list[Job]]]:
+    """The slopes at growing dimension in the middle of each regime."""
+    plane, found = phase_diagram(GAMMA, None, noise, 0), []
+    for regime in plane.regimes:
+        if regime.id in REGIMES:
+            x, y = (round(power, 2) for power in regime.centre(plane.samples, plane.decays))
+            found.append((regime, [_slope_job(dim, x, y, noise) for dim in dims]))
+    return found
+
+
+def _slope_job(dim: int, x: float, y: float, noise: float) -> Job:
+    return Job(_slope, (dim, x, y, noise), "exponents", SECONDS * math.log10(dim), f"local slope at d = {dim:.0e}")
 
 
 def _slope(dim: int, x: float, y: float, noise: float) -> tuple[int, float, float]:

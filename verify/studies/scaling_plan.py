@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 from numeric.problem.decay_law import DecayLaw
 from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve
-from verify.judging.theory import progress
+from verify.jobs.pool import Job, Pool
 from verify.training.data import DataKind
-from verify.training.measure import RunResult
 from verify.training.run import Run
 
 #: Samples for each dimension from which the theory of n ~ d^2 is judged on token sequences. The noise in S, a sum of n products of
 #: tokens, is semicircular up to d/n: excess errors are 3 per cent off at n = 2.5 d, 2 at 5 d, .5 at 10 d, whatever d
 #: (docs/performance.md).
 LEAST_RATIO = 10
+SECONDS, SECONDS_LEADING = 0.12, 10.0  #: of a point of the theory, without and with these, for the order of jobs
 LEADING = 8  #: features kept exactly beside sequences: with twice as many the excess error changes by less than 2e-3
 
 
@@ -73,6 +73,20 @@ class ScalingPlan:
             raise ValueError("the target is no power law")
         return ScalingProblem(base.power_law, dim, decay.at(dim), base.noise, beta=base.beta, beta0=base.beta0)
 
+    def problems(self, dim: int, decay: DecayLaw) -> tuple[ScalingProblem, ScalingProblem]:
+        """`problem` and `own_problem`, which on Gaussian-equivalent data are the same."""
+        return self.problem(dim, decay), self.own_problem(dim, decay)
+
+    def places(self) -> list[SizeAndDecay]:
+        """Sizes and laws of weight decay at which heads are trained."""
+        return [(dim, decay) for decay in self.decays for dim, _ in self.sizes]
+
+    def samples(self, dim: int, decay: DecayLaw) -> list[int]:
+        """Numbers of samples there, of curves and of spectra, increasing."""
+        groups = [group for (law, _), group in self.spectrum_runs().items() if law == decay]
+        runs = [*self.runs(), *(run for group in groups for run in group)]
+        return sorted({run.samples for run in runs if run.dim == dim and self.decay_of(run) == decay})
+
     def judges(self, dim: int, samples: int) -> bool:
         """Whether the theory holds for the runs' own indices at so many samples."""
         return self.base.data is not DataKind.SEQUENCES or samples >= LEAST_RATIO * dim
@@ -87,6 +101,9 @@ class ScalingPlan:
         return dataclasses.replace(self.problem(dim, decay), leading=kept_exactly(dim) if sequences else 0)
 
 
+SizeAndDecay = tuple[int, DecayLaw]
+
+
 class Theory(NamedTuple):
     """Points at one size, law of weight decay and number of samples: for Gaussian indices, and for the law of the runs' own.
 
@@ -95,6 +112,7 @@ class Theory(NamedTuple):
 
     gaussian: ScalingPoint
     own: ScalingPoint
+    c_star: float  #: the multiple of the target of least test error, for the runs' own indices
 
     @property
     def learned(self) -> float:
@@ -120,17 +138,42 @@ def key_of(run: Run) -> Key:
     return run.dim, run.lambda_, run.samples
 
 
-def theories(plan: ScalingPlan, results: Sequence[RunResult]) -> Iterator[tuple[Key, Theory]]:
-    """The theory wherever heads were trained."""
-    for decay in plan.decays:
-        for dim, _ in plan.sizes:
-            asked, own = plan.problem(dim, decay), plan.own_problem(dim, decay)
-            samples = sorted({r.run.samples for r in results if r.run.dim == dim and plan.decay_of(r.run) == decay})
-            points = scaling_curve(asked, list(map(float, samples)))
-            exact = points
-            if own.leading:
-                with progress("leading features", len(points)) as watch:
-                    exact = scaling_curve(own, list(map(float, samples)), watch)
-            for n, gaussian, expected in zip(samples, points, exact, strict=True):
-                gaussian.solution.unwrap()
-                yield (dim, asked.lambda_, n), Theory(gaussian, expected)
+def theory_jobs(plan: ScalingPlan) -> list[Job]:
+    """The jobs that `theories` asks for."""
+    return [curve_job(problem, plan.samples(*place)) for place in plan.places() for problem in plan.problems(*place)]
+
+
+def theories(plan: ScalingPlan, pool: Pool) -> Iterator[tuple[Key, Theory]]:
+    """The theory wherever heads are trained.
+
+    Raises NoAnswer if that of Gaussian indices has none.
+    """
+    for place in plan.places():
+        samples = plan.samples(*place)
+        asked, own = plan.problems(*place)
+        curve, exact = pool.results([curve_job(problem, samples) for problem in (asked, own)])
+        for n, gaussian, expected in zip(samples, curve.points, exact.points, strict=True):
+            gaussian.solution.unwrap()
+            yield (asked.dim, asked.lambda_, n), Theory(gaussian, expected, exact.c_star)
+
+
+class TheoryCurve(NamedTuple):
+    """Points along the samples, and the multiple of the target that infinitely many would teach."""
+
+    points: tuple[ScalingPoint, ...]
+    c_star: float
+
+
+def theory_curve(asked: ScalingProblem, samples: Sequence[float]) -> TheoryCurve:
+    """The theory at increasing numbers of samples.
+
+    Raises NoAnswer if the best multiple of the target cannot be found.
+    """
+    return TheoryCurve(tuple(scaling_curve(asked, samples)), asked.prediction().best_multiple().c)
+
+
+def curve_job(asked: ScalingProblem, samples: Sequence[float]) -> Job:
+    """`theory_curve` as a job."""
+    seconds = (SECONDS_LEADING if asked.leading else SECONDS) * len(samples)
+    name = f"theory curve at d = {asked.dim}, lambda {asked.lambda_:g}"
+    return Job(theory_curve, (asked, tuple(map(float, samples))), "scaling laws", seconds, name)

@@ -20,6 +20,7 @@ from verify.judging.realised import realised_setting
 from verify.judging.scores import BAND
 from verify.judging.spectra import LEAST_P, Panel, distance, model_spectra
 from verify.judging.theory import problem_at
+from verify.studies import scaling
 from verify.studies.scaling import Place, slope_over, trained_parts
 from verify.studies.scaling_plan import ScalingPlan
 from verify.training.data import DataKind, rotated_target
@@ -29,6 +30,26 @@ from verify.training.run import Run
 BASE = Run(dim=12, alpha=0.5, kappa0=None, width=1.0, lambda_=0.5, noise=0.5, power_law=0.75)
 INVERSE, CONSTANT = DecayLaw("1/d", power=-1.0), DecayLaw("1")
 PLAN = ScalingPlan(BASE, (INVERSE, CONSTANT), (0.5, 1.0), ((12, 2), (16, 3)), ((1.0, 2),))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_slope_of_the_phase_diagram():
+    """At a dimension where it takes no time: its numbers are the theory's, and tested there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scaling_command, "TILES", 1)
+        patch.setattr(scaling, "PHASE_DIM", 100)
+        yield
+
+
+@pytest.fixture(scope="module")
+def sequences(tmp_path_factory, one_slope_of_the_phase_diagram):
+    """What the command finds on token sequences at two sizes, next to the threshold and above it."""
+    folder = tmp_path_factory.mktemp("sequences")
+    given = ["--dim", "12,16", "--runs", "3", "--alpha", "0.35,1", "--lambda", "1"]
+    code = main(["scaling", *given, "--out", str(folder)])
+    found = json.loads((folder / "scaling.json").read_text())
+    assert code == (0 if found["agrees"] else 1)
+    return found
 
 
 def test_a_plan_has_every_run_once_and_knows_its_law():
@@ -143,8 +164,7 @@ def test_the_law_of_the_model_is_the_limit_of_its_spectra():
     assert gaps[1] < 0.5 * gaps[0]
 
 
-def test_the_command_writes_figures_and_numbers(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(scaling_command, "TILES", 1)
+def test_the_command_writes_figures_and_numbers(tmp_path, capsys):
     given = ["--dim", "12,16", "--runs", "3", "--alpha", "0.5,1,2", "--lambda", "1", "--data", "gaussian-equivalent"]
     code = main(["scaling", *given, "--out", str(tmp_path), "--json"])
     found = json.loads(capsys.readouterr().out)
@@ -157,48 +177,38 @@ def test_the_command_writes_figures_and_numbers(tmp_path, capsys, monkeypatch):
         assert (tmp_path / f"{name}.pdf").stat().st_size > 5_000
 
 
-def test_where_nothing_is_learned_nothing_is_judged(tmp_path, capsys, monkeypatch):
+def test_where_nothing_is_learned_nothing_is_judged(tmp_path, capsys):
     """A traceback after all the training before."""
-    monkeypatch.setattr(scaling_command, "TILES", 1)
-    given = ["--dim", "12,16", "--runs", "2", "--alpha", "0.02,0.05", "--lambda", "sqrt(d)"]
+    given = ["--dim", "12", "--runs", "2", "--alpha", "0.02,0.05", "--lambda", "sqrt(d)"]
     assert main(["scaling", *given, "--out", str(tmp_path)]) == 1
     assert "nothing is judged; raise --alpha" in capsys.readouterr().out
     assert main(["scaling", *given, "--out", str(tmp_path), "--data", "gaussian-equivalent"]) == 0
     assert "data: excess errors agree with the theory" in capsys.readouterr().out
 
 
-def test_a_place_next_to_the_threshold_has_no_theory_and_costs_no_others(tmp_path, capsys, monkeypatch):
+def test_a_place_next_to_the_threshold_has_no_theory_and_costs_no_others(sequences):
     """NaN in the JSON before, or one panel less that ended the study, both after all the training."""
-    monkeypatch.setattr(scaling_command, "TILES", 1)
-    given = ["--dim", "16", "--runs", "2", "--alpha", "0.35,1", "--lambda", "1"]
-    assert main(["scaling", *given, "--out", str(tmp_path), "--json"]) in (0, 1)
-    found = json.loads(capsys.readouterr().out)
-    first, last = found["points"]
+    first, last = (point for point in sequences["points"] if point["dim"] == 16)
     assert first["expected"] is None and last["expected"] > 0
     assert set(first["theory_parts"].values()) == {None}
-    assert [spectrum["alpha"] for spectrum in found["spectra"]] == [1.0]
-    assert {point["alpha"] for point in found["comparison"]["points"]} == {1.0}
+    assert [spectrum["alpha"] for spectrum in sequences["spectra"]] == [1.0]
+    assert {point["alpha"] for point in sequences["comparison"]["points"]} == {1.0}
 
 
-def test_sequences_have_their_own_theory_everywhere(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(scaling_command, "TILES", 1)
-    given = ["--dim", "12,16", "--runs", "3", "--alpha", "1", "--lambda", "1"]
-    code = main(["scaling", *given, "--out", str(tmp_path), "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert code == (0 if found["agrees"] else 1)
-    assert all(point["expected"] > point["theory"] for point in found["points"])
-    assert all(sum(point["theory_parts"].values()) == pytest.approx(1) for point in found["points"])
-    assert len(found["spectra"]) == 1
+def test_sequences_have_their_own_theory_everywhere(sequences):
+    points = [point for point in sequences["points"] if point["alpha"] == 1]
+    assert [point["dim"] for point in points] == [12, 16]
+    assert all(point["expected"] > point["theory"] for point in points)
+    assert all(sum(point["theory_parts"].values()) == pytest.approx(1) for point in points)
     run = dataclasses.replace(BASE, dim=16, alpha=1.0, lambda_=1.0)
     own = solve(dataclasses.replace(problem_at(realised_setting(run, 1.0)), leading=8))
-    by_quantity = {score["quantity"]: score for score in found["comparison"]["points"]}
+    by_quantity = {score["quantity"]: score for score in sequences["comparison"]["points"]}
     assert by_quantity["m"]["sizes"][-1]["theory"] == pytest.approx(own.m, rel=2e-3)  # another start
 
 
 @pytest.mark.slow
-def test_sequences_agree_with_the_theory_of_their_own_indices(tmp_path, capsys, monkeypatch):
+def test_sequences_agree_with_the_theory_of_their_own_indices(tmp_path, capsys):
     """And their excess errors not with that of Gaussian indices."""
-    monkeypatch.setattr(scaling_command, "TILES", 1)
     given = ["--dim", "24,32", "--runs", "8", "--alpha", "0.8,1.6", "--lambda", "1"]
     assert main(["scaling", *given, "--out", str(tmp_path), "--json"]) == 0
     points = json.loads(capsys.readouterr().out)["points"]
@@ -207,8 +217,7 @@ def test_sequences_agree_with_the_theory_of_their_own_indices(tmp_path, capsys, 
 
 
 @pytest.mark.slow
-def test_theory_and_training_agree_on_gaussian_equivalent_data(tmp_path, monkeypatch):
-    monkeypatch.setattr(scaling_command, "TILES", 1)
+def test_theory_and_training_agree_on_gaussian_equivalent_data(tmp_path):
     given = [
         "--dim",
         "24,32",
