@@ -32,24 +32,11 @@ INVERSE, CONSTANT = DecayLaw("1/d", power=-1.0), DecayLaw("1")
 PLAN = ScalingPlan(BASE, (INVERSE, CONSTANT), (0.5, 1.0), ((12, 2), (16, 3)), ((1.0, 2),))
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_slope_of_the_phase_diagram():
+@pytest.fixture(autouse=True)
+def one_slope_of_the_phase_diagram(monkeypatch):
     """At a dimension where it takes no time: its numbers are the theory's, and tested there."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scaling_command, "TILES", 1)
-        patch.setattr(scaling, "PHASE_DIM", 100)
-        yield
-
-
-@pytest.fixture(scope="module")
-def sequences(tmp_path_factory, one_slope_of_the_phase_diagram):
-    """What the command finds on token sequences at two sizes, next to the threshold and above it."""
-    folder = tmp_path_factory.mktemp("sequences")
-    given = ["--dim", "12,16", "--runs", "3", "--alpha", "0.35,1", "--lambda", "1"]
-    code = main(["scaling", *given, "--out", str(folder)])
-    found = json.loads((folder / "scaling.json").read_text())
-    assert code == (0 if found["agrees"] else 1)
-    return found
+    monkeypatch.setattr(scaling_command, "TILES", 1)
+    monkeypatch.setattr(scaling, "PHASE_DIM", 100)
 
 
 def test_a_plan_has_every_run_once_and_knows_its_law():
@@ -186,23 +173,23 @@ def test_where_nothing_is_learned_nothing_is_judged(tmp_path, capsys):
     assert "data: excess errors agree with the theory" in capsys.readouterr().out
 
 
-def test_a_place_next_to_the_threshold_has_no_theory_and_costs_no_others(sequences):
-    """NaN in the JSON before, or one panel less that ended the study, both after all the training."""
-    first, last = (point for point in sequences["points"] if point["dim"] == 16)
-    assert first["expected"] is None and last["expected"] > 0
-    assert set(first["theory_parts"].values()) == {None}
-    assert [spectrum["alpha"] for spectrum in sequences["spectra"]] == [1.0]
-    assert {point["alpha"] for point in sequences["comparison"]["points"]} == {1.0}
-
-
-def test_sequences_have_their_own_theory_everywhere(sequences):
-    points = [point for point in sequences["points"] if point["alpha"] == 1]
-    assert [point["dim"] for point in points] == [12, 16]
-    assert all(point["expected"] > point["theory"] for point in points)
-    assert all(sum(point["theory_parts"].values()) == pytest.approx(1) for point in points)
+def test_sequences_have_their_own_theory_but_next_to_the_threshold_which_costs_no_other_place(tmp_path):
+    """There it was NaN in the JSON before, or one panel less that ended the study, both after all the training."""
+    given = ["--dim", "12,16", "--runs", "3", "--alpha", "0.35,1", "--lambda", "1"]
+    code = main(["scaling", *given, "--out", str(tmp_path)])
+    found = json.loads((tmp_path / "scaling.json").read_text())
+    assert code == (0 if found["agrees"] else 1)
+    near, above = ([point for point in found["points"] if point["alpha"] == alpha] for alpha in (0.35, 1))
+    assert [point["dim"] for point in above] == [12, 16]
+    assert near[-1]["expected"] is None
+    assert set(near[-1]["theory_parts"].values()) == {None}
+    assert all(point["expected"] > point["theory"] for point in above)
+    assert all(sum(point["theory_parts"].values()) == pytest.approx(1) for point in above)
+    assert [spectrum["alpha"] for spectrum in found["spectra"]] == [1.0]
+    assert {point["alpha"] for point in found["comparison"]["points"]} == {1.0}
     run = dataclasses.replace(BASE, dim=16, alpha=1.0, lambda_=1.0)
     own = solve(dataclasses.replace(problem_at(realised_setting(run, 1.0)), leading=8))
-    by_quantity = {score["quantity"]: score for score in sequences["comparison"]["points"]}
+    by_quantity = {score["quantity"]: score for score in found["comparison"]["points"]}
     assert by_quantity["m"]["sizes"][-1]["theory"] == pytest.approx(own.m, rel=2e-3)  # another start
 
 
