@@ -17,9 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from numeric.laws.power_law import power_law
+from numeric.problem.problem import Problem
 from numeric.studies.phase_diagram import phase_diagram
 from numeric.studies.regimes import Regime
-from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve, slope_between
+from numeric.studies.scaling import ScalingPoint, scaling_curve, slope_between
 from verify.studies.exponents import CLOSE
 
 STEP = 0.1
@@ -64,7 +66,7 @@ class Slope(NamedTuple):
 
 def slope(regime: Regime, gamma: Fraction, dim: float, x: float, y: float) -> Slope:
     """At n = d^x and weight decay d^y."""
-    asked = ScalingProblem(float(gamma), int(dim), dim**y, NOISE, per_octave=PER_OCTAVE)
+    asked = Problem(1.0, power_law(float(gamma), int(dim), per_octave=PER_OCTAVE), dim**y, NOISE)
     ends = scaling_curve(asked, [dim**x, dim**x * math.exp(STEP)])
     status = "/".join(sorted({point.solution.status.name.lower() for point in ends}))
     smooth = [completed(point, dim) for point in ends] if regime.id == FEW_FEATURES else ends

@@ -9,7 +9,9 @@ from benchmarks.timing import Case, report
 from derive.models import load
 from derive.scaling.phase_diagram import phase_diagram
 from derive.scaling.power_law import system
-from numeric.studies.scaling import ScalingProblem, scaling_curve
+from numeric.laws.power_law import power_law
+from numeric.problem.problem import Problem
+from numeric.studies.scaling import scaling_curve
 
 GAMMA, NOISE = 0.75, 0.5
 TARGETS = {200: 1.0, 10**4: 10.0, 10**6: 60.0}  #: seconds of a cold point, by dimension
@@ -18,7 +20,7 @@ TARGETS = {200: 1.0, 10**4: 10.0, 10**6: 60.0}  #: seconds of a cold point, by d
 def point(dim: int, regime: str) -> None:
     """A cold point in the middle of a regime: noise-limited at weak decay, open bulk, or limited by strong decay."""
     samples, decay = {"noise": (dim**1.25, 1 / dim), "bulk": (dim**2.25, 1 / dim), "decay": (dim**2.0, 1.0)}[regime]
-    (found,) = scaling_curve(ScalingProblem(GAMMA, dim, decay, NOISE), [samples])
+    (found,) = scaling_curve(Problem(1.0, power_law(GAMMA, dim), decay, NOISE), [samples])
     found.solution.unwrap()
 
 

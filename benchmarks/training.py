@@ -16,6 +16,8 @@ import numpy as np
 import torch
 
 from benchmarks.timing import Case, report, seconds
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Problem
 from verify.jobs.pool import use_one_thread
 from verify.training.data import Sequences, row_softmax
 from verify.training.draw import draw
@@ -32,7 +34,7 @@ ADAM = [Adam(tolerance=0.0, max_steps=steps, step=step) for step in (0.05, 0.1, 
 DISTANCES = (1e-3, 1e-6)
 ROUNDING = 1e-13  #: relative, of a loss
 ROWS = 1024  #: of a block of X
-FIGURE_ONE = Run(dim=60, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.01, noise=0.5)
+FIGURE_ONE = Run(Problem(1.0, MarchenkoPastur(0.5), 0.01, 0.5), dim=60)
 
 
 def evaluation_cases() -> list[Case]:
@@ -80,7 +82,7 @@ def times_to(losses: list[float], minimiser: Minimiser, risk: Risk, start: torch
 
 def race(run: Run) -> None:
     drawn = draw(run)
-    risk = Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta)
+    risk = Risk(drawn.inputs, drawn.labels, run.problem.lambda_, run.problem.beta)
     least, end = (Lbfgs(tolerance=small).minimise(risk, drawn.start).loss for small in (1e-9, Lbfgs.tolerance))
     distances = [*DISTANCES, end / least - 1 + ROUNDING]
     losses = [(1 + distance) * least for distance in distances]
@@ -89,7 +91,7 @@ def race(run: Run) -> None:
     tuned = map(min, zip(*(times_to(losses, adam, risk, drawn.start) for adam in ADAM), strict=True))
     for distance, mine, best, usual in zip(distances, ours, tuned, default, strict=True):
         print(
-            f"alpha {run.alpha:3g}, {distance:.0e} above the least loss: L-BFGS {mine:.3f} s; Adam at its best {best:.3f} s, "
+            f"alpha {run.problem.alpha:3g}, {distance:.0e} above the least loss: L-BFGS {mine:.3f} s; Adam at its best {best:.3f} s, "
             f"ratio {best / mine:.1f}; Adam by default {usual:.3f} s, ratio {usual / mine:.1f}; target 10",
             flush=True,
         )
@@ -100,4 +102,4 @@ if __name__ == "__main__":
     print()
     use_one_thread()
     for alpha in (0.5, 2.0):
-        race(dataclasses.replace(FIGURE_ONE, alpha=alpha))
+        race(FIGURE_ONE.varied(alpha=alpha))

@@ -6,7 +6,7 @@ import sys
 from typing import NoReturn
 
 from derive import models
-from derive.code import emit
+from derive.code import check, emit
 from derive.code.printers import latex
 from derive.language.model import Model, ModelError
 from derive.language.step import DerivationError
@@ -45,7 +45,7 @@ def build_parser() -> Parser:
     gen.add_argument("models", nargs="*", metavar="MODEL", help="models to generate (default all)")
     gen.add_argument("--force", action="store_true", help="overwrite files that were edited by hand")
     gen.add_argument("--reason", metavar="TEXT", help="why reference values change; recorded with them")
-    add("check", "fail if generated/ is stale, incomplete or edited", "check")
+    add("check", "prove generated/ current, equal to its source expressions, and right at stored values", "check")
     add("diff", "compare generated/ with the models, equation by equation", "diff")
     add("explain", "the equation behind a name or a generated line", "explain overlaps.m").add_argument(
         "query", metavar="EQUATION|FILE:LINE|exponents"
@@ -100,20 +100,17 @@ def command_gen(arguments: argparse.Namespace) -> int:
 
 
 def command_check(arguments: argparse.Namespace) -> int:
-    """Name every generated file that is not what its model gives."""
-    found = []
-    for name in models.available():
-        target = emit.folder(name)
-        files = emit.build(load(name), emit.reasons(target))
-        found += [
-            {"file": f"generated/{name}/{file}", "problem": problem} for file, problem in emit.problems(target, files)
-        ]
-    found += [
-        {"file": f"generated/{name}/", "problem": "no model of this name"}
-        for name in emit.orphaned_folders(models.available())
-    ]
-    say(arguments, found, "\n".join(f"{row['file']}: {row['problem']}" for row in found) or "generated/ is up to date")
-    return 1 if found else 0
+    """Say of every model what is proven of its generated files, and name what is not."""
+    reports = [check.report(load(name)) for name in models.available()]
+    orphans = emit.orphaned_folders(models.available())
+    problems = [problem for report in reports for problem in report.problems]
+    problems += [check.Problem(f"generated/{name}/", "no model of this name") for name in orphans]
+    document = {
+        "models": [report.record() for report in reports],
+        "problems": [vars(problem) for problem in problems],
+    }
+    say(arguments, document, "\n".join(map(str, (*problems, *reports))))
+    return 1 if problems else 0
 
 
 def command_diff(arguments: argparse.Namespace) -> int:
@@ -142,9 +139,9 @@ def command_explain(arguments: argparse.Namespace) -> int:
         say(arguments, exponents.record(model), exponents.explanation(model))
         return 0
     reasons = []
-    for name in models.available():
+    for name in [name for name in models.available() if f"{name}/" in arguments.query] or models.available():
         try:
-            explanation = explain(arguments.query, derive(load(name)), emit.folder(name))
+            explanation = explain(arguments.query, load(name))
         except Unknown as error:
             reasons.append(str(error))
             continue
@@ -171,11 +168,16 @@ COMMANDS = {
 }
 
 
-if __name__ == "__main__":
-    parsed = build_parser().parse_args()
+def main() -> int:
+    """Run the command of sys.argv; its exit code."""
+    arguments = build_parser().parse_args()
     try:
-        raise SystemExit(COMMANDS[parsed.command](parsed))
+        return COMMANDS[arguments.command](arguments)
     except ModelError as error:
         fail(f"model file: {error}")
     except DerivationError as error:
         fail(f"derivation: {error}; the passes do not cover this model")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

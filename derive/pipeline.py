@@ -1,25 +1,24 @@
 """The whole derivation of a model, in order: each step needs only those before it."""
 
-from functools import lru_cache
+from functools import cache
 
 from derive.language.model import Model
 from derive.language.step import Function, Step
-from derive.passes.channel import leading_features as leading
-from derive.passes.channel import replicon as stability
-from derive.passes.channel import softmax_rows as softmax
-from derive.passes.channel import two_tokens as channel
-from derive.passes.free_entropy import direct_training as direct
-from derive.passes.free_entropy import replicas
-from derive.passes.free_entropy import saddle_point as saddle
-from derive.passes.limits import bayes_optimal as bayes
-from derive.passes.limits import interpolation as limits
-from derive.passes.limits import recovery
-from derive.passes.spectral_function import eigenvalue_list as finite_spectrum
-from derive.passes.spectral_function import features
-from derive.passes.spectral_function import rational_law as spectral
+from derive.passes.channel import label_numbers, leading_features, replicon, softmax_rows, square_loss, two_tokens
+from derive.passes.free_entropy import direct_training, free_entropy, saddle_point
+from derive.passes.limits import bayes_optimal, interpolation, recovery, zero_decay
+from derive.passes.spectral_function import (
+    divided_difference,
+    eigenvalue_list,
+    error_decomposition,
+    outliers,
+    rank_limit,
+    rational_law,
+    semicircle,
+)
 
 
-@lru_cache(maxsize=4)
+@cache
 def derive(model: Model) -> tuple[Step, ...]:
     """All steps of the derivation, with what each shows and what each generates.
 
@@ -27,19 +26,26 @@ def derive(model: Model) -> tuple[Step, ...]:
         DerivationError: a pass found that something it relies on does not hold for this model.
     """
     return (
-        *replicas.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
-        *saddle.steps(model),  # e -> six equations -> reduced variables (v, b, c)
-        *spectral.steps(model),  # J and its derivatives from z(g)
-        *channel.steps(model),  # M and its derivatives as sample averages
-        *softmax.steps(model),  # loss of one row at any number of tokens
-        *stability.steps(model),  # needs the equations and the sample averages
-        *direct.steps(model),
-        *finite_spectrum.steps(),  # the same for any list of eigenvalues
-        *features.steps(),  # outliers, and how the error of S splits
-        *leading.steps(model),  # features whose indices are not Gaussian
-        *limits.steps(model),  # needs the reduced equations
+        *free_entropy.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
+        *saddle_point.steps(model),  # e -> six equations -> reduced variables (v, b, c)
+        *rational_law.steps(model),  # J and its derivatives from z(g)
+        *rank_limit.steps(),  # of the largest eigenvalues only
+        *label_numbers.steps(),
+        *square_loss.steps(),  # entry by entry
+        *two_tokens.steps(model),  # M and its derivatives as sample averages
+        *softmax_rows.steps(model),  # loss of one row at any number of tokens
+        *direct_training.steps(model),
+        *divided_difference.steps(),  # response of the shrinkage
+        *replicon.steps(model),  # needs the equations, of direct training too, and the sample averages
+        *eigenvalue_list.steps(),  # J for any list of eigenvalues
+        *outliers.steps(),
+        *error_decomposition.steps(),
+        *leading_features.steps(model),  # features whose indices are not Gaussian
+        *zero_decay.steps(model),  # needs the reduced equations
+        *semicircle.steps(),
+        *interpolation.steps(model),  # needs the limit of vanishing decay
         *recovery.steps(model),  # needs the closed form of J
-        *bayes.steps(model),
+        *bayes_optimal.steps(model),
     )
 
 

@@ -32,7 +32,6 @@ What is learned
     bayes_error         least estimation error of any estimator
 
 Scaling laws of power-law targets
-    ScalingProblem      target of exponent gamma in dimension d, at a weight decay
     scaling_curve       risk, local slope and learned features along the samples
     sequential_recovery samples at which each feature leaves the bulk
     regimes             the derived phase diagram: exponents and where they hold
@@ -66,7 +65,6 @@ _PUBLIC = {
     "learned_spectrum": "studies.spectrum",
     "decompose": "studies.decompose",
     "bayes_error": "studies.bayes_optimal",
-    "ScalingProblem": "studies.scaling",
     "scaling_curve": "studies.scaling",
     "sequential_recovery": "studies.sequential_recovery",
     "regimes": "studies.regimes",

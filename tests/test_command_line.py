@@ -1,7 +1,6 @@
 """The command lines: what they print, and how they refuse bad input (one line, exit 2, no traceback, no file)."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -203,42 +202,6 @@ def test_an_unlearned_point_is_printed_as_such(monkeypatch, capsys):
     assert point["status"] == "unlearned" and point["q"] == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "text"),
-    [
-        (["explain", "no.such.equation"], 2, "no.such.equation"),
-        (["tex", "no_such_model"], 2, "no_such_model"),
-        (["explain", "generated/tied_attention/float64.py:3"], 2, "line 3"),
-        (["explain", "generated/tied_attention/float64.py:99999"], 2, "not 99999"),
-        (["gen", "no_such_model"], 2, "no_such_model"),
-    ],
-)
-def test_derive_refuses_unknown_names(arguments, code, text):
-    done = subprocess.run(
-        [sys.executable, "-m", "derive", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code
-    assert text in done.stderr and done.stderr.count("\n") == 1
-
-
-def test_explain_finds_a_generated_line():
-    lines = (ROOT / "generated/tied_attention/float64.py").read_text().splitlines()
-    number = next(k for k, line in enumerate(lines, 1) if line.startswith("def overlaps")) + 5
-    command_line = [
-        sys.executable,
-        "-m",
-        "derive",
-        "explain",
-        f"generated/tied_attention/float64.py:{number}",
-        "--json",
-    ]
-    done = subprocess.run(command_line, cwd=ROOT, capture_output=True, text=True, check=True)
-    document = json.loads(done.stdout)
-    assert document["function"] == "overlaps"
-    assert document["step"]["name"] == "reduction"
-    assert [equation["id"] for equation in document["equations"]] == ["overlaps.m", "overlaps.q", "overlaps.V"]
-
-
 def test_scaling_accepts_powers_of_the_dimension(monkeypatch, capsys):
     documents = []
     for decay in ("1/d", "d^-1", "0.02"):
@@ -272,3 +235,14 @@ def test_a_phase_diagram_is_drawn(tmp_path, monkeypatch, capsys):
     document = json.loads(capsys.readouterr().out)
     assert len(document["points"]) == 4
     assert path.stat().st_size > 10_000
+
+
+def test_the_keys_of_a_point_stay(capsys, monkeypatch):
+    """Other programs read them; a quantity that is renamed in the code keeps its key."""
+    assert numeric([*CURVE, "--json"], monkeypatch) == 0
+    (point,) = json.loads(capsys.readouterr().out)["points"]
+    order_parameters = ["m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"]
+    errors = ["train_error", "test_error", "estimation_error", "unit_gain_error", "free_entropy"]
+    quantities = order_parameters + errors
+    assert list(point) == ["alpha", *quantities, "status", "residual", "error_estimate", "replicon", "errors"]
+    assert set(point["errors"]) == set(quantities)

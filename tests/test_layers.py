@@ -1,5 +1,6 @@
 """The arrows between packages and between their rooms, and what a threshold command may import."""
 
+import ast
 import subprocess
 import sys
 
@@ -41,6 +42,33 @@ def test_only_commands_import_commands():
         if name != "verify" and room(name) not in ("verify.cli", "verify.__main__"):
             commands = {target for target in imported(path) if target.startswith(("numeric.cli", "numeric.__main__"))}
             assert not commands, f"{name} imports {commands}"
+
+
+#: What every command offers under the same name, and every package's command line.
+INTERFACE = {"add", "run", "main", "build_parser", "COMMANDS"}
+
+
+def public_names(path):
+    """Classes, functions and constants that a file defines for others."""
+    for node in ast.parse(path.read_text()).body:
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
+                names = [name]
+            case ast.Assign(targets=targets):
+                names = [part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
+            case _:
+                names = []
+        yield from (name for name in names if not name.startswith("_"))
+
+
+def test_a_public_name_of_verify_stands_in_one_module():
+    """Of verify and of numeric beneath it: else a reader of one does not know which is meant."""
+    homes = {}
+    for module, path in (modules("numeric") | modules("verify")).items():
+        for name in set(public_names(path)) - INTERFACE:
+            homes.setdefault(name, []).append(module)
+    shared = {name: found for name, found in homes.items() if len(found) > 1}
+    assert not {name: found for name, found in shared.items() if any(m.startswith("verify") for m in found)}
 
 
 def test_no_module_imports_itself_through_others():

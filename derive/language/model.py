@@ -61,7 +61,7 @@ class Target:
                 )
         if unknown := [str(symbol) for symbol in self.settings if str(symbol) not in BY_NAME]:
             raise ModelError(
-                f"target {self.name}: {', '.join(unknown)} not in the notation table; add them to derive/notation.py"
+                f"target {self.name}: {', '.join(unknown)} not in the notation table; add them to derive/language/notation.py"
             )
 
     def _reference_values(self) -> list[dict[sp.Symbol, sp.Expr]]:

@@ -138,15 +138,28 @@ TABLE: tuple[Notation, ...] = (
     _real("H11", "H₁₁", "H_{11}", "curvature of the loss", "loss/index²", _REAL, "1/3 -1/5 1/8"),
     _real("H12", "H₁₂", "H_{12}", "curvature of the loss", "loss/index²", _REAL, "0 1/9 -1/7"),
     _real("H22", "H₂₂", "H_{22}", "curvature of the loss", "loss/index²", _REAL, "1/4 1/7 1/9"),
-    # One row of a softmax of any length.
+    # A whitened component of the index, and one row of a softmax, of any length.
+    _real("x_i", "x_i", "x_i", "whitened component of the student index", "index", _REAL, "1/3 -2 3/4"),
+    _real("w_i", "w_i", "w_i", "the same of the student field", "index", _REAL, "1/4 1 1/5"),
+    _real("f_i", "f_i", "f_i", "the same of the dual field", "loss/index", _REAL, "1/6 -1/5 1/8"),
+    _real("stiffness", "1/V", r"\tfrac1V", "stiffness of a component", "loss/index²", _POSITIVE, "2 1/20 1/3"),
     _real("s_k", "s_k", "s_k", "softmax entry k of a row", "1", "(0, 1)", "1/3 3/5 1/10"),
     _real("e_k", "e_k", "e_k", "its residual, softmax less label", "1", _REAL, "1/5 -1/7 1/20"),
+    _real("y_k", "y_k", "y_k", "label entry k of a row", "1", "(0, 1)", "1/4 5/7 3/50"),
+    _real("y_other", "y′_k", "y'_k", "the same of another label of the sequence", "1", "(0, 1)", "2/5 3/4 1/12"),
+    _real("mean_loss", "Eℓ", r"\mathbb E\ell", "loss averaged over the noise of the label", "loss", _POSITIVE, "1/5 1/8 1/3"),
+    _real("loss_at_mean", "ℓ(Ey)", r"\ell(\mathbb Ey)", "loss at the mean of the label", "loss", _POSITIVE, "1/7 1/9 1/4"),
     _real("s_l", "s_l", "s_l", "softmax entry l of a row", "1", "(0, 1)", "1/4 1/5 3/10"),
     _real("e_l", "e_l", "e_l", "its residual, softmax less label", "1", _REAL, "-1/8 1/10 -1/30"),
     _real("row_se", "⟨se⟩", r"\langle se\rangle", "sum of softmax times residual over a row", "1", _REAL, "1/20 -1/15 1/40"),
     _real("row_ss", "⟨ss⟩", r"\langle ss\rangle", "sum of squared softmax over a row", "1", "(0, 1)", "2/5 1/2 1/3"),
     # Stability.
     _real("F", "F", "F", "mean square response of the dual field, E‖C^½ ∂f/∂w C^½‖²", "loss²/index⁴", _POSITIVE, "1/5 1/1000 1/3"),
+    _real("F_ss", "F_ss", "F_{ss}", "F of the symmetric dual field by symmetric fields", "loss²/index⁴", _POSITIVE, "1/5 1/3 2"),
+    _real("F_sa", "F_sa", "F_{sa}", "the same by antisymmetric fields", "loss²/index⁴", _POSITIVE, "1/7 1/9 1/2"),
+    _real("F_as", "F_as", "F_{as}", "F of the antisymmetric dual field by symmetric fields", "loss²/index⁴", _POSITIVE, "1/8 1/5 1/3"),
+    _real("F_aa", "F_aa", "F_{aa}", "the same by antisymmetric fields", "loss²/index⁴", _POSITIVE, "1/6 1/2 3/2"),
+    _real("V_a", "V_a", "V_a", "V of the antisymmetric part of a general matrix", "index²/loss", _POSITIVE, "2/5 3 1/2"),
     _real("DD", "⟨DD²⟩", r"\langle DD^2\rangle", "mean square divided difference of the shrinkage", "1", _POSITIVE, "1/3 1/5 1/2"),
     # Complex.
     Notation(

@@ -25,7 +25,9 @@ def load(name: str) -> Model:
     except ModelError as error:
         raise ModelError(f"{name}.py: {error}") from None
     except KeyError as error:
-        raise ModelError(f"{name}.py: {error} is not in the notation table; add it to derive/notation.py") from None
+        raise ModelError(
+            f"{name}.py: {error} is not in the notation table; add it to derive/language/notation.py"
+        ) from None
     except Exception as error:  # whatever a file that is no model raises
         raise ModelError(
             f"{name}.py: cannot be read ({type(error).__name__}: {error}); compare tied_attention.py"

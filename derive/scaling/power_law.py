@@ -14,10 +14,10 @@ import sympy as sp
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import DerivationError, require_zero
-from derive.passes.free_entropy.replicas import denoiser
+from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
-from derive.passes.limits.interpolation import semicircle_above
-from derive.passes.spectral_function.features import outlier
+from derive.passes.spectral_function.outliers import outlier
+from derive.passes.spectral_function.semicircle import semicircle_above
 from derive.scaling.balance import Balance, Regime, Solution, System
 
 alpha, D, Delta, kappa, lambda_, n, d, gamma = sym("alpha D Delta kappa lambda_ n d gamma")

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import sympy as sp
 
+from derive.code import emit
 from derive.code.printers import latex
+from derive.language.model import Model
 from derive.language.notation import BY_NAME
 from derive.language.step import Function, Step
-from derive.pipeline import functions
+from derive.pipeline import derive, functions
 
 
 class Unknown(LookupError):
@@ -65,16 +67,19 @@ def _pretty(expression: sp.Expr) -> str:
     return str(sp.pretty(expression.xreplace(glyphs), use_unicode=True, num_columns=100, wrap_line=False))
 
 
-def explain(query: str, steps: tuple[Step, ...], folder: Path) -> Explanation:
-    """Find by equation id, function name or FILE:LINE.
+def explain(query: str, model: Model) -> Explanation:
+    """Find by equation id, function name or FILE:LINE; names that current files do not record are refused without deriving anything.
 
     Raises:
         Unknown: nothing of that name, or the line belongs to no generated function.
     """
-    name = _function_at(query, folder) if re.fullmatch(r".+:\d+", query) else query.split(".")[0]
-    for step, function in functions(steps):
-        if function.name == name and (query in (name, *function.equation_ids()) or ":" in query):
-            return Explanation(step, function, tuple(_locations(name, folder)))
+    folder = emit.folder(model.name)
+    wanted = _function_at(query, folder) if re.fullmatch(r".+:\d+", query) else query
+    names = emit.equation_names(model)
+    if names is None or wanted in names:
+        for step, function in functions(derive(model)):
+            if wanted in (function.name, *function.equation_ids()):
+                return Explanation(step, function, tuple(_locations(function.name, folder)))
     raise Unknown(f"no equation {query!r}; `python -m derive list` names them all")
 
 
@@ -90,7 +95,7 @@ def _locations(name: str, folder: Path) -> list[str]:
 def _function_at(query: str, folder: Path) -> str:
     file, line = query.rsplit(":", 1)
     path = folder / Path(file).name
-    if not path.is_file():
+    if not path.is_file() or Path(file).parent.name not in ("", folder.name):
         raise Unknown(f"no generated file {path.name!r} in generated/{folder.name}")
     lines = path.read_text().splitlines()
     if not 1 <= int(line) <= len(lines):

@@ -6,14 +6,24 @@ search, so that a block of samples runs side by side in the lanes of the process
 Arrays have the samples of the block as their last axis.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from numeric.channel import proximal, sample
 from numeric.channel.proximal import REACH
-from numeric.channel.sample import convexity
+from numeric.channel.sample import (
+    component_displacement,
+    component_dual,
+    component_energy,
+    convexity,
+    entry_loss,
+    residual_of,
+)
+from numeric.maths import sobol
+from numeric.maths.kernels import digest, entry, inner
 from numeric.maths.sobol import BLOCK
 from numeric.model import float64 as physics
 
@@ -23,11 +33,10 @@ TERMS = 7  #: the first ones of SampleMeans; those of leading features follow
 # Weight of the residual in the curvature, step by step: without it steps go down, with it the last one is Newton's. The last two
 # are enough where the energy is convex.
 RESIDUAL = (0.0, 0.0, 0.0, 1.0)
-side_by_side = njit(error_model="numpy", fastmath={"nnan"})  # so that a maximum is one instruction
-_slope = njit(physics.row_slope)
-_curvature = njit(physics.row_curvature)
-_curvature_local = njit(physics.row_curvature_local)
-_feature_index = njit(physics.feature_index)
+side_by_side = partial(inner, fastmath={"nnan"})  # so that a maximum is one instruction
+_slope, _curvature = inner(physics.row_slope), inner(physics.row_curvature)
+_curvature_local, _feature_index = inner(physics.row_curvature_local), inner(physics.feature_index)
+_SOURCES = digest(physics, proximal, sample, sobol)
 
 
 class Lanes(NamedTuple):
@@ -52,18 +61,17 @@ class Lanes(NamedTuple):
     terms: Array  #: (TERMS + F, L)
 
 
-@njit
-def lanes(tokens, components, features):  # type: ignore[no-untyped-def]
+def lanes(tokens: int, components: int, features: int) -> Lanes:
     """Fresh arrays."""
     T, P, F, L = tokens, components, features, BLOCK
     return Lanes(
-        np.empty((P, L)), np.empty((P, L)), np.empty((F, P, L)), np.empty((P, L)), np.empty((P, L)), np.empty((T, T, L)),
+        np.empty((P, L)), np.empty((P, L)), np.zeros((F, P, L)), np.empty((P, L)), np.empty((P, L)), np.empty((T, T, L)),
         np.empty((T, T, L)), np.empty((P, L)), np.empty((P, L)), np.empty(L), np.empty((P, L)), np.empty((P, P, L)),
         np.empty((T, L)), np.empty(L), np.empty(L), np.empty(L), np.empty((TERMS + F, L)),
     )  # fmt: skip
 
 
-@njit(forceinline=True, fastmath={"nnan"})
+@partial(side_by_side, forceinline=True)
 def _exponential(x):  # type: ignore[no-untyped-def]
     """exp(x) for x <= 0, to 1e-11 absolutely: Taylor's polynomial of x/64, squared six times. Loops over exp have no lanes."""
     y = max(x, -40.0) * (1.0 / 64.0)
@@ -110,7 +118,7 @@ def _add_loss(work, out):  # type: ignore[no-untyped-def]
     for a in range(len(s)):
         for b in range(len(s)):
             for k in range(BLOCK):
-                out[k] += (s[a, b, k] - y[a, b, k]) ** 2
+                out[k] += entry_loss(residual_of(s[a, b, k], y[a, b, k]))
 
 
 @side_by_side
@@ -120,15 +128,16 @@ def _fill_force(x, spring, stiffness, index, beta, work):  # type: ignore[no-unt
     tokens = len(s)
     for i in range(len(step)):
         for k in range(BLOCK):
-            step[i, k] = spring * stiffness[i] * (w[i, k] - x[i, k])
+            step[i, k] = -component_dual(x[i, k], w[i, k], spring * stiffness[i])
     for a in range(tokens):
-        along[:] = 0.0
+        for k in range(BLOCK):
+            along[k] = 0.0
         for b in range(tokens):
             for k in range(BLOCK):
-                along[k] += s[a, b, k] * (s[a, b, k] - y[a, b, k])
+                along[k] += s[a, b, k] * residual_of(s[a, b, k], y[a, b, k])
         for b in range(tokens):
             for k in range(BLOCK):
-                slope[k] = _slope(s[a, b, k], s[a, b, k] - y[a, b, k], along[k], beta)
+                slope[k] = _slope(s[a, b, k], residual_of(s[a, b, k], y[a, b, k]), along[k], beta)
             component, scale = index.component[a, b], index.scale[a, b]
             for k in range(BLOCK):
                 step[component, k] -= scale * slope[k]
@@ -144,25 +153,29 @@ def _fill_curvature(residual, stiffness, index, beta, work):  # type: ignore[no-
     s, y, H, squares, along, value = work.s, work.y, work.hessian, work.one, work.two, work.three
     start, rows, columns, coefficients = index.curvature
     tokens, pair = len(s), 0
-    H[:, :, :] = 0.0
     for i in range(len(H)):
-        H[i, i, :] = stiffness[i]
+        for j in range(i + 1):
+            for k in range(BLOCK):
+                H[i, j, k] = stiffness[i] if i == j else 0.0
     for a in range(tokens):
-        squares[:], along[:] = 0.0, 0.0
+        for k in range(BLOCK):
+            squares[k] = along[k] = 0.0
         for b in range(tokens):
             for k in range(BLOCK):
                 squares[k] += s[a, b, k] ** 2
-                along[k] += residual * s[a, b, k] * (s[a, b, k] - y[a, b, k])
+                along[k] += residual * s[a, b, k] * residual_of(s[a, b, k], y[a, b, k])
         for b in range(tokens):
             for c in range(b + 1):
                 for k in range(BLOCK):
-                    e_b, e_c = residual * (s[a, b, k] - y[a, b, k]), residual * (s[a, c, k] - y[a, c, k])
+                    e_b = residual * residual_of(s[a, b, k], y[a, b, k])
+                    e_c = residual * residual_of(s[a, c, k], y[a, c, k])
                     value[k] = _curvature(s[a, b, k], e_b, s[a, c, k], e_c, along[k], squares[k], beta)
                 if c == b:
                     for k in range(BLOCK):
-                        value[k] += _curvature_local(s[a, b, k], residual * (s[a, b, k] - y[a, b, k]), along[k], beta)
-                for entry in range(start[pair], start[pair + 1]):
-                    i, j, coefficient = rows[entry], columns[entry], coefficients[entry]
+                        e_b = residual * residual_of(s[a, b, k], y[a, b, k])
+                        value[k] += _curvature_local(s[a, b, k], e_b, along[k], beta)
+                for n in range(start[pair], start[pair + 1]):
+                    i, j, coefficient = rows[n], columns[n], coefficients[n]
                     for k in range(BLOCK):
                         H[i, j, k] += coefficient * value[k]
                 pair += 1
@@ -205,7 +218,8 @@ def _descend(first, stiffness, index, beta, work):  # type: ignore[no-untyped-de
         _fill_force(x, 1.0, stiffness, index, beta, work)
         _fill_curvature(RESIDUAL[number], stiffness, index, beta, work)
         _solve(work.hessian, stiffness, step)
-        fraction[:] = reach
+        for k in range(BLOCK):
+            fraction[k] = reach
         for i in range(len(x)):
             for k in range(BLOCK):
                 fraction[k] = max(fraction[k], abs(step[i, k]))
@@ -221,11 +235,12 @@ def _keep_lower(stiffness, index, beta, work):  # type: ignore[no-untyped-def]
     """Take work.x for the stand-in where its energy is lower."""
     x, w, lowest, stand_in, energy = work.x, work.w, work.energy, work.stand_in, work.three
     _fill_softmax(x, beta, index, work, work.s)
-    energy[:] = 0.0
+    for k in range(BLOCK):
+        energy[k] = 0.0
     _add_loss(work, energy)
     for i in range(len(x)):
         for k in range(BLOCK):
-            energy[k] += 0.5 * stiffness[i] * (x[i, k] - w[i, k]) ** 2
+            energy[k] += component_energy(x[i, k], w[i, k], stiffness[i])
     for i in range(len(x)):
         for k in range(BLOCK):
             stand_in[i, k] = x[i, k] if energy[k] < lowest[k] else stand_in[i, k]
@@ -244,9 +259,9 @@ def _add_products(sign, symmetric, stiffness, work):  # type: ignore[no-untyped-
         squares, products = terms[3 if odd else 2], terms[6 if odd else 5]
         for k in range(BLOCK):
             # At the minimiser the two are equal; the smaller of the two factors keeps its digits.
-            dual[k] = stiffness[i] * (x[i, k] - w[i, k]) if soft else force[i, k]
+            dual[k] = component_dual(x[i, k], w[i, k], stiffness[i]) if soft else force[i, k]
         for k in range(BLOCK):
-            squares[k] += (dual[k] / stiffness[i]) ** 2
+            squares[k] += component_displacement(dual[k], stiffness[i]) ** 2
             products[k] += sign * dual[k] * gamma2[i, k]
         if not odd:
             for k in range(BLOCK):
@@ -257,17 +272,27 @@ def _add_products(sign, symmetric, stiffness, work):  # type: ignore[no-untyped-
 
 
 @side_by_side
-def _fill_features(points, first, index, features):  # type: ignore[no-untyped-def]
-    """Whitened components of z_a z_b - delta_ab of each leading feature, its Gaussians from place `first` of the points on."""
+def _copy(values, out):  # type: ignore[no-untyped-def]
+    """Copy components (P, L)."""
+    for i in range(len(out)):
+        for k in range(BLOCK):
+            out[i, k] = values[i, k]
+
+
+@side_by_side
+def _fill_features(points, begin, first, index, features):  # type: ignore[no-untyped-def]
+    """Whitened components of z_a z_b - delta_ab of each leading feature, its Gaussians from place `first` of the points on, which
+    are those of the block that begins at `begin`.
+    """
     tokens = len(index.scale)
-    features[:, :, :] = 0.0
     for f in range(len(features)):
         for a in range(tokens):
             for b in range(a, tokens):
                 component, scale, same = index.component[a, b], index.scale[a, b], 1.0 if a == b else 0.0
                 left, right = first + f * tokens + a, first + f * tokens + b
                 for k in range(BLOCK):
-                    features[f, component, k] = _feature_index(points[k, left], points[k, right], same) / scale
+                    product = _feature_index(points[begin + k, left], points[begin + k, right], same)
+                    features[f, component, k] = product / scale
 
 
 @side_by_side
@@ -279,44 +304,56 @@ def _add_features(shares, factor, features, out):  # type: ignore[no-untyped-def
                 out[i, k] += factor * shares[f] * features[f, i, k]
 
 
-@side_by_side
-def fill_control_terms(points, channel, work):  # type: ignore[no-untyped-def]
-    """Terms of a block of points, shape (BLOCK, Gaussians), into work.terms: each point with both signs of gamma2."""
+@partial(entry, fastmath={"nnan"})
+def add_control_terms(points, channel, group, work, sums, sources=_SOURCES):  # type: ignore[no-untyped-def]
+    """Add the terms of the control variate to the sums of points, in groups; each point with both signs of gamma2.
+
+    Whole blocks of points, shape (blocks * BLOCK, Gaussians).
+    """
     index, fields, stiffness, beta, beta0 = channel
     components, directions = index.visible.shape
     symmetric = index.symmetric
     even = directions - (components - symmetric)
-    gamma1, gamma2, features, w, fit = work.gamma1, work.gamma2, work.features, work.w, work.fit
-    gamma1[:, :], gamma2[:, :], work.terms[:, :] = 0.0, 0.0, 0.0
-    for i in range(symmetric):
-        for direction in range(even):
+    gamma1, gamma2, features, w, fit, terms = work.gamma1, work.gamma2, work.features, work.w, work.fit, work.terms
+    convex = convexity(stiffness, beta) > 1.0
+    for first in range(0, len(points), BLOCK):
+        for term in range(len(terms)):
             for k in range(BLOCK):
-                gamma1[i, k] += index.visible[i, direction] * points[k, direction]
-                gamma2[i, k] += index.visible[i, direction] * points[k, even + direction]
-    for i in range(symmetric, components):
-        for k in range(BLOCK):
-            gamma2[i, k] = points[k, 2 * even + i - symmetric]
-    _fill_features(points, directions + even, index, features)
-    for i in range(components):
-        for k in range(BLOCK):
-            fit[i, k] = fields.target * beta0 / beta * gamma1[i, k]
-    _add_features(fields.target_features, beta0 / beta, features, fit)
-    _fill_softmax(fit, beta, index, work, work.y)
-    for sign in (1.0, -1.0):
+                terms[term, k] = 0.0
+        for i in range(symmetric):
+            for k in range(BLOCK):
+                gamma1[i, k] = gamma2[i, k] = 0.0
+            for direction in range(even):
+                for k in range(BLOCK):
+                    gamma1[i, k] += index.visible[i, direction] * points[first + k, direction]
+                    gamma2[i, k] += index.visible[i, direction] * points[first + k, even + direction]
+        for i in range(symmetric, components):
+            for k in range(BLOCK):
+                gamma1[i, k], gamma2[i, k] = 0.0, points[first + k, 2 * even + i - symmetric]
+        _fill_features(points, first, directions + even, index, features)
         for i in range(components):
-            independent = fields.independent if i < symmetric else fields.odd
             for k in range(BLOCK):
-                w[i, k] = fields.teacher * gamma1[i, k] + sign * independent * gamma2[i, k]
-        _add_features(fields.student_features, 1.0, features, w)
-        _fill_softmax(w, beta, index, work, work.s)
-        _add_loss(work, work.terms[1])
-        work.energy[:] = np.inf
-        convex = convexity(stiffness, beta) > 1.0
-        for start in range(1 if convex else 2):
-            work.x[:, :] = fit if start else w
-            _descend(2 if convex else 0, stiffness, index, beta, work)
-            _keep_lower(stiffness, index, beta, work)
-        _fill_softmax(work.stand_in, beta, index, work, work.s)
-        _add_loss(work, work.terms[0])
-        _fill_force(work.stand_in, 0.0, stiffness, index, beta, work)
-        _add_products(sign, symmetric, stiffness, work)
+                fit[i, k] = fields.target * beta0 / beta * gamma1[i, k]
+        _add_features(fields.target_features, beta0 / beta, features, fit)
+        _fill_softmax(fit, beta, index, work, work.y)
+        for sign in (1.0, -1.0):
+            for i in range(components):
+                independent = fields.independent if i < symmetric else fields.odd
+                for k in range(BLOCK):
+                    w[i, k] = fields.teacher * gamma1[i, k] + sign * independent * gamma2[i, k]
+            _add_features(fields.student_features, 1.0, features, w)
+            _fill_softmax(w, beta, index, work, work.s)
+            _add_loss(work, terms[1])
+            for k in range(BLOCK):
+                work.energy[k] = np.inf
+            for start in range(1 if convex else 2):
+                _copy(fit if start else w, work.x)
+                _descend(2 if convex else 0, stiffness, index, beta, work)
+                _keep_lower(stiffness, index, beta, work)
+            _fill_softmax(work.stand_in, beta, index, work, work.s)
+            _add_loss(work, terms[0])
+            _fill_force(work.stand_in, 0.0, stiffness, index, beta, work)
+            _add_products(sign, symmetric, stiffness, work)
+        for term in range(len(terms)):
+            for k in range(BLOCK):
+                sums[(first + k) // group, term] += terms[term, k]

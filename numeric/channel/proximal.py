@@ -7,15 +7,12 @@ here is compiled and works on scalars.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from numeric.maths.kernels import inner
 from numeric.model import float64 as physics
 
 REACH = 2.0  # largest step from a start, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
-# Most negative curvature of a row's loss at beta = 1, found by maximisation over softmax and label: two tokens, softmax .864 on the
-# one that the label has not, whatever the number of tokens (tests/numeric/test_token_channel.py).
-ROW_CURVATURE = 0.4809
-compiled = njit(error_model="numpy")  # not cached one by one: see numeric.channel.quadrature
+ROW_CURVATURE = -float(physics.least_row_curvature())  # at beta = 1, whatever the number of tokens
 
 
 class Setting(NamedTuple):
@@ -50,14 +47,13 @@ class Sample(NamedTuple):
     p2: float
 
 
-_label = njit(physics.label)
-_energy = njit(physics.sample_energy)
-_gradient = njit(physics.sample_gradient)
-_hessian = njit(physics.sample_hessian)
-_dual_field = njit(physics.dual_field)
+_label, dual_field = inner(physics.label), inner(physics.dual_field)
+_energy, _gradient, _hessian = (
+    inner(function) for function in (physics.sample_energy, physics.sample_gradient, physics.sample_hessian)
+)
 
 
-@compiled
+@inner
 def sample(line: Line, x: float, setting: Setting) -> Sample:
     """Fields and labels at x on a line."""
     z1, z2 = line.z1 + x * line.z1_slope, line.z2 + x * line.z2_slope
@@ -65,13 +61,13 @@ def sample(line: Line, x: float, setting: Setting) -> Sample:
     return Sample(line.w1 + x * line.w1_slope, line.w2 + x * line.w2_slope, z1, z2, labels[0], labels[1])
 
 
-@compiled
+@inner
 def energy_at(u1: float, u2: float, at: Sample, setting: Setting) -> float:
     """Moreau energy of u."""
     return _energy(u1, u2, at.w1, at.w2, at.p1, at.p2, setting.V, setting.beta)
 
 
-@compiled
+@inner
 def _newton_step(g1: float, g2: float, h11: float, h12: float, h22: float, V: float) -> tuple[float, float, bool]:
     """Newton's step, or Levenberg and Marquardt's where the Hessian is not positive; and whether it is Newton's."""
     determinant = h11 * h22 - h12**2
@@ -85,7 +81,7 @@ def _newton_step(g1: float, g2: float, h11: float, h12: float, h22: float, V: fl
     return (h12 * g2 - h22 * g1) * inverse, (h12 * g1 - h11 * g2) * inverse, newton
 
 
-@compiled
+@inner
 def descend(u1: float, u2: float, at: Sample, setting: Setting, reach: float) -> tuple[float, float]:
     """The local minimiser that Newton's method, safeguarded and with steps of at most `reach`, comes to from u."""
     V, beta = setting.V, setting.beta
@@ -106,14 +102,14 @@ def descend(u1: float, u2: float, at: Sample, setting: Setting, reach: float) ->
     return u1, u2
 
 
-@compiled
+@inner
 def single_well(setting: Setting) -> bool:
     """Whether the energy of every sample is convex: a row sees the difference of its two indices, its unit vector times 2^(1/2)."""
     elastic = _hessian(0.0, 0.0, 0.0, 0.0, 0.5, 0.5, setting.V, 0.0)
     return elastic[0] - abs(elastic[1]) > 0.5 * ROW_CURVATURE * setting.beta**2
 
 
-@compiled
+@inner
 def global_minimiser(u1: float, u2: float, at: Sample, setting: Setting) -> tuple[float, float]:
     """The lowest minimum reached from u and from each component either at rest or fitted (its label reproduced).
 
@@ -127,10 +123,10 @@ def global_minimiser(u1: float, u2: float, at: Sample, setting: Setting) -> tupl
     far = 4.0 / beta  # starts further out than the edge of the dip would only cost steps
     fit1 = min(max(at.z1 * setting.beta0 / beta, -far), far)
     fit2 = min(max(at.z2 * setting.beta0 / beta, -far), far)
-    stiffness1 = _dual_field(at.w1 + 1.0, at.w2, at.w1, at.w2, V)[0]
-    stiffness2 = _dual_field(at.w1, at.w2 + 1.0, at.w1, at.w2, V)[1]
-    rest1 = at.w1 - _dual_field(at.w1, fit2, at.w1, at.w2, V)[0] / stiffness1
-    rest2 = at.w2 - _dual_field(fit1, at.w2, at.w1, at.w2, V)[1] / stiffness2
+    stiffness1 = dual_field(at.w1 + 1.0, at.w2, at.w1, at.w2, V)[0]
+    stiffness2 = dual_field(at.w1, at.w2 + 1.0, at.w1, at.w2, V)[1]
+    rest1 = at.w1 - dual_field(at.w1, fit2, at.w1, at.w2, V)[0] / stiffness1
+    rest2 = at.w2 - dual_field(fit1, at.w2, at.w1, at.w2, V)[1] / stiffness2
     lowest = energy_at(u1, u2, at, setting)
     for start1, start2 in ((at.w1, at.w2), (fit1, rest2), (rest1, fit2), (fit1, fit2)):
         v1, v2 = descend(start1, start2, at, setting, REACH / beta)
@@ -140,7 +136,7 @@ def global_minimiser(u1: float, u2: float, at: Sample, setting: Setting) -> tupl
     return u1, u2
 
 
-@compiled
+@inner
 def follow(x: float, line: Line, u1: float, u2: float, setting: Setting) -> tuple[float, float, float]:
     """The minimum at x on the branch of u, if it exists there (another one otherwise), and its energy."""
     at = sample(line, x, setting)

@@ -20,16 +20,15 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.polynomial.hermite_e import hermegauss
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
 from numeric.channel import line_integral, proximal
 from numeric.channel.line_integral import CUT, integrate_line, nearly_unlearned
-from numeric.channel.proximal import Line, Setting, compiled
+from numeric.channel.proximal import Line, Setting
 from numeric.maths.domain import OutsideDomain
-from numeric.maths.kernels import digest, over_blocks
+from numeric.maths.kernels import digest, entry, inner, over_blocks
 from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
@@ -88,7 +87,7 @@ class Resolution:
 COARSE = Resolution(outer=8, across=16, panels=5, nodes=10, tolerance=2e-3)
 
 
-@compiled
+@inner
 def _line(axes, c, s, scale_w, scale_z, x1, y1, y2):  # type: ignore[no-untyped-def]
     """The line y = y2 of g_in at g_out = (x1, y1)."""
     L11, L12, L21, L22 = axes
@@ -104,75 +103,49 @@ def _line(axes, c, s, scale_w, scale_z, x1, y1, y2):  # type: ignore[no-untyped-
     )
 
 
-@compiled
-def _sum_bundles(first, last, axes, c, s, scale_w, scale_z, setting, rule, panels, tolerance, bundles):  # type: ignore[no-untyped-def]
-    """Add each bundle of lines of one g_out, `first` to `last`, to its row of `bundles`."""
-    outer = rule[0]
-    for bundle in range(first, last):
-        i, j = bundle // len(outer), bundle % len(outer)
-        _add_bundle(i, j, axes, c, s, scale_w, scale_z, setting, rule, panels, tolerance, bundles[bundle])
+_SOURCES = digest(physics, proximal, line_integral)
 
 
-@compiled
-def _add_bundle(i, j, axes, c, s, scale_w, scale_z, setting, rule, panels, tolerance, averages):  # type: ignore[no-untyped-def]
-    """Add the lines of one g_out to: loss at u, loss at w, f^T Sigma f, f.L g_in, f.L g_out, and the unresolved probability.
-
-    f less the field of S = 0 where `nearly_unlearned`.
+@entry
+def _add_bundles(  # type: ignore[no-untyped-def]
+    first, last, axes, c, s, scale_w, scale_z, setting, rule, panels, tolerance, stack, sums, total, bundles,
+    sources=_SOURCES,
+):  # fmt: skip
+    """Add each bundle of lines of one g_out, `first` to `last`, to its row of `bundles`: loss at u, loss at w, f^T Sigma f, f.L g_in,
+    f.L g_out, and the unresolved probability; f less the field of S = 0 where `nearly_unlearned`.
     """
     outer, outer_weights, across, across_weights, nodes, weights, ends, least, heaviest = rule
     L11, L12, L21, L22 = axes
-    total, sums, stack = np.empty(7), np.empty(7), np.empty((MAX_PIECES, 6))
-    for k in range(len(across)):
-        weight = outer_weights[i] * outer_weights[j] * across_weights[k]
-        if weight < least:
-            continue
-        x1, y1, y2 = outer[i], outer[j], across[k]
-        line = _line(axes, c, s, scale_w, scale_z, x1, y1, y2)
-        allowed = tolerance * np.sqrt(heaviest / weight)  # the error of a line counts as much as its probability
-        unresolved = integrate_line(line, setting, panels, nodes, weights, ends, allowed, stack, sums, total)
-        averages[:3] += weight * total[:3]
-        f_x, f_y = L11 * total[3] + L21 * total[4], L12 * total[3] + L22 * total[4]
-        averages[3] += weight * (L11 * total[5] + L21 * total[6] + y2 * f_y)
-        averages[4] += weight * (x1 * f_x + y1 * f_y)
-        averages[5] += weight * unresolved
-
-
-def _entry(sources: str) -> Any:
-    """`_sum_bundles` with a cache on disk, valid for this digest of the sources it calls."""
-
-    @njit(cache=True, nogil=True)
-    def sum_bundles(*arguments):  # type: ignore[no-untyped-def]
-        _ = sources
-        _sum_bundles(*arguments)
-
-    return sum_bundles
-
-
-_cached_sum_bundles = _entry(digest(physics, proximal, line_integral))
+    for bundle in range(first, last):
+        i, j = bundle // len(outer), bundle % len(outer)
+        x1, y1, averages = outer[i], outer[j], bundles[bundle]
+        for k in range(len(across)):
+            weight, y2 = outer_weights[i] * outer_weights[j] * across_weights[k], across[k]
+            if weight < least:
+                continue
+            line = _line(axes, c, s, scale_w, scale_z, x1, y1, y2)
+            allowed = tolerance * np.sqrt(heaviest / weight)  # the error of a line counts as much as its probability
+            unresolved = integrate_line(line, setting, panels, nodes, weights, ends, allowed, stack, sums, total)
+            for term in range(3):
+                averages[term] += weight * total[term]
+            f_x, f_y = L11 * total[3] + L21 * total[4], L12 * total[3] + L22 * total[4]
+            averages[3] += weight * (L11 * total[5] + L21 * total[6] + y2 * f_y)
+            averages[4] += weight * (x1 * f_x + y1 * f_y)
+            averages[5] += weight * unresolved
 
 
 def _sum_over_lines(
     c: float, s: float, scale_w: float, scale_z: float, setting: Setting, resolution: Resolution
 ) -> Array:
-    """The six averages of `_add_bundle` over all lines, bundles added up in a fixed order."""
-    rule = _rule(resolution)
+    """The six averages of `_add_bundles` over all lines, bundles added up in a fixed order."""
+    rule, axes = _rule(resolution), _axes()
     bundles = np.zeros((len(rule[0]) ** 2, 6))
 
     def work(first: int, last: int) -> None:
-        _cached_sum_bundles(
-            first,
-            last,
-            _axes(),
-            c,
-            s,
-            scale_w,
-            scale_z,
-            setting,
-            rule,
-            resolution.panels,
-            resolution.tolerance,
-            bundles,
-        )
+        _add_bundles(
+            first, last, axes, c, s, scale_w, scale_z, setting, rule, resolution.panels, resolution.tolerance,
+            np.empty((MAX_PIECES, 6)), np.empty(7), np.empty(7), bundles,
+        )  # fmt: skip
 
     over_blocks(work, len(bundles))
     return bundles.sum(axis=0)

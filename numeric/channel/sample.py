@@ -4,27 +4,30 @@ Whitened components x (P,) of the index; energy = sum (x - w)^2/(2 V) + sum_ab (
 compiled; `Workspace` holds the arrays of one thread.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from numeric.channel.proximal import REACH, ROW_CURVATURE, compiled
+from numeric.channel.proximal import REACH, ROW_CURVATURE
+from numeric.maths.kernels import inner
 from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
 
-inlined = njit(error_model="numpy", forceinline=True)  # a call would copy the hundred-odd words of workspace and index
-_slope = njit(physics.row_slope)
-_curvature = njit(physics.row_curvature)
-_curvature_local = njit(physics.row_curvature_local)
+inlined = partial(inner, forceinline=True)  # a call would copy the hundred-odd words of workspace and index
+residual_of, entry_loss = inner(physics.residual), inner(physics.entry_loss)
+component_energy, component_dual = inner(physics.component_energy), inner(physics.component_dual)
+component_displacement = inner(physics.component_displacement)
+_slope, _curvature = inner(physics.row_slope), inner(physics.row_curvature)
+_curvature_local = inner(physics.row_curvature_local)
 
 SAME = 1e-5  # distance of two minimisers in units of 1/beta below which they are one: Newton leaves ~1e-12
 
 
 class Workspace(NamedTuple):
-    """Arrays of one thread: P components, T tokens."""
+    """Arrays of one thread: P components, T tokens, F leading features."""
 
     h: Array  #: (T, T) index
     s: Array  #: (T, T) softmax
@@ -32,23 +35,41 @@ class Workspace(NamedTuple):
     y: Array  #: (T, T) label
     fit: Array  #: (T, T) an index that reproduces the label
     rest: Array  #: (T, T) the index of w
-    gradient: Array  #: (P,)
     hessian: Array  #: (P, P)
+    curvature: Array  #: (P, P) of the loss
     factor: Array  #: (P, P)
+    gradient: Array  #: (P,)
     step: Array  #: (P,)
     x: Array  #: (P,) the minimiser
     trial: Array  #: (P,)
     rival: Array  #: (P,)
+    gamma1: Array  #: (P,)
+    gamma2: Array  #: (P,)
+    w: Array  #: (P,) student field
+    z: Array  #: (P,) target field
+    features: Array  #: (F, P) their products of Gaussians
 
 
-@compiled
-def workspace(tokens, components):  # type: ignore[no-untyped-def]
-    """Fresh arrays."""
+def workspace(tokens: int, components: int, features: int) -> Workspace:
+    """Fresh arrays, all zero."""
     T, P = tokens, components
-    return Workspace(
-        np.empty((T, T)), np.empty((T, T)), np.empty((T, T)), np.empty((T, T)), np.empty((T, T)), np.empty((T, T)), np.empty(P),
-        np.empty((P, P)), np.empty((P, P)), np.empty(P), np.empty(P), np.empty(P), np.empty(P),
-    )  # fmt: skip
+    shapes = [*[(T, T)] * 6, *[(P, P)] * 3, *[(P,)] * 9, (features, P)]
+    return Workspace(*map(np.zeros, shapes))
+
+
+@inlined
+def _copy(values, out):  # type: ignore[no-untyped-def]
+    """Copy a vector."""
+    for i in range(len(out)):
+        out[i] = values[i]
+
+
+@inlined
+def scale_by(factor, table):  # type: ignore[no-untyped-def]
+    """Multiply a table by a factor."""
+    for a in range(len(table)):
+        for b in range(len(table)):
+            table[a, b] *= factor
 
 
 @inlined
@@ -83,16 +104,16 @@ def fill_softmax(h, temperature, out):  # type: ignore[no-untyped-def]
 @inlined
 def loss_of(x, index, beta, work):  # type: ignore[no-untyped-def]
     """Square loss at x; leaves softmax and residual in the workspace."""
-    h, s, e, y = work.h, work.s, work.e, work.y  # each access of a workspace's array counts references
+    h, s, e, y = work.h, work.s, work.e, work.y
     fill_index(x, index, h)
     fill_softmax(h, beta, s)
     total = 0.0
     tokens = len(y)
     for a in range(tokens):
         for b in range(tokens):
-            gap = s[a, b] - y[a, b]
+            gap = residual_of(s[a, b], y[a, b])
             e[a, b] = gap
-            total += gap**2
+            total += entry_loss(gap)
     return total
 
 
@@ -101,7 +122,7 @@ def energy_of(x, w, stiffness, index, beta, work):  # type: ignore[no-untyped-de
     """Moreau energy of x."""
     total = loss_of(x, index, beta, work)
     for i in range(len(x)):
-        total += 0.5 * stiffness[i] * (x[i] - w[i]) ** 2
+        total += component_energy(x[i], w[i], stiffness[i])
     return total
 
 
@@ -110,7 +131,8 @@ def fill_loss_gradient(index, beta, work):  # type: ignore[no-untyped-def]
     """Slope of the loss in the components, at the softmax in the workspace."""
     s, e, gradient = work.s, work.e, work.gradient
     tokens = len(s)
-    gradient[:] = 0.0
+    for i in range(len(gradient)):
+        gradient[i] = 0.0
     for a in range(tokens):
         se = 0.0
         for b in range(tokens):
@@ -128,7 +150,9 @@ def fill_loss_hessian(index, beta, with_residual, work):  # type: ignore[no-unty
     s, e, H = work.s, work.e, work.hessian
     start, rows, columns, coefficients = index.curvature
     tokens, pair = len(s), 0
-    H[:, :] = 0.0
+    for i in range(len(H)):
+        for j in range(i + 1):
+            H[i, j] = 0.0
     for a in range(tokens):
         se, ss = 0.0, 0.0
         for b in range(tokens):
@@ -193,12 +217,12 @@ def _fill_newton_step(x, w, stiffness, index, beta, work):  # type: ignore[no-un
             break
         newton, with_residual = False, 0.0
     for i in range(len(x)):
-        step[i] = -(gradient[i] + stiffness[i] * (x[i] - w[i]))
+        step[i] = -(gradient[i] + component_dual(x[i], w[i], stiffness[i]))
     solve_with(factor, step)
     return newton
 
 
-@compiled
+@inner
 def descend(x, w, stiffness, index, beta, reach, work):  # type: ignore[no-untyped-def]
     """Move x, in place, to the local minimiser that safeguarded Newton steps of at most `reach` come to; returns its energy."""
     step, trial = work.step, work.trial
@@ -218,7 +242,7 @@ def descend(x, w, stiffness, index, beta, reach, work):  # type: ignore[no-untyp
             if lower <= energy or not fraction * size * beta >= 1e-3:
                 break
             fraction *= 0.4
-        x[:] = trial
+        _copy(trial, x)
         energy = lower
         if (
             newton and fraction == 1.0 and size < 1e-5 * (1.0 / beta + extent)
@@ -227,7 +251,7 @@ def descend(x, w, stiffness, index, beta, reach, work):  # type: ignore[no-untyp
     return energy
 
 
-@compiled
+@inner
 def _fit_row(x, row, index, towards, work):  # type: ignore[no-untyped-def]
     """Move the row's components, in place, as little as possible so that its differences are those of `towards` (T, T)."""
     tokens = len(towards)
@@ -246,17 +270,20 @@ def _fit_row(x, row, index, towards, work):  # type: ignore[no-untyped-def]
             x[index.antisymmetric[row, b]] += gap * index.odd[row, b] / norm
 
 
-@compiled
+@inner
 def convexity(stiffness, beta):  # type: ignore[no-untyped-def]
     """Least elastic curvature over the most negative one of the loss: above 1 the energy of every sample is convex.
 
     The curvature of a row's loss along a unit vector of its indices is at least -ROW_CURVATURE beta^2, and a unit vector of
     components has rows of total square at most 2.
     """
-    return np.min(stiffness) / (2.0 * ROW_CURVATURE * beta**2)
+    least = np.inf
+    for value in stiffness:
+        least = min(least, value)
+    return least / (2.0 * ROW_CURVATURE * beta**2)
 
 
-@compiled
+@partial(inner, inline="always")  # it has one caller, in whose code it is compiled once
 def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untyped-def]
     """Leave the lowest minimiser found in work.x; returns its energy and what the search saw.
 
@@ -264,43 +291,41 @@ def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untype
     are fitted and put to rest one at a time while that lowers the energy. What was seen: 0 one minimum, 1 several with rest the
     lowest, 2 several with another the lowest.
     """
-    work.x[:] = w
-    if convexity(stiffness, beta) > 1.0:
-        return descend(work.x, w, stiffness, index, beta, np.inf, work), 0
-    reach = REACH / beta
-    lowest = descend(work.x, w, stiffness, index, beta, reach, work)
-    tokens, seen = len(work.y), 0
-    work.rival[:] = w
-    for row in range(tokens):  # twice, as rows share components
-        _fit_row(work.rival, row, index, work.fit, work)
-    for row in range(tokens):
-        _fit_row(work.rival, row, index, work.fit, work)
-    seen, lowest = _try(lowest, seen, w, stiffness, index, beta, reach, work)
+    convex = convexity(stiffness, beta) > 1.0
+    reach = np.inf if convex else REACH / beta
+    _copy(w, work.x)
+    lowest, seen = descend(work.x, w, stiffness, index, beta, reach, work), 0
+    if convex:
+        return lowest, seen
     fill_index(w, index, work.rest)
-    improved = seen > 0  # where rest and fit lead to one minimum, no row has been found to have another
-    for _ in range(tokens):
-        if not improved:
-            break
-        improved = False
-        for move in range(2 * tokens):
-            work.rival[:] = work.x
-            _fit_row(work.rival, move // 2, index, work.fit if move % 2 == 0 else work.rest, work)
-            before = lowest
-            seen, lowest = _try(lowest, seen, w, stiffness, index, beta, reach, work)
-            improved = improved or lowest < before
+    tokens, improved = len(work.y), False
+    for move in range(-1, 2 * tokens * tokens):  # at most `tokens` rounds of 2 `tokens` moves each, after a first one
+        if move < 0:
+            _copy(w, work.rival)
+            for row in range(2 * tokens):  # twice, as rows share components
+                _fit_row(work.rival, row % tokens, index, work.fit, work)
+        else:
+            if move % (2 * tokens) == 0:
+                if not improved:
+                    break
+                improved = False
+            _copy(work.x, work.rival)
+            _fit_row(work.rival, move // 2 % tokens, index, work.fit if move % 2 == 0 else work.rest, work)
+        energy = descend(work.rival, w, stiffness, index, beta, reach, work)
+        if not _differ(work.rival, work.x, beta):
+            continue
+        seen = max(seen, 1)
+        improved = improved or move < 0  # where rest and fit lead to one minimum, no row has been found to have another
+        if energy < lowest:
+            seen, lowest, improved = 2, energy, True
+            _copy(work.rival, work.x)
     return lowest, seen
 
 
-@compiled
-def _try(lowest, seen, w, stiffness, index, beta, reach, work):  # type: ignore[no-untyped-def]
-    """Descend from the rival and keep it if it is lower."""
-    energy = descend(work.rival, w, stiffness, index, beta, reach, work)
+@inlined
+def _differ(first, second, beta):  # type: ignore[no-untyped-def]
+    """Whether two minimisers are not one and the same."""
     distance = 0.0
-    for i in range(len(w)):
-        distance = max(distance, abs(work.rival[i] - work.x[i]))
-    if distance * beta < SAME:
-        return seen, lowest
-    if energy < lowest:
-        work.x[:] = work.rival
-        return 2, energy
-    return max(seen, 1), lowest
+    for i in range(len(first)):
+        distance = max(distance, abs(first[i] - second[i]))
+    return not distance * beta < SAME  # what is not a number differs from everything

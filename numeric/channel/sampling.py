@@ -10,19 +10,19 @@ follows, and so how large that share must be.
 Formulas are generated (theory note, sections 1-3 and 6).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from numeric.channel import control_variate, sample
-from numeric.channel.control_variate import TERMS, fill_control_terms, lanes
+from numeric.channel import proximal, sample
+from numeric.channel.control_variate import TERMS, add_control_terms, lanes
 from numeric.channel.fields import Fields
 from numeric.channel.index import TokenIndex, token_index
-from numeric.channel.proximal import compiled
 from numeric.channel.sample import (
     cholesky,
+    component_displacement,
+    component_dual,
     fill_index,
     fill_loss_gradient,
     fill_loss_hessian,
@@ -30,16 +30,16 @@ from numeric.channel.sample import (
     global_minimiser,
     inlined,
     loss_of,
+    scale_by,
     solve_with,
     workspace,
 )
-from numeric.maths import sobol
-from numeric.maths.kernels import digest
+from numeric.maths.kernels import digest, entry, inner
 from numeric.maths.sobol import BLOCK, Sampling, block_sums, gaussians
 from numeric.model import float64 as physics
 
 Array = NDArray[np.float64]
-_feature_index = njit(physics.feature_index)
+_feature_index = inner(physics.feature_index)
 
 # Points per replicate from which on the control variate pays for its pilot, and at the least at their minimiser: where a stand-in
 # ends at another minimum it is far off, which is rare and has to be seen.
@@ -121,6 +121,11 @@ def sample_means(
     return _named(means)
 
 
+def _sizes(channel: Channel) -> tuple[int, int, int]:
+    """Tokens, components and leading features."""
+    return len(channel.layout.scale), len(channel.layout.visible), len(channel.fields.target_features)
+
+
 def _named(means: Array) -> SampleMeans:
     rows: list[Array] = [*means[:, :SCALARS].T, means[:, SCALARS:]]
     return SampleMeans(*rows)
@@ -140,7 +145,7 @@ def _settled(points: Array, channel: Channel, response: bool) -> Array:
     replicates, count, _ = points.shape
     block = min(BLOCK, count)
     sums = block_sums(
-        lambda some, out: _cached_settle(some, channel, response, block, out),
+        lambda some, out: _settle(some, channel, response, block, workspace(*_sizes(channel)), out),
         points.reshape(replicates * count, -1), _terms(channel), block, block,
     )  # fmt: skip
     return sums.reshape(replicates, -1, sums.shape[-1]).sum(axis=1) / (2 * count)
@@ -149,7 +154,10 @@ def _settled(points: Array, channel: Channel, response: bool) -> Array:
 def _controls(points: Array, channel: Channel, group: int) -> Array:
     """Means of the control variate over groups of points, shape (groups, controlled terms)."""
     terms = len(_controlled(channel))
-    found = block_sums(lambda some, out: _cached_control(some, channel, group, out), points, terms, BLOCK, group)
+    found = block_sums(
+        lambda some, out: add_control_terms(some, channel, group, lanes(*_sizes(channel)), out),
+        points, terms, BLOCK, group,
+    )  # fmt: skip
     return found / (2 * group)
 
 
@@ -166,7 +174,11 @@ def _share_settled(channel: Channel) -> float:
     """The share of points to be taken at their minimiser, a power of 1/2, by how well the control variate follows the terms."""
     points = gaussians(_dimensions(channel), PILOT, 1)
     exact = block_sums(
-        lambda some, out: _cached_settle(some, channel, False, 1, out), points, _terms(channel), BLOCK, 1
+        lambda some, out: _settle(some, channel, False, 1, workspace(*_sizes(channel)), out),
+        points,
+        _terms(channel),
+        BLOCK,
+        1,
     )
     exact = exact[:, _controlled(channel)] / 2
     missed = np.var(exact - _controls(points, channel, 1), axis=0)
@@ -203,7 +215,9 @@ def unlearned_means(
     points = gaussians(index.visible_symmetric + features * tokens, sampling)
     block = min(BLOCK, sampling.points)
     sums = block_sums(
-        lambda some, out: _cached_unlearned(some, index, fields, beta, beta0, out[0]),
+        lambda some, out: _unlearned(
+            some, index, fields, beta, beta0, block, workspace(tokens, len(index.visible), features), out
+        ),
         points, UNLEARNED_SCALARS + features, block, block,
     )  # fmt: skip
     means = sums.reshape(sampling.replicates, -1, sums.shape[-1]).sum(axis=1) / sampling.points
@@ -211,65 +225,64 @@ def unlearned_means(
     return UnlearnedMeans(*rows)
 
 
-@compiled
-def _fill_features(point, first, index, products):  # type: ignore[no-untyped-def]
+@inner
+def _fill_features(point, first, index, features):  # type: ignore[no-untyped-def]
     """Whitened components of z_a z_b - delta_ab of each leading feature, its Gaussians z from place `first` of the point on."""
     tokens = len(index.scale)
-    products[:, :] = 0.0
-    for k in range(len(products)):
+    for k in range(len(features)):
         start = first + k * tokens
         for a in range(tokens):
             for b in range(a, tokens):
                 product = _feature_index(point[start + a], point[start + b], 1.0 if a == b else 0.0)
-                products[k, index.component[a, b]] = product / index.scale[a, b]
+                features[k, index.component[a, b]] = product / index.scale[a, b]
 
 
 @inlined
-def _add_features(shares, products, out):  # type: ignore[no-untyped-def]
+def _add_features(shares, features, out):  # type: ignore[no-untyped-def]
     """Add the leading features, by their shares, to components."""
-    for k in range(len(products)):
+    for k in range(len(features)):
         for i in range(len(out)):
-            out[i] += shares[k] * products[k, i]
+            out[i] += shares[k] * features[k, i]
 
 
-@compiled
-def _add_unlearned(points, index, fields, beta, beta0, sums):  # type: ignore[no-untyped-def]
-    components = len(index.visible)
-    products = np.zeros((len(fields.target_features), components))
-    work = workspace(len(index.scale), components)
-    rest, gamma, z = np.zeros(components), np.zeros(components), np.zeros(components)
-    for point in points:
-        _fill_features(point, index.symmetric - 1, index, products)
+_SOURCES = digest(physics, proximal, sample)
+
+
+@entry
+def _unlearned(points, index, fields, beta, beta0, group, work, sums, sources=_SOURCES):  # type: ignore[no-untyped-def]
+    """Add the terms of points at w = x = 0 to their sums, in groups of points."""
+    gamma, z, rest, features, gradient = work.gamma1, work.z, work.w, work.features, work.gradient
+    for number in range(len(points)):
+        point, terms = points[number], sums[number // group]
+        _fill_features(point, index.symmetric - 1, index, features)
         for i in range(index.symmetric):
             gamma[i] = 0.0
             for k in range(index.symmetric - 1):
                 gamma[i] += index.visible[i, k] * point[k]
             z[i] = fields.target * gamma[i]
-        _add_features(fields.target_features, products, z)
+        _add_features(fields.target_features, features, z)
         fill_index(z, index, work.fit)
         fill_softmax(work.fit, beta0, work.y)
-        sums[0] += loss_of(rest, index, beta, work)
+        terms[0] += loss_of(rest, index, beta, work)
         fill_loss_gradient(index, beta, work)
         fill_loss_hessian(index, beta, 1.0, work)
-        for i in range(components):
+        for i in range(len(rest)):
             odd = i >= index.symmetric
-            sums[2 if odd else 1] += work.gradient[i] ** 2
-            sums[3] -= work.gradient[i] * gamma[i]
-            sums[5 if odd else 4] += work.hessian[i, i]
-            for k in range(len(products)):
-                sums[UNLEARNED_SCALARS + k] -= work.gradient[i] * products[k, i]
+            terms[2 if odd else 1] += gradient[i] ** 2
+            terms[3] -= gradient[i] * gamma[i]
+            terms[5 if odd else 4] += work.hessian[i, i]
+            for k in range(len(features)):
+                terms[UNLEARNED_SCALARS + k] -= gradient[i] * features[k, i]
 
 
-@compiled
-def _settle_block(points, channel, response, group, sums):  # type: ignore[no-untyped-def]
-    """Add the terms of a block of points at their global minimisers to its sums, in groups of points."""
+@entry
+def _settle(points, channel, response, group, work, sums, sources=_SOURCES):  # type: ignore[no-untyped-def]
+    """Add the terms of points at their global minimisers to their sums, in groups of points."""
     index, fields, stiffness, beta, beta0 = channel
+    gamma1, gamma2, w, z, features = work.gamma1, work.gamma2, work.w, work.z, work.features
     components, directions = index.visible.shape
     symmetric = index.symmetric
     even = directions - (components - symmetric)
-    products = np.zeros((len(fields.target_features), components))
-    work = workspace(len(index.scale), components)
-    gamma1, gamma2, w, z = np.zeros(components), np.zeros(components), np.zeros(components), np.zeros(components)
     for k in range(len(points)):
         point, terms = points[k], sums[k // group]
         for i in range(symmetric):
@@ -277,22 +290,23 @@ def _settle_block(points, channel, response, group, sums):  # type: ignore[no-un
             for direction in range(even):
                 gamma1[i] += index.visible[i, direction] * point[direction]
                 gamma2[i] += index.visible[i, direction] * point[even + direction]
-        gamma2[symmetric:] = point[2 * even : directions + even]
-        _fill_features(point, directions + even, index, products)
+        for i in range(symmetric, components):
+            gamma2[i] = point[2 * even + i - symmetric]
+        _fill_features(point, directions + even, index, features)
         for i in range(symmetric):
             z[i] = fields.target * gamma1[i]
-        _add_features(fields.target_features, products, z)
+        _add_features(fields.target_features, features, z)
         fill_index(z, index, work.fit)
         fill_softmax(work.fit, beta0, work.y)
-        work.fit[:, :] = work.fit * (beta0 / beta)
+        scale_by(beta0 / beta, work.fit)
         for sign in (1.0, -1.0):
             for i in range(components):
                 independent = fields.independent if i < symmetric else fields.odd
                 w[i] = fields.teacher * gamma1[i] + sign * independent * gamma2[i]
-            _add_features(fields.student_features, products, w)
+            _add_features(fields.student_features, features, w)
             terms[1] += loss_of(w, index, beta, work)
             _, seen = global_minimiser(w, stiffness, index, beta, work)
-            _add_terms(w, gamma1, gamma2, products, sign, index, stiffness, beta, work, terms)
+            _add_terms(sign, index, stiffness, beta, work, terms)
             if seen == 1:
                 terms[11] += 1.0
             if seen == 2:
@@ -302,15 +316,17 @@ def _settle_block(points, channel, response, group, sums):  # type: ignore[no-un
 
 
 @inlined
-def _add_terms(w, gamma1, gamma2, products, sign, index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
+def _add_terms(sign, index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
     """Add the terms of the sample at its minimiser work.x."""
-    symmetric, x, gradient = index.symmetric, work.x, work.gradient
+    symmetric, x, w, gradient, gamma1, gamma2, features = (
+        index.symmetric, work.x, work.w, work.gradient, work.gamma1, work.gamma2, work.features,
+    )  # fmt: skip
     sums[0] += loss_of(x, index, beta, work)
     fill_loss_gradient(index, beta, work)
     for i in range(len(w)):
         # At the minimiser (x - w)/V is minus the slope of the loss; the smaller of the two factors keeps its digits.
-        dual = stiffness[i] * (x[i] - w[i]) if stiffness[i] < 1.0 else -gradient[i]
-        square = (dual / stiffness[i]) ** 2
+        dual = component_dual(x[i], w[i], stiffness[i]) if stiffness[i] < 1.0 else -gradient[i]
+        square = component_displacement(dual, stiffness[i]) ** 2
         if i < symmetric:
             sums[2] += square
             sums[4] += dual * gamma1[i]
@@ -318,59 +334,25 @@ def _add_terms(w, gamma1, gamma2, products, sign, index, stiffness, beta, work, 
         else:
             sums[3] += square
             sums[6] += sign * dual * gamma2[i]
-        for k in range(len(products)):
-            sums[SCALARS + k] += dual * products[k, i]
+        for k in range(len(features)):
+            sums[SCALARS + k] += dual * features[k, i]
 
 
-@compiled
+@inner
 def _add_response(index, stiffness, beta, work, sums):  # type: ignore[no-untyped-def]
     """Squares of df/dw = -(1 + H V)^-1 H, H the curvature of the loss: column by column, from (H + 1/V) y = H e/V."""
-    size, symmetric = len(stiffness), index.symmetric
+    size, symmetric, hessian, curvature, step = len(stiffness), index.symmetric, work.hessian, work.curvature, work.step
     fill_loss_hessian(index, beta, 1.0, work)
-    curvature = work.hessian.copy()
     for i in range(size):
-        for j in range(i):
-            curvature[j, i] = curvature[i, j]
-        work.hessian[i, i] += stiffness[i]
-    if not cholesky(work.hessian, work.factor):
+        for j in range(i + 1):
+            curvature[i, j] = curvature[j, i] = hessian[i, j]
+        hessian[i, i] += stiffness[i]
+    if not cholesky(hessian, work.factor):
         return  # a minimiser on the verge of losing its minimum: of measure zero
     for k in range(size):
-        work.step[:] = curvature[:, k]
-        solve_with(work.factor, work.step)
         for i in range(size):
-            square = (stiffness[i] * work.step[i]) ** 2
+            step[i] = curvature[i, k]
+        solve_with(work.factor, step)
+        for i in range(size):
+            square = (stiffness[i] * step[i]) ** 2
             sums[7 + 2 * (i >= symmetric) + (k >= symmetric)] += square
-
-
-@compiled
-def _control_block(points, channel, group, sums):  # type: ignore[no-untyped-def]
-    """Add the terms of the control variate of a block of points to its sums, in groups of points."""
-    work = lanes(len(channel.layout.scale), len(channel.layout.visible), len(channel.fields.target_features))
-    fill_control_terms(points, channel, work)
-    for term in range(len(work.terms)):
-        for k in range(BLOCK):
-            sums[k // group, term] += work.terms[term, k]
-
-
-def _entries(sources: str) -> tuple[Any, Any, Any]:
-    """The sums over a block with a cache on disk, valid for this digest of the sources they call."""
-
-    @njit(cache=True, nogil=True)
-    def settle(*arguments):  # type: ignore[no-untyped-def]
-        _ = sources
-        _settle_block(*arguments)
-
-    @njit(cache=True, nogil=True)
-    def control(*arguments):  # type: ignore[no-untyped-def]
-        _ = sources
-        _control_block(*arguments)
-
-    @njit(cache=True, nogil=True)
-    def unlearned(*arguments):  # type: ignore[no-untyped-def]
-        _ = sources
-        _add_unlearned(*arguments)
-
-    return settle, control, unlearned
-
-
-_cached_settle, _cached_control, _cached_unlearned = _entries(digest(physics, sample, control_variate, sobol))

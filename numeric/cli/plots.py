@@ -15,15 +15,17 @@ from matplotlib.figure import Figure
 from numeric.cli.arguments import write_atomically
 from numeric.problem.solution import Solution
 from numeric.studies.regimes import regime_at
+from numeric.studies.scaling import power_law_of
 from numeric.studies.spectrum import LearnedSpectrum
 
 if TYPE_CHECKING:
+    from numeric.problem.problem import Problem
     from numeric.studies.against_bayes import CostPoint
     from numeric.studies.decompose import Decomposition
     from numeric.studies.optimal_decay import Optimum
     from numeric.studies.phase_diagram import PhaseDiagram
     from numeric.studies.recovery_table import RecoveryRow
-    from numeric.studies.scaling import ScalingPoint, ScalingProblem
+    from numeric.studies.scaling import ScalingPoint
     from numeric.studies.sequential_recovery import Recovered
 
 _STYLE = (
@@ -160,12 +162,13 @@ _LINES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))  # dots are the
 
 
 def scaling_figure(
-    asked: "ScalingProblem", points: Sequence["ScalingPoint"], recovered: Sequence["Recovered"] = ()
+    problem: "Problem", points: Sequence["ScalingPoint"], recovered: Sequence["Recovered"] = ()
 ) -> Figure:
     """Risk above, with a tick where each feature leaves the bulk; its local slope below, beside the derived exponent of the regime."""
     figure = Figure(figsize=(5, 5.2), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    title = rf"$\gamma$ = {asked.gamma:g}, $d$ = {asked.dim:g}, $\lambda$ = {asked.lambda_:.3g}"
+    target = power_law_of(problem)
+    title = rf"$\gamma$ = {target.gamma:g}, $d$ = {target.dim:g}, $\lambda$ = {problem.lambda_:.3g}"
     solved = [point for point in points if point.risk > 0]
     n = [point.samples for point in solved]
     above.loglog(n, [point.risk for point in solved], "o-", ms=3, color="C0")
@@ -185,8 +188,8 @@ def scaling_figure(
         color="C0",
         label="local slope",
     )
-    logs = [(math.log(value), math.log(asked.lambda_), math.log(asked.dim)) for value in n]
-    exponents = [float(regime_at(Fraction(asked.gamma), *log).risk[0]) for log in logs]
+    logs = [(math.log(value), math.log(problem.lambda_), math.log(target.dim)) for value in n]
+    exponents = [float(regime_at(Fraction(target.gamma), *log).risk[0]) for log in logs]
     below.step(n, exponents, "--", where="mid", color="C1", label="derived exponent")
     below.set(xscale="log", xlabel="samples $n$", ylabel="slope")
     below.legend(frameon=False)

@@ -3,31 +3,27 @@
 The root is that below the axis if there is one, else the real one on which z(g) falls (theory note, section 4).
 """
 
-from typing import Any
-
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 
-from numeric.maths.kernels import digest
+from numeric.maths.kernels import digest, entry, inner
 from numeric.model import float64 as physics
 
 _REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
 _NEWTON = 6  # steps: the start has five digits or more where v >= 1e-14 of the scale, so that two would do
 
-_compiled = njit(error_model="numpy")
 register_jitable(physics.angle_below)  # the closed forms call them
 register_jitable(physics.angle_above)
-_polynomial = _compiled(physics.resolvent_polynomial)
-_position, _slope = _compiled(physics.inverse_stieltjes), _compiled(physics.resolvent_slope)
-_J, _J_v, _J_b = _compiled(physics.spectral_J), _compiled(physics.spectral_J_v), _compiled(physics.spectral_J_b)
-_J_bv, _mass = _compiled(physics.spectral_J_bv), _compiled(physics.spectral_mass)
-_J_error, _J_v_error = _compiled(physics.spectral_J_error), _compiled(physics.spectral_J_v_error)
-_J_b_error, _J_bv_error = _compiled(physics.spectral_J_b_error), _compiled(physics.spectral_J_bv_error)
-_mass_error = _compiled(physics.spectral_mass_error)
+_polynomial = inner(physics.resolvent_polynomial)
+_position, _slope = inner(physics.inverse_stieltjes), inner(physics.resolvent_slope)
+_J, _J_v, _J_b = inner(physics.spectral_J), inner(physics.spectral_J_v), inner(physics.spectral_J_b)
+_J_bv, _mass = inner(physics.spectral_J_bv), inner(physics.spectral_mass)
+_J_error, _J_v_error = inner(physics.spectral_J_error), inner(physics.spectral_J_v_error)
+_J_b_error, _J_bv_error = inner(physics.spectral_J_b_error), inner(physics.spectral_J_bv_error)
+_mass_error = inner(physics.spectral_mass_error)
 
 
-@_compiled
+@inner
 def _polished(g, a3, a2, a1, a0):  # type: ignore[no-untyped-def]
     """Newton steps towards the root near g while they make the polynomial smaller: where two roots meet they are rounding errors."""
     value = ((a3 * g + a2) * g + a1) * g + a0
@@ -40,7 +36,7 @@ def _polished(g, a3, a2, a1, a0):  # type: ignore[no-untyped-def]
     return g
 
 
-@_compiled
+@inner
 def root(v, b, kappa0, r):  # type: ignore[no-untyped-def]
     """Stieltjes transform of the noisy law at b, from above.
 
@@ -69,7 +65,7 @@ def root(v, b, kappa0, r):  # type: ignore[no-untyped-def]
     return best
 
 
-@_compiled
+@inner
 def values(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
     """J, J_v, J_b and mass above b, and the proven bounds on their rounding errors, at the physical root g."""
     if g.imag == 0.0 and 0.0 < g.real < r:  # b is beyond the upper edge
@@ -87,7 +83,7 @@ def values(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
     )
 
 
-@_compiled
+@inner
 def mixed(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
     """J_bv and the proven bound on its rounding error; wanted only where the rank limit acts."""
     if g.imag == 0.0 and 0.0 < g.real < r:
@@ -95,49 +91,43 @@ def mixed(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
     return _J_bv(g, v, b, kappa0, r), _J_bv_error(g, v, b, kappa0, r)
 
 
-def _entries(sources: str) -> tuple[Any, ...]:
-    """What is called from outside, with a cache on disk that is valid for this digest of the generated formulas."""
-
-    @njit(cache=True, error_model="numpy")
-    def at_point(v, b, kappa0, r):  # type: ignore[no-untyped-def]
-        _ = sources
-        g = root(v, b, kappa0, r)
-        (J, J_v, J_b, mass), (J_error, J_v_error, J_b_error, mass_error) = values(g, v, b, kappa0, r)
-        J_bv, J_bv_error = mixed(g, v, b, kappa0, r)
-        return (J, J_v, J_b, J_bv, mass), (J_error, J_v_error, J_b_error, J_bv_error, mass_error)
-
-    @njit(cache=True, error_model="numpy")
-    def roots(v, b, kappa0, r):  # type: ignore[no-untyped-def]
-        _ = sources
-        found = np.empty(len(v), dtype=np.complex128)
-        for k in range(len(v)):
-            found[k] = root(v[k], b[k], kappa0[k], r[k])
-        return found
-
-    @njit(cache=True, nogil=True, error_model="numpy")
-    def fill_points(first, last, v, b, kappa0, r, found, errors):  # type: ignore[no-untyped-def]
-        """Columns `first` to `last` of J, J_v, J_b, mass and of their errors, both of shape (4, points)."""
-        _ = sources
-        for k in range(first, last):
-            value, error = values(root(v[k], b[k], kappa0, r), v[k], b[k], kappa0, r)
-            for j in range(4):
-                found[j, k], errors[j, k] = value[j], error[j]
-
-    @njit(cache=True, error_model="numpy")
-    def upper_edge(v, kappa0, r):  # type: ignore[no-untyped-def]
-        """Upper end of the noisy law: between the poles 0 and r z(g) is convex, and the edge is its least value."""
-        _ = sources
-        low, high = 0.0, r
-        while True:
-            g = 0.5 * (low + high)
-            if not low < g < high:
-                return _position(g, v, kappa0, r)
-            if _slope(g, v, kappa0, r) < 0.0:
-                low = g
-            else:
-                high = g
-
-    return at_point, roots, fill_points, upper_edge
+_SOURCES = digest(physics)
 
 
-at_point, roots, fill_points, upper_edge = _entries(digest(physics))
+@entry
+def at_point(v, b, kappa0, r, sources=_SOURCES):  # type: ignore[no-untyped-def]
+    """J, J_v, J_b, J_bv and mass above b, and the proven bounds on their rounding errors."""
+    g = root(v, b, kappa0, r)
+    (J, J_v, J_b, mass), (J_error, J_v_error, J_b_error, mass_error) = values(g, v, b, kappa0, r)
+    J_bv, J_bv_error = mixed(g, v, b, kappa0, r)
+    return (J, J_v, J_b, J_bv, mass), (J_error, J_v_error, J_b_error, J_bv_error, mass_error)
+
+
+@entry
+def fill_roots(v, b, kappa0, r, found, sources=_SOURCES):  # type: ignore[no-untyped-def]
+    """Leave the roots, complex, at points (v, b, kappa0, r), each of shape (points,)."""
+    for k in range(len(v)):
+        found[k] = root(v[k], b[k], kappa0[k], r[k])
+
+
+@entry
+def fill_points(first, last, v, b, kappa0, r, found, errors, sources=_SOURCES):  # type: ignore[no-untyped-def]
+    """Columns `first` to `last` of J, J_v, J_b, mass and of their errors, both of shape (4, points)."""
+    for k in range(first, last):
+        value, error = values(root(v[k], b[k], kappa0, r), v[k], b[k], kappa0, r)
+        for j in range(4):
+            found[j, k], errors[j, k] = value[j], error[j]
+
+
+@entry
+def upper_edge(v, kappa0, r, sources=_SOURCES):  # type: ignore[no-untyped-def]
+    """Upper end of the noisy law: between the poles 0 and r z(g) is convex, and the edge is its least value."""
+    low, high = 0.0, r
+    while True:
+        g = 0.5 * (low + high)
+        if not low < g < high:
+            return _position(g, v, kappa0, r)
+        if _slope(g, v, kappa0, r) < 0.0:
+            low = g
+        else:
+            high = g

@@ -15,7 +15,7 @@ from numeric.model import float64 as generated
 
 _NODES, _WEIGHTS = leggauss(12)  # on a panel [a, 4a] with the corner at 0 the error falls like 3^-24
 _LEVELS = 13  # the corner left out has the area (4^-13)^2 = 2e-16 of the whole
-MOST_LIGHT = 1000  # intervals of single eigenvalues beyond which the integral of D is a bound on that of its square
+MOST_SINGLE = 1000  # intervals of single eigenvalues beyond which the integral of D is a bound on that of its square
 NARROW = 1e-3  # width over distance from b up to which an interval is a point: its share errs by the square of that
 _RESOLVED = 1e-12  # change of a panel's mass under halving
 _HALVINGS = 12
@@ -55,11 +55,11 @@ def second_difference(target: Target, v: float, b: float, quantile: float | None
     support = target.support(v)
     if b <= support[0][0]:
         return SecondDifference(1.0, 0.0)
-    light = target.light(v)
-    if len(light) > MOST_LIGHT:
+    single = target.single_intervals(v)
+    if len(single) > MOST_SINGLE:
         bound = target.values(v, b).J_v  # as 0 <= D <= 1
         return SecondDifference(bound, bound)
-    offsets, masses = _nodes(target, v, b, support, light)
+    offsets, masses = _nodes(target, v, b, support, single)
     above = offsets > 0
     D = generated.divided_difference(offsets[above][:, None], offsets[~above][None, :], 0.0)
     mass = float(masses[above].sum())
@@ -69,12 +69,14 @@ def second_difference(target: Target, v: float, b: float, quantile: float | None
     return SecondDifference(twice, error + _RESOLVED)
 
 
-def _nodes(target: Target, v: float, b: float, support: list[tuple[float, float]], light: Array) -> tuple[Array, Array]:
-    """Offsets x - b and masses of a quadrature of mu_v; a light interval far from b is one node."""
-    middles, widths = light[:, :2].mean(axis=1) - b, light[:, 1] - light[:, 0]
+def _nodes(
+    target: Target, v: float, b: float, support: list[tuple[float, float]], single: Array
+) -> tuple[Array, Array]:
+    """Offsets x - b and masses of a quadrature of mu_v; a single interval far from b is one node."""
+    middles, widths = single[:, :2].mean(axis=1) - b, single[:, 1] - single[:, 0]
     far = widths < NARROW * np.abs(middles)
-    skipped = {(float(low), float(high)) for low, high in light[far, :2]}
-    found: list[tuple[Array, Array]] = [(middles[far], light[far, 2])]
+    skipped = {(float(low), float(high)) for low, high in single[far, :2]}
+    found: list[tuple[Array, Array]] = [(middles[far], single[far, 2])]
     rest = [interval for interval in support if interval not in skipped]
     if not rest:
         return found[0]

@@ -110,10 +110,10 @@ class Eigenvalues:
         """Law of `factor` times the target."""
         return type(self)(tuple(factor * value for value in self.eigenvalues), self.weights)
 
-    def with_largest(self, values: Array) -> Self:
-        """The same law with its largest eigenvalues, as many as `values`, ascending, replaced by these."""
+    def with_largest(self, values: Array) -> "Eigenvalues":
+        """The same list with its largest eigenvalues, as many as `values`, ascending, replaced by these."""
         kept = len(self.eigenvalues) - len(values)
-        return type(self)((*self.eigenvalues[:kept], *map(float, values)), self.weights)
+        return Eigenvalues((*self.eigenvalues[:kept], *map(float, values)), self.weights)
 
     @lru_cache(maxsize=8)  # noqa: B019 - as of `exact`; a solution asks four times at its v
     def bulks(self, v: float) -> tuple[Bulk, ...]:
@@ -134,7 +134,7 @@ class Eigenvalues:
         """Upper end of the support."""
         return finite_edge(v, float(subordination.upper_edge(float(v), *self.arrays)))
 
-    def light(self, v: float) -> Array:
+    def single_intervals(self, v: float) -> Array:
         """Intervals that a positive eigenvalue of weight up to LIGHT fills alone: rows (low, high, weight), ascending."""
         return np.array([(bulk.low, bulk.high, self.weights[bulk.first]) for bulk in self._light(v)]).reshape(-1, 3)
 

@@ -97,7 +97,7 @@ class Target(Protocol):
             OutsideDomain: v is beyond double precision.
         """
 
-    def light(self, v: float) -> Array:
+    def single_intervals(self, v: float) -> Array:
         """Intervals of the support that one eigenvalue of small weight fills alone: rows (low, high, weight), ascending."""
 
     def outliers(self, v: float) -> list[Outlier]:

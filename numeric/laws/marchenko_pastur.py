@@ -114,7 +114,7 @@ class MarchenkoPastur:
         """Upper end of the support."""
         return finite_edge(v, float(cubic.upper_edge(float(v), *self.law)))
 
-    def light(self, v: float) -> Array:
+    def single_intervals(self, v: float) -> Array:
         """None: the law has no eigenvalue of its own."""
         return np.empty((0, 3))
 
@@ -204,7 +204,10 @@ def physical_root(v: Array | float, b: Array, law: Parameters) -> NDArray[np.com
     """
     arguments = (v, b, *law)
     shape = np.broadcast_shapes(*(np.shape(value) for value in arguments))
-    return cubic.roots(*(np.full(shape, value, dtype=float).ravel() for value in arguments)).reshape(shape)
+    found = np.empty(shape, dtype=np.complex128)
+    flat_v, flat_b, kappa0, r = (np.full(shape, value, dtype=float).ravel() for value in arguments)
+    cubic.fill_roots(flat_v, flat_b, kappa0, r, found.ravel())
+    return found
 
 
 def polynomial_roots(coefficients: Array) -> NDArray[np.complex128]:

@@ -5,8 +5,9 @@ block of consecutive eigenvalues stands as one, with their weight and their mean
 variance within blocks, which `truncation` bounds.
 """
 
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -24,13 +25,34 @@ class Blocks(NamedTuple):
     squares: Array
 
 
+@dataclass(frozen=True)
+class PowerLaw(Eigenvalues):
+    """`dim` eigenvalues proportional to k^-gamma, of second moment tr S0^2/d; beyond EXACT in blocks."""
+
+    eigenvalues: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    weights: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    gamma: float
+    dim: int
+    second_moment: float = 1.0
+    per_octave: int = PER_OCTAVE
+
+    def __post_init__(self) -> None:
+        blocks = _blocks(self.gamma, self.dim, self.per_octave)
+        total = float(blocks.counts @ blocks.squares)
+        values = np.sqrt(blocks.squares * (self.second_moment * self.dim / total))
+        object.__setattr__(self, "eigenvalues", tuple(values.tolist()))
+        object.__setattr__(self, "weights", tuple((blocks.counts / self.dim).tolist()))
+        super().__post_init__()
+
+    def scaled(self, factor: float) -> Self:
+        """Law of `factor` times the target."""
+        return replace(self, second_moment=factor**2 * self.second_moment)
+
+
 @lru_cache(maxsize=8)  # of 10^4 blocks, and the same at every sample size and weight decay
-def power_law(gamma: float, dim: int, q0: float = 1.0, per_octave: int = PER_OCTAVE) -> Eigenvalues:
-    """`dim` eigenvalues proportional to k^-gamma; beyond EXACT in blocks, so many for each doubling of k."""
-    blocks = _blocks(gamma, dim, per_octave)
-    total = float(blocks.counts @ blocks.squares)
-    values = np.sqrt(blocks.squares * (q0 * dim / total))
-    return Eigenvalues(tuple(values.tolist()), tuple((blocks.counts / dim).tolist()))
+def power_law(gamma: float, dim: int, q0: float = 1.0, per_octave: int = PER_OCTAVE) -> PowerLaw:
+    """`dim` eigenvalues proportional to k^-gamma, of second moment q0; the same ones are made once."""
+    return PowerLaw(gamma, dim, q0, per_octave)
 
 
 def truncation(gamma: float, dim: int, per_octave: int = PER_OCTAVE) -> float:

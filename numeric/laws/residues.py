@@ -7,14 +7,15 @@ the position is integrated along Biane's curve from its edge: terms of the size 
 `s` are the eigenvalues, distinct and ascending, `w` their weights, both of shape (N,).
 """
 
-from typing import Any
+from functools import partial
 
 import numpy as np
-from numba import njit
 
 from numeric.laws import subordination
 from numeric.laws.subordination import (
     EPS,
+    REORDERED,
+    Array,
     compiled,
     edge_distance,
     gap_ends,
@@ -25,12 +26,12 @@ from numeric.laws.subordination import (
     speed_along,
     stieltjes,
 )
-from numeric.maths.kernels import digest
+from numeric.maths.kernels import digest, entry, inner
 from numeric.model import float64 as physics
 
-_density_integrands = njit(physics.density_integrands)
-_residues = njit(physics.finite_residues)
-_value = njit(physics.finite_value)
+_density_integrands, _residues = inner(physics.density_integrands), inner(physics.finite_residues)
+_value = inner(physics.finite_value)
+_SOURCES = digest(physics, subordination)
 
 
 @compiled
@@ -119,7 +120,8 @@ def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type:
     left = gap_ends(last, v, s, w)[1] if last > 0 else edge_distance(0, -1.0, np.inf, v, s, w)
     alone = left > 0.0
     if not alone and _in_lower_fringe(p, last, v, s, w):
-        errors[:] = np.inf
+        for k in range(len(errors)):
+            errors[k] = np.inf
         return
     radius = 0.5 * (left + right) if alone else min(edge - p, right / 3.0)
     end = np.arccos(max(-1.0, 1.0 - (edge - p) / radius)) if alone else 0.5 * np.pi
@@ -145,31 +147,21 @@ def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type:
         start = stop
 
 
-@compiled
-def _from_gap(v, x, s, w, sums, nodes, weights):  # type: ignore[no-untyped-def]
+@partial(entry, fastmath=REORDERED)
+def _fill_from_gap(v, x, s, w, sums, nodes, weights, total, errors, sources=_SOURCES):  # type: ignore[no-untyped-def]
+    p, _ = locate(x, v, s, w)
+    first = _first_above(p, v, s, w)
+    _add_residues(total, errors, first, v, x, s, w, sums)
+    _add_interval(total, errors, p, first, nodes, weights, v, x, s, w)
+
+
+def from_gap(v: float, x: float, s: Array, w: Array, sums: Array, nodes: Array, weights: Array) -> tuple[Array, Array]:
     """J, J_v, J_b, J_bv, mass above x, and estimates of their rounding errors: residues of what a gap separates from x, and the
     part of the interval below the gap. Where few eigenvalues lie above x it cancels far less than a path around all of them.
 
     sums: of `_sum_over_others`, shape (3, N), not numbers where they are not known yet: they depend on neither v nor x, and are as
     many as eigenvalues lie above x, each over all
     """
-    p, _ = locate(x, v, s, w)
     total, errors = np.zeros(5), np.zeros(5)
-    first = _first_above(p, v, s, w)
-    _add_residues(total, errors, first, v, x, s, w, sums)
-    _add_interval(total, errors, p, first, nodes, weights, v, x, s, w)
+    _fill_from_gap(v, x, s, w, sums, nodes, weights, total, errors)
     return total, errors
-
-
-def _entry(sources: str) -> Any:
-    """The compiled entry, valid for this digest of what it calls in other files."""
-
-    @njit(cache=True, error_model="numpy")
-    def entry(v, x, s, w, sums, nodes, weights):  # type: ignore[no-untyped-def]
-        _ = sources
-        return _from_gap(v, x, s, w, sums, nodes, weights)
-
-    return entry
-
-
-from_gap = _entry(digest(physics, subordination))

@@ -7,22 +7,22 @@ root needs no choice among many: two nested monotone equations of one variable h
 `s` are the eigenvalues, distinct and ascending, `w` their weights, both of shape (N,).
 """
 
-from typing import Any
+from functools import partial
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
-from numeric.maths.kernels import digest
+from numeric.maths.kernels import digest, entry, inner
 from numeric.model import float64 as physics
 
 #: Sums over eigenvalues have terms of one sign, or are compared with such: their order may change.
-compiled = njit(error_model="numpy", fastmath={"reassoc", "contract"})
-_primitives = njit(physics.finite_primitives)
-_integrands = njit(physics.finite_integrands)
-position_at = njit(physics.noisy_position)
-slope_between = njit(physics.noisy_slope)
-curve_speed = njit(physics.curve_speed, error_model="numpy")
+REORDERED = {"reassoc", "contract"}
+compiled = partial(inner, fastmath=REORDERED)
+_primitives, _integrands = inner(physics.finite_primitives), inner(physics.finite_integrands)
+position_at, slope_between = inner(physics.noisy_position), inner(physics.noisy_slope)
+curve_speed = inner(physics.curve_speed)
 
+Array = NDArray[np.float64]
 EPS = 2.0**-52
 _NEWTON = 200  # steps; Newton's method takes below ten, bisection of the whole bracket sixty
 NODES = 26  # of a panel: ellipses of semi-axes adding up to 2.19 leave 2.19^-52 = 2e-18 of the greatest integrand
@@ -119,13 +119,17 @@ def stieltjes(u, s, w):  # type: ignore[no-untyped-def]
     return complex(real, -u.imag * imag)
 
 
-@njit(cache=True, error_model="numpy")
-def transforms(x, v, s, w):  # type: ignore[no-untyped-def]
-    """Stieltjes transforms g = G(u) of the noisy law at each of the positions x, complex."""
-    found = np.empty(len(x), dtype=np.complex128)
+@entry
+def _fill_transforms(x, v, s, w, found):  # type: ignore[no-untyped-def]
     for k in range(len(x)):
         p, y = locate(x[k], v, s, w)
         found[k] = stieltjes(complex(p, y), s, w)
+
+
+def transforms(x: Array, v: float, s: Array, w: Array) -> NDArray[np.complex128]:
+    """Stieltjes transforms g = G(u) of the noisy law at each of the positions x."""
+    found = np.empty(len(x), dtype=np.complex128)
+    _fill_transforms(x, v, s, w, found)
     return found
 
 
@@ -175,7 +179,7 @@ def edge_distance(k, side, room, v, s, w):  # type: ignore[no-untyped-def]
     return np.nan
 
 
-@njit(cache=True, error_model="numpy")
+@entry
 def upper_edge(v, s, w):  # type: ignore[no-untyped-def]
     """Upper end of the noisy law."""
     last = len(s) - 1
@@ -195,10 +199,9 @@ def gap_ends(k, v, s, w):  # type: ignore[no-untyped-def]
     return right, left
 
 
-@njit(cache=True, error_model="numpy")
-def bulks(v, s, w):  # type: ignore[no-untyped-def]
-    """Edges of the support and the eigenvalues in each of its intervals: rows (low, high, first, last), ascending."""
-    rows, count, first = np.empty((len(s), 4)), 0, 0
+@entry
+def _fill_bulks(v, s, w, rows):  # type: ignore[no-untyped-def]
+    count, first = 0, 0
     low = real_position(0, -edge_distance(0, -1.0, np.inf, v, s, w), v, s, w)
     for k in range(len(s)):
         last = k + 1 == len(s)
@@ -210,7 +213,13 @@ def bulks(v, s, w):  # type: ignore[no-untyped-def]
         count += 1
         if not last:
             first, low = k + 1, real_position(k + 1, -left, v, s, w)
-    return rows[:count]
+    return count
+
+
+def bulks(v: float, s: Array, w: Array) -> Array:
+    """Edges of the support and the eigenvalues in each of its intervals: rows (low, high, first, last), ascending."""
+    rows = np.empty((len(s), 4))
+    return rows[: _fill_bulks(v, s, w, rows)]
 
 
 @compiled
@@ -272,7 +281,8 @@ def _path(total, errors, p, height, nearest, nodes, weights, v, x, s, w):  # typ
     if p > s[-1]:  # the axis below p is beyond every eigenvalue: straight up from there
         _descend(total, errors, p, height, nearest, nearest, nodes, weights, v, x, s, w)
         _foot(total, errors, p, min(height, nearest), 0.0, nearest, nodes, weights, v, x, s, w)
-        total *= -1.0
+        for k in range(len(total)):
+            total[k] *= -1.0
         return
     radius = max(turn, _FAR * (s[-1] - p))
     _quarter(total, errors, p, radius, nodes, weights, v, x, s, w)
@@ -281,16 +291,15 @@ def _path(total, errors, p, height, nearest, nodes, weights, v, x, s, w):  # typ
         _foot(total, errors, p, turn, height, nearest, nodes, weights, v, x, s, w)
 
 
-@compiled
-def _spectral(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
-    """J, J_v, J_b, J_bv, mass above x as K - path integral (complex; `finite_value` makes them real), and estimates of
-    their rounding errors.
-    """
+_SOURCES = digest(physics)
+
+
+@partial(entry, fastmath=REORDERED)
+def _fill_spectral(v, x, s, w, nodes, weights, total, errors, sources=_SOURCES):  # type: ignore[no-untyped-def]
     p, y = locate(x, v, s, w)
     nearest = np.inf
     for k in range(len(s)):
         nearest = min(nearest, abs(p - s[k]))
-    total, errors = np.zeros(5, dtype=np.complex128), np.zeros(5)
     u = complex(p, y)
     J, J_v, J_b, _, J_bv, mass = _primitives(u, stieltjes(u, s, w), v, x)
     _path(total, errors, p, y, nearest, nodes, weights, v, x, s, w)
@@ -298,21 +307,14 @@ def _spectral(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
     for k, end in enumerate((J, J_v, J_b, J_bv, mass)):
         total[k] = end - total[k]
         errors[k] += rounding * abs(end)
-    return total, errors
 
 
-def _entry(sources: str) -> Any:
-    """The compiled entry, valid for this digest of the generated formulas.
-
-    Its kernel is no argument: numba never finds what closes over a kernel in its cache again.
+def spectral(
+    v: float, x: float, s: Array, w: Array, nodes: Array, weights: Array
+) -> tuple[NDArray[np.complex128], Array]:
+    """J, J_v, J_b, J_bv, mass above x as K - path integral (complex; `finite_value` makes them real), and estimates of
+    their rounding errors.
     """
-
-    @njit(cache=True, error_model="numpy")
-    def entry(v, x, s, w, nodes, weights):  # type: ignore[no-untyped-def]
-        _ = sources
-        return _spectral(v, x, s, w, nodes, weights)
-
-    return entry
-
-
-spectral = _entry(digest(physics))
+    total, errors = np.zeros(5, dtype=np.complex128), np.zeros(5)
+    _fill_spectral(v, x, s, w, nodes, weights, total, errors)
+    return total, errors

@@ -50,14 +50,12 @@ def gaussians(dimensions: int, sampling: Sampling, stream: int = 0) -> Array:
 def block_sums(kernel: Callable[[Array, Array], None], points: Array, columns: int, block: int, group: int) -> Array:
     """Sums over groups of points, shape (len(points) / group, columns).
 
-    kernel: adds to its second argument, (block / group, columns), the terms of its first, a block of points
+    kernel: adds to its second argument, (groups, columns), the terms of its first, some blocks of points
     """
     sums = np.zeros((len(points) // group, columns))
 
     def work(first: int, last: int) -> None:
-        for k in range(first, last):
-            rows = slice(k * block // group, (k + 1) * block // group)
-            kernel(points[k * block : (k + 1) * block], sums[rows])
+        kernel(points[first * block : last * block], sums[first * block // group : last * block // group])
 
     over_blocks(work, len(points) // block)
     return sums

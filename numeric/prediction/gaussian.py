@@ -8,6 +8,7 @@ from typing import Protocol
 from scipy.optimize import brentq
 
 from numeric.maths.domain import OutsideDomain
+from numeric.model import float64 as generated
 from numeric.prediction.labels import BestMultiple, Estimate, Labels
 from numeric.prediction.pair import PairAverages
 from numeric.prediction.row import RowAverages
@@ -74,4 +75,4 @@ def _best_multiple(averages: Averages) -> BestMultiple:
     if slope(low) >= 0 or slope(high) <= 0:
         raise OutsideDomain(f"no best multiple of the target between {low:g} and {high:g}")
     c = float(brentq(slope, low, high, xtol=1e-15, rtol=1e-14))
-    return BestMultiple(c, averages.test_error(c * labels.q0, c**2 * labels.q0).value)
+    return BestMultiple(c, averages.test_error(*generated.multiple_overlaps(c, labels.q0)).value)

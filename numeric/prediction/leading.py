@@ -61,13 +61,14 @@ class LeadingPrediction:
         problem = self.problem
         students, target = _indices(split(overlaps, problem).fields(), token_index(problem.tokens))
         labels = softmax(problem.beta0 * target, axis=-1)
-        losses = [np.sum((softmax(problem.beta * one, axis=-1) - labels) ** 2, axis=(1, 2)) for one in students]
+        residuals = [generated.residual(softmax(problem.beta * one, axis=-1), labels) for one in students]
+        losses = [np.sum(generated.entry_loss(residual), axis=(1, 2)) for residual in residuals]
         return np.asarray(np.mean(losses, axis=0).reshape(SAMPLING.replicates, -1).mean(axis=1))
 
     def multiple(self, c: float) -> Overlaps:
         """Overlaps of c S0."""
-        (s, _), q0 = self.problem.features, self.problem.q0
-        return Overlaps(c * q0, c**2 * q0, 0.0, learned=tuple(c * s))
+        m, q = generated.multiple_overlaps(c, self.problem.q0)
+        return Overlaps(m, q, 0.0, learned=tuple(c * self.problem.features[0]))
 
     def _errors_at_best(self) -> Array:
         return _errors(self, _best_factor(self))

@@ -57,15 +57,14 @@ class PairAverages:
             x, weights = _gauss(nodes)
             p = generated.label(scale * (signal * x[:, None] + noisy * x), beta0)
             mean = p @ weights
-            # The loss is quadratic in the label: its mean less its value at the mean is a variance, whatever the prediction.
-            spread = generated.sample_loss(0.0, 0.0, p, p, beta0) @ weights
-            return float(weights @ (spread - generated.sample_loss(0.0, 0.0, mean, mean, beta0)))
+            losses, at_mean = (generated.sample_loss(0.0, 0.0, label, label, beta0) for label in (p, mean))
+            return float(weights @ generated.least_loss(losses @ weights, at_mean))  # whatever the prediction
 
         return _settled(average)
 
     def mismatch(self, c: float) -> float:
         """The test error of c S0 beyond the least one."""
-        return self.test_error(c * self.labels.q0, c**2 * self.labels.q0).value - self.least_test_error()
+        return self.test_error(*generated.multiple_overlaps(c, self.labels.q0)).value - self.least_test_error()
 
     def _fields(self, fields: Fields, nodes: int) -> tuple[Array, Array, Array]:
         """Student index, label and weights: of what the label sees along the first axis, of the rest along the second."""

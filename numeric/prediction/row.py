@@ -30,28 +30,28 @@ class RowAverages:
         """Of the overlaps m and q, with the scatter of replicates."""
         labels = self.labels
         w, z = self._fields(labels.fields(m, q))
-        gap = softmax(labels.beta * w, axis=-1) - softmax(labels.beta0 * z, axis=-1)
-        return self._mean(np.sum(gap**2, axis=-1))
+        residual = generated.residual(softmax(labels.beta * w, axis=-1), softmax(labels.beta0 * z, axis=-1))
+        return self._mean(np.sum(generated.entry_loss(residual), axis=-1))
 
     def multiple_slope(self, c: float) -> float:
         """By the slope of the loss of a row."""
         labels = self.labels
         h0, z = self._fields(labels.fields(labels.q0, labels.q0))
         prediction = softmax(labels.beta * c * h0, axis=-1)
-        residual = prediction - softmax(labels.beta0 * z, axis=-1)
+        residual = generated.residual(prediction, softmax(labels.beta0 * z, axis=-1))
         along = np.sum(prediction * residual, axis=-1, keepdims=True)
         return self._mean(np.sum(generated.row_slope(prediction, residual, along, labels.beta) * h0, axis=-1)).value
 
     def least_test_error(self) -> float:
-        """Half the mean square difference of two labels of one sequence."""
+        """By two labels of one sequence."""
         _, one, two = self._sequence()
-        return self._mean(np.sum((one - two) ** 2, axis=-1) / 2).value
+        return self._mean(np.sum(generated.label_spread(one, two), axis=-1)).value
 
     def mismatch(self, c: float) -> float:
-        """The mean product of the residuals of two labels of one sequence."""
+        """By two labels of one sequence."""
         h0, one, two = self._sequence()
         prediction = softmax(self.labels.beta * c * h0, axis=-1)
-        return self._mean(np.sum((prediction - one) * (prediction - two), axis=-1)).value
+        return self._mean(np.sum(generated.residual_product(prediction, one, two), axis=-1)).value
 
     def _fields(self, fields: Fields) -> tuple[Array, Array]:
         """Rows of the student's and of the noisy target's index, each of shape (points, T)."""

@@ -12,4 +12,6 @@ class InvalidParameter(ValueError):
         self.name, self.value, self.rule, self.way_out = name, value, rule, way_out
 
     def __str__(self) -> str:
-        return f"{self.name} = {self.value!r}: {self.rule}; {self.way_out}"
+        shown = repr(self.value)
+        shown = shown if len(shown) <= 60 else f"{shown[:40]}... ({len(shown)} characters)"
+        return f"{self.name} = {shown}: {self.rule}; {self.way_out}"

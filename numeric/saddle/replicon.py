@@ -30,19 +30,12 @@ def replicon(problem: Problem, at: Denoised) -> float:
     means = _responses(problem, overlaps)
     if np.isinf(spectral) or (means.rest.any() and means.moved.any()):
         return -np.inf
-    alpha = problem.alpha
+    responses = (means.response_ss, means.response_so, means.response_os, means.response_oo)
+    same, *others = (float(response.mean()) for response in responses)
     if not overlaps.V_antisymmetric:
-        return float(generated.replicon(alpha, means.response_ss.mean(), spectral, denoising.c, mh))
-    # A general matrix: perturbations of both parts feed each other; a row per part that responds.
-    odd = 2 * overlaps.V_antisymmetric  # 1/(stiffness + 2 lambda), which is c/mh for the symmetric part
-    rows = [
-        [float(generated.replicon_growth(alpha, response.mean(), 1.0, gain, 1.0)) for response in pair]
-        for gain, pair in (
-            (denoising.c / mh, (means.response_ss, means.response_so)),
-            (odd, (means.response_os, means.response_oo)),
-        )
-    ]
-    return 1 - float(np.max(np.linalg.eigvals(np.array(rows)).real))
+        return float(generated.replicon(problem.alpha, same, spectral, denoising.c, mh))
+    V = (overlaps.V, overlaps.V_antisymmetric)  # perturbations of both parts feed each other
+    return float(generated.general_replicon(problem.alpha, same, *others, *V))
 
 
 def spectral_factor(denoising: Denoising) -> float:

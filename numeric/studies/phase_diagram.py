@@ -9,9 +9,11 @@ from itertools import product
 import numpy as np
 
 from numeric.laws.law import Array
+from numeric.laws.power_law import power_law
+from numeric.problem.problem import Problem
 from numeric.saddle.curve import Watch
 from numeric.studies.regimes import Regime, regimes
-from numeric.studies.scaling import ScalingProblem, local_slope
+from numeric.studies.scaling import local_slope
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,6 @@ def _slopes(
 ) -> Iterable[tuple[float, float, float]]:
     for number in watch(range(len(places))):
         x, y = places[int(number)]
-        point = local_slope(ScalingProblem(float(gamma), dim, dim**y, noise), dim**x)
+        point = local_slope(Problem(1.0, power_law(float(gamma), dim), dim**y, noise), dim**x)
         if not math.isnan(point.slope):
             yield x, y, point.slope

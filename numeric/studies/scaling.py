@@ -10,42 +10,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from numeric.laws.power_law import PER_OCTAVE, power_law
+from numeric.laws.power_law import PowerLaw
 from numeric.model import float64 as generated
 from numeric.prediction.test_error import Prediction, prediction_of
+from numeric.problem.parameter import InvalidParameter
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch
 from numeric.saddle.estimator import Denoising, estimator_of
 from numeric.saddle.solve import solve
-
-
-@dataclass(frozen=True)
-class ScalingProblem:
-    """A power-law target s_k ~ k^-gamma of dimension `dim` and second moment q0, learned at weight decay `lambda_`.
-
-    per_octave: blocks for each doubling of k, of which the tail is made (numeric.laws.power_law)
-    leading: so many of the first features keep the law that they have on token sequences (numeric.problem.problem)
-    """
-
-    gamma: float
-    dim: int
-    lambda_: float
-    noise: float
-    q0: float = 1.0
-    beta: float = 1.0
-    beta0: float = 1.0
-    per_octave: int = PER_OCTAVE
-    leading: int = 0
-
-    def problem(self) -> Problem:
-        """The learning problem, at any number of samples."""
-        target = power_law(self.gamma, self.dim, self.q0, self.per_octave)
-        return Problem(1.0, target, self.lambda_, self.noise, beta=self.beta, beta0=self.beta0, leading=self.leading)
-
-    def prediction(self) -> Prediction:
-        """Test errors of students of this target."""
-        return prediction_of(self.problem())
 
 
 @dataclass(frozen=True)
@@ -72,35 +45,52 @@ class ScalingPoint:
     slope_error: float = math.nan
 
 
+def power_law_of(problem: Problem) -> PowerLaw:
+    """The target of a problem whose scaling is asked for.
+
+    Raises:
+        InvalidParameter: it is no power law.
+    """
+    if not isinstance(problem.target, PowerLaw):
+        raise InvalidParameter("target", problem.target, "has no exponent and no dimension", "use a power_law")
+    return problem.target
+
+
 def scaling_curve(
-    asked: ScalingProblem, samples: Sequence[float], watch: Watch = iter, start: Solution | None = None
+    problem: Problem, samples: Sequence[float], watch: Watch = iter, start: Solution | None = None
 ) -> list[ScalingPoint]:
     """Points at increasing numbers of samples, the first from `start` or cold, with local slopes from their neighbours.
 
+    Args:
+        problem: of a power-law target; its own alpha is not used.
+        samples: numbers n.
+        watch: wraps the iterable of samples, for a progress bar.
+        start: a solution close to the first point.
+
     Raises:
+        InvalidParameter: the target is no power law.
         OutsideDomain: the best multiple of the target cannot be found.
     """
-    problem = asked.problem()
-    asked.prediction().best_multiple()  # if there is none, no point needs to be solved
+    dim, prediction = power_law_of(problem).dim, prediction_of(problem)
+    prediction.best_multiple()  # if there is none, no point needs to be solved
     points: list[ScalingPoint] = []
     for n in watch(samples):
-        solution = solve(problem.at(n / asked.dim**2), start)
+        solution = solve(problem.at(n / dim**2), start)
         start = solution if solution.trusted and solution.q > 0 else None
-        points.append(_point(asked, n, solution))
+        points.append(_point(n, solution, prediction, dim))
     return _with_slopes(points)
 
 
 STEP = 0.05  # of log(n), to either side: slopes then err by its square times the curvature
 
 
-def local_slope(asked: ScalingProblem, samples: float) -> ScalingPoint:
+def local_slope(problem: Problem, samples: float) -> ScalingPoint:
     """The point at one n with its local slope, from solutions close to it on both sides.
 
-    Raises:
-        OutsideDomain: the best multiple of the target cannot be found.
+    Raises: as `scaling_curve`.
     """
     around = [samples * math.exp(k * STEP) for k in (-2, -1, 0, 1, 2)]
-    first, left, here, right, last = scaling_curve(asked, around)
+    first, left, here, right, last = scaling_curve(problem, around)
     (near, error), (far, _) = slope_between(left, right), slope_between(first, last)
     return replace(here, slope=(4 * near - far) / 3, slope_error=abs(far - near) / 3 + error)
 
@@ -114,27 +104,23 @@ def slope_between(first: ScalingPoint, second: ScalingPoint) -> tuple[float, flo
     return math.log(second.risk / first.risk) / span, error
 
 
-def _point(asked: ScalingProblem, n: float, solution: Solution) -> ScalingPoint:
+def _point(n: float, solution: Solution, prediction: Prediction, dim: int) -> ScalingPoint:
     if not solution.trusted:
         return ScalingPoint(n, solution, *[math.nan] * 8)
-    problem = solution.problem
-    at = estimator_of(problem).denoised(solution.conjugates)
-    prediction = asked.prediction()
+    at = estimator_of(solution.problem).denoised(solution.conjugates)
     excess, uncertainty = prediction.excess_error(solution, at.overlaps)
     risk, error = solution.denoising_error, solution.errors["denoising_error"]
-    spectrum = _spectrum(asked, solution, at.denoising, prediction.best_multiple().c)
+    spectrum = _spectrum(solution, at.denoising, prediction.best_multiple().c, dim)
     return ScalingPoint(n, solution, risk, error, excess, uncertainty, *spectrum)
 
 
-def _spectrum(
-    asked: ScalingProblem, solution: Solution, at: Denoising, c_star: float
-) -> tuple[float, float, float, float]:
+def _spectrum(solution: Solution, at: Denoising, c_star: float, dim: int) -> tuple[float, float, float, float]:
     """Gain, learned, features and bulk_edge of a ScalingPoint."""
     if at.energy is None or at.b is None or solution.q == 0:
         return math.nan, 0.0, 0.0, 0.0
-    target, learned = solution.seen_target, at.energy.mass * asked.dim
+    target, learned = solution.seen_target, at.energy.mass * dim
     (_, edge), *_ = target.support(at.v)
-    features = min(learned, target.features(at.v) * asked.dim)
+    features = min(learned, target.features(at.v) * dim)
     return at.c / c_star, learned, features, max(0.0, float(generated.shrinkage(edge, at.b, at.c)))
 
 

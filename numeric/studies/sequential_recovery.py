@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from numeric.laws.power_law import power_law
-from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve
+from numeric.problem.problem import Problem
+from numeric.studies.scaling import ScalingPoint, power_law_of, scaling_curve
 
 TOLERANCE = 1e-3  # of log(n): features of real spectra scatter by more
 
@@ -28,23 +28,22 @@ class Recovered:
     before: float | None
 
 
-def sequential_recovery(
-    asked: ScalingProblem, points: Sequence[ScalingPoint], features: Iterable[int]
-) -> list[Recovered]:
+def sequential_recovery(problem: Problem, points: Sequence[ScalingPoint], features: Iterable[int]) -> list[Recovered]:
     """The `features` of these numbers, each between neighbouring `points` first, then by bisection in log(n) to TOLERANCE.
 
     Where a feature returns into the bulk, as it may at the interpolation peak, this is the first time that the points show it out.
     Bisection ends early, at a wider interval, where a point is not solved.
 
     Raises:
-        ArithmeticError: the best multiple of the target cannot be found.
+        InvalidParameter: the target is no power law.
+        OutsideDomain: the best multiple of the target cannot be found.
     """
     known = [point for point in points if point.solution.trusted]
-    eigenvalues = power_law(asked.gamma, asked.dim, asked.q0, asked.per_octave).eigenvalues[::-1]
-    return [_recovered(asked, known, k, eigenvalues[k - 1]) for k in features]
+    eigenvalues = power_law_of(problem).eigenvalues[::-1]
+    return [_recovered(problem, known, k, eigenvalues[k - 1]) for k in features]
 
 
-def _recovered(asked: ScalingProblem, known: list[ScalingPoint], feature: int, eigenvalue: float) -> Recovered:
+def _recovered(problem: Problem, known: list[ScalingPoint], feature: int, eigenvalue: float) -> Recovered:
     """Every point solved on the way joins the known ones: it bounds the next features, too."""
     while True:
         first = next((k for k, point in enumerate(known) if point.features > feature - 0.5), None)
@@ -53,16 +52,16 @@ def _recovered(asked: ScalingProblem, known: list[ScalingPoint], feature: int, e
         if first == 0:
             return Recovered(feature, eigenvalue, None, known[0].samples)
         last, next_ = known[first - 1], known[first]
-        middle = _between(asked, last, next_)
+        middle = _between(problem, last, next_)
         if middle is None:
             return Recovered(feature, eigenvalue, last.samples, next_.samples)
         known.insert(first, middle)
 
 
-def _between(asked: ScalingProblem, before: ScalingPoint, after: ScalingPoint) -> ScalingPoint | None:
+def _between(problem: Problem, before: ScalingPoint, after: ScalingPoint) -> ScalingPoint | None:
     """The point in the middle, none if both are close enough or it is not solved."""
     if math.log(after.samples / before.samples) < TOLERANCE:
         return None
     start = after.solution if after.solution.q > 0 else None
-    (point,) = scaling_curve(asked, [math.sqrt(before.samples * after.samples)], start=start)
+    (point,) = scaling_curve(problem, [math.sqrt(before.samples * after.samples)], start=start)
     return point if point.solution.trusted else None

@@ -6,10 +6,11 @@ import sympy as sp
 
 from derive.language.notation import sym
 from derive.models import load
+from derive.passes.channel import label_numbers
 from derive.passes.limits import bayes_optimal as bayes
-from derive.passes.limits import interpolation as limits
-from derive.passes.limits import recovery
+from derive.passes.limits import interpolation, recovery, zero_decay
 from derive.passes.spectral_function import rational_law as spectral
+from derive.passes.spectral_function import semicircle
 from numeric.model import multiprecision as generated
 from tests.oracles.interpolation_by_quadrature import physical_root
 
@@ -91,7 +92,7 @@ def test_recovery_depends_on_the_law_through_its_zero_mass_only():
 
 def test_mass_at_recovery_is_the_semicircle_above_the_cut():
     theta, zero_mass = recovery.theta, recovery.zero_mass
-    above, trace = limits.semicircle_top()
+    above, trace = semicircle.semicircle_top()
     assert sp.expand(recovery.recovery(MODEL).mass - (1 - zero_mass + zero_mass * above)) == 0
     assert sp.simplify(sp.diff(trace, theta) - 2 * sp.cos(theta) * sp.diff(above, theta)) == 0
 
@@ -100,7 +101,7 @@ def test_bayes_optimal_recovery_counts_parameters():
     (zero_mass, D) = recovery.zero_mass, recovery.D
     rank = 1 - zero_mass
     assert sp.expand(bayes.recovery_ratio(MODEL) - (rank - rank**2 / 2) / D) == 0
-    assert sp.expand(limits.manifold_bound().subs(limits.kappa, rank) - bayes.recovery_ratio(MODEL)) == 0
+    assert sp.expand(interpolation.manifold_bound().subs(interpolation.kappa, rank) - bayes.recovery_ratio(MODEL)) == 0
 
 
 def test_partial_fractions_are_those_of_sympy():
@@ -115,16 +116,16 @@ def test_partial_fractions_are_those_of_sympy():
 
 @pytest.mark.parametrize(("tokens", "numbers"), [(2, 2), (3, 5), (4, 9), (10, 54)])
 def test_numbers_in_a_label(tokens, numbers):
-    assert limits.label_numbers().subs(limits.T, tokens) == numbers
+    assert label_numbers.label_numbers().subs(label_numbers.T, tokens) == numbers
 
 
 def test_weak_regularisation_balance():
     """rho - 2m + q = 2 alpha D v at beta = beta0, and c = beta0/beta (theory note, section 5)."""
-    limit = limits.weak_regularisation(MODEL)
-    balance = limit[limits.v].subs(limits.beta, limits.beta0)
-    expected = (limits.rho - 2 * limits.m + limits.q) / (2 * limits.alpha * limits.D)
+    limit = zero_decay.weak_regularisation(MODEL)
+    balance = limit[zero_decay.v].subs(zero_decay.beta, zero_decay.beta0)
+    expected = (zero_decay.rho - 2 * zero_decay.m + zero_decay.q) / (2 * zero_decay.alpha * zero_decay.D)
     assert sp.cancel(balance - expected) == 0
-    assert limit[limits.c] == limits.beta0 / limits.beta
+    assert limit[zero_decay.c] == zero_decay.beta0 / zero_decay.beta
 
 
 def test_moments_of_the_target():

@@ -6,7 +6,7 @@ import sympy as sp
 from derive.language.model import ModelError, Target
 from derive.language.step import DerivationError, Function, Output
 from derive.models import load
-from derive.passes.free_entropy import replicas
+from derive.passes.free_entropy import prior, replicas
 from derive.passes.free_entropy import saddle_point as saddle
 from derive.passes.free_entropy.replicas import REPLICAS, ReplicaMatrix
 
@@ -40,16 +40,16 @@ def test_coupling_of_order_parameters():
 
 
 def test_sensing_matrix_has_entry_variance_one_plus_delta_over_two():
-    assert replicas.sensing_variance() == sp.Rational(1, 2)
+    assert prior.sensing_variance() == sp.Rational(1, 2)
 
 
 def test_denoiser_matches_the_theory_note():
     model = load("tied_attention")
-    prior = replicas.denoiser(model)
+    denoiser = prior.denoiser(model)
     mh, qh, Vh = saddle.mh, saddle.qh, saddle.Vh
-    assert sp.simplify(prior.threshold - replicas.lambda_ * sp.sqrt(replicas.kappa) / mh) == 0
-    assert sp.simplify(prior.variance - qh / (2 * mh**2)) == 0
-    assert sp.simplify(prior.prefactor - mh**2 / (2 * Vh)) == 0
+    assert sp.simplify(denoiser.threshold - saddle.lambda_ * sp.sqrt(saddle.kappa) / mh) == 0
+    assert sp.simplify(denoiser.variance - qh / (2 * mh**2)) == 0
+    assert sp.simplify(denoiser.prefactor - mh**2 / (2 * Vh)) == 0
 
 
 def test_a_limit_that_was_not_taken_is_named():

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, integer
-from verify.jobs.store import R, Store
-from verify.training.data import TargetKind
+from numeric.laws.law import Target
+from numeric.problem.problem import Problem
+from verify.jobs.store import AnyResult, Store
 from verify.training.measure import RunResult
 from verify.training.minimise import MINIMISERS
+from verify.training.target import TargetKind
 
 
 def add_execution(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +34,25 @@ def add_execution(parser: argparse.ArgumentParser) -> None:
 
 
 def execution_fields(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The fields of a Run that the arguments of `add_execution` state."""
+    """What training adds to a problem, as the arguments of `add_execution` state it."""
     return {
-        "target": TargetKind(arguments.target), "minimiser": arguments.minimiser, "entropy": arguments.seed,
+        "target_kind": TargetKind(arguments.target), "minimiser": arguments.minimiser, "entropy": arguments.seed,
         "shuffle_labels": arguments.shuffle_labels, "device": arguments.device,
     }  # fmt: skip
+
+
+def stated_problem(arguments: argparse.Namespace, target: Target, **stated: Any) -> Problem:
+    """The problem of these arguments, of a target and of what else is stated; alpha is 1 where nothing states it.
+
+    Raises BadInput without weight decay, InvalidParameter for what the theory does not cover: both before an hour of training.
+    """
+    given = vars(arguments)
+    if given.get("lambda_") == 0:
+        raise BadInput("--lambda", 0, "the theory needs weight decay > 0", "use a small value such as 1e-3")
+    fields: dict[str, Any] = {"alpha": 1.0}
+    fields |= {name: float(given[name]) for name in ("width", "lambda_", "noise", "beta", "beta0") if name in given}
+    fields |= {name: given[name] for name in ("tokens",) if name in given}
+    return Problem(target=target, **{**fields, **stated})
 
 
 def integers(name: str, least: int) -> Callable[[str], tuple[int, ...]]:
@@ -56,7 +72,7 @@ def size_counts(dims: Sequence[int], runs: Sequence[int]) -> tuple[tuple[int, in
     return tuple(sorted(zip(dims, counts, strict=True)))
 
 
-def opened(open_store: Callable[[Path], Store[R]], folder: Path) -> Store[R]:
+def opened(open_store: Callable[[Path], Store[AnyResult]], folder: Path) -> Store[AnyResult]:
     """The store of that folder. Raises BadInput if it cannot be written."""
     try:
         return open_store(folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
 import time
 from itertools import product
@@ -11,24 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
+from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation
-from verify.cli.arguments import add_execution, execution_fields, integers, note, opened
+from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, stated_problem
 from verify.jobs.pool import execute_all
 from verify.report.lines import choice_line
-from verify.studies.cross_validation import (
-    SEEDING_DECAY,
-    ChoiceGroup,
-    Search,
-    against_factors,
-    choice_store,
-    choose,
-)
-from verify.training.data import DataKind, require_memory
-from verify.training.minimise import Status
+from verify.studies.cross_validation import ChoiceGroup, against_factors, choice_store
+from verify.training.cross_validation import SEEDING_DECAY, DecaySearch, choose
+from verify.training.draw import require_memory
+from verify.training.minimise import DescentStatus
 from verify.training.run import MINIMUM_DIM, Run
 
-PARAMETERS = ("kappa0", "noise", "tokens", "beta", "beta0")
-PAPER = {"kappa0": "0.05", "noise": "0.05"}  #: Figure 2
+_PARAMETERS = ("kappa0", "noise", "tokens", "beta", "beta0")
+_PAPER = {"kappa0": "0.05", "noise": "0.05"}  #: Figure 2
 
 
 def add(commands: Any) -> None:
@@ -50,7 +44,7 @@ def add(commands: Any) -> None:
                         help="parts into which the samples are cut (default 5)")  # fmt: skip
     parser.add_argument("--parametrisation", type=_parametrisations, default="factorised,symmetric,general",
                         metavar="P,P", help="what to train (default factorised,symmetric,general)")  # fmt: skip
-    add_problem_arguments(parser, *PARAMETERS, defaults=PAPER)
+    add_problem_arguments(parser, *_PARAMETERS, defaults=_PAPER)
     add_execution(parser)
     parser.set_defaults(run=run)
 
@@ -68,17 +62,16 @@ def run(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     points = {(a, d, p): _searches(arguments, a, d, p) for a, d, p in _points(arguments)}
     flat = [search for searches in points.values() for search in searches]
-    for search in flat:
-        require_memory(search.base.data, search.base.samples, search.base.tokens, search.dim)
+    require_memory(search.base for search in flat)
     store = opened(choice_store, Path(arguments.out))
     found = dict(zip(flat, execute_all(flat, store, workers=arguments.workers, task=choose), strict=True))
     groups = [ChoiceGroup(*point, tuple(found[search] for search in searches)) for point, searches in points.items()]
     comparisons = [compared for group in groups if (compared := against_factors(group, groups)) is not None]
-    holds = all(choice.status is Status.CONVERGED for group in groups for choice in group.choices)
+    holds = all(choice.status is DescentStatus.CONVERGED for group in groups for choice in group.choices)
     holds &= all(item["agrees"] for item in comparisons)
     if arguments.json:
         print_json({
-            "parameters": {name: str(getattr(arguments, name)) for name in PARAMETERS},
+            "parameters": {name: str(getattr(arguments, name)) for name in _PARAMETERS},
             "points": [group.document() for group in groups],
             "direct_against_factorised": comparisons,
             "agrees": holds,
@@ -100,11 +93,9 @@ def _points(arguments: argparse.Namespace) -> list[tuple[float, int, Parametrisa
     return list(product(alphas, dict.fromkeys(arguments.dim), arguments.parametrisation))
 
 
-def _searches(arguments: argparse.Namespace, alpha: float, dim: int, what: Parametrisation) -> list[Search]:
-    kappa0, noise, _, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
-    base = Run(
-        dim=dim, alpha=alpha, kappa0=kappa0, width=1.0, lambda_=SEEDING_DECAY, noise=noise, tokens=arguments.tokens,
-        beta=beta, beta0=beta0, data=DataKind.SEQUENCES, parametrisation=what, **execution_fields(arguments),
-    )  # fmt: skip
+def _searches(arguments: argparse.Namespace, alpha: float, dim: int, what: Parametrisation) -> list[DecaySearch]:
+    target = MarchenkoPastur(float(arguments.kappa0))
+    problem = stated_problem(arguments, target, alpha=alpha, lambda_=SEEDING_DECAY, parametrisation=what)
+    base = Run(problem, dim, **execution_fields(arguments))
     decays = tuple(float(decay) for decay in arguments.decays)
-    return [Search(dataclasses.replace(base, index=i), decays, arguments.folds) for i in range(arguments.runs)]
+    return [DecaySearch(base.varied(index=i), decays, arguments.folds) for i in range(arguments.runs)]

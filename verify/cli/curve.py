@@ -9,8 +9,8 @@ from typing import Any
 
 from numeric.cli.arguments import grid, print_json
 from verify.cli.arguments import integers, size_counts
-from verify.cli.problem import add_problem, base_run, given, train
-from verify.judging.scores import compare
+from verify.cli.problem import add_training_problem, base_run, given, stored_results
+from verify.judging.scores import compare_with_theory
 from verify.judging.theory import watched_predictions
 from verify.report.documents import comparison_document
 from verify.report.lines import comparison_lines
@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
                         help="sizes d; at least two for a finite-size estimate (default 40,60)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
                         help="runs per point, one number or one for each size (default 8)")  # fmt: skip
-    add_problem(parser)
+    add_training_problem(parser)
     parser.set_defaults(run=run)
 
 
@@ -40,9 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     sizes = size_counts(arguments.dim, arguments.runs)
     base = base_run(arguments, sizes[0][0], float(arguments.alpha[0]))
-    campaign = Campaign(base.data, sizes, tuple(dict.fromkeys(float(a) for a in arguments.alpha)), (base.width,))
-    results = train(campaign.runs(base), arguments)
-    comparison = compare(results, watched_predictions)
+    campaign = Campaign(
+        base.data, sizes, tuple(dict.fromkeys(float(a) for a in arguments.alpha)), (base.problem.width,)
+    )
+    results = stored_results(campaign.runs(base), arguments)
+    comparison = compare_with_theory(results, watched_predictions)
     if arguments.json:
         document = {"parameters": given(arguments), **comparison_document(comparison)}
         print_json({**document, "seed": arguments.seed, "seconds": time.perf_counter() - started})

@@ -12,32 +12,31 @@ from typing import Any
 
 from numeric.cli.arguments import BadInput, print_json, write_atomically
 from verify.cli import scaling as scaling_command
-from verify.cli.arguments import add_execution, integers, note, result_store, size_counts
+from verify.cli.arguments import add_execution, execution_fields, integers, note, result_store, size_counts
 from verify.figures.learning_curves import preset_figure
 from verify.report.documents import learning_curve_document
 from verify.report.lines import learning_curve_lines
 from verify.studies import learning_curves as gallery
 from verify.studies.learning_curves import Preset
-from verify.studies.main_job import figure_one
-from verify.training.data import TargetKind
+from verify.studies.main_job import FIGURE_ONE
 from verify.training.run import MINIMUM_DIM
 
-NAMES = {
-    **{name: preset.title for name, preset in gallery.PRESETS.items()},
+_NAMES = {
+    **{name: preset.title for name, preset in gallery.FIGURE_PRESETS.items()},
     **{name: title for name, (title, _) in scaling_command.DRAWINGS.items()},
 }
 
 
 def add(commands: Any) -> None:
     """Add the command and its arguments."""
-    listed = "; ".join(f"{name}: {title}" for name, title in NAMES.items())
+    listed = "; ".join(f"{name}: {title}" for name, title in _NAMES.items())
     parser = commands.add_parser(
         "figure",
         help="a learning curve of the paper, theory beside trained heads",
         description=f"Presets: {listed}.",
         epilog="example: python -m verify figure 6 --out report",
     )
-    parser.add_argument("preset", type=_preset, metavar=f"{{{','.join(NAMES)}}}", help="which figure")
+    parser.add_argument("preset", type=_preset, metavar=f"{{{','.join(_NAMES)}}}", help="which figure")
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), metavar="N,N",
                         help="sizes d, at least two to extrapolate from (default: the preset's)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), metavar="N",
@@ -47,8 +46,8 @@ def add(commands: Any) -> None:
 
 
 def _preset(name: str) -> str:
-    if name not in NAMES:
-        raise BadInput("figure", name, "is unknown", f"use one of {','.join(NAMES)}")
+    if name not in _NAMES:
+        raise BadInput("figure", name, "is unknown", f"use one of {','.join(_NAMES)}")
     return name
 
 
@@ -57,13 +56,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.preset in scaling_command.DRAWINGS:
         return scaling_command.figure(arguments)
     started = time.perf_counter()
-    preset = sized(gallery.PRESETS[arguments.preset], arguments.dim, arguments.runs)
+    preset = sized(gallery.FIGURE_PRESETS[arguments.preset], arguments.dim, arguments.runs)
     folder = Path(arguments.out)
     result_store(folder)  # an unwritable folder is refused before an hour of training
-    base = dataclasses.replace(
-        figure_one(arguments.minimiser, arguments.seed, TargetKind(arguments.target), arguments.device),
-        shuffle_labels=arguments.shuffle_labels,
-    )
+    base = FIGURE_ONE.varied(**execution_fields(arguments))
     outcome = gallery.study_learning_curves(preset, base, folder, note, arguments.workers)
     name = f"figure_{arguments.preset}"
     for suffix, content in preset_figure(outcome.curves, preset.quantities).items():

@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, positive, print_json, write_atomically
-from verify.cli.arguments import add_execution, execution_fields, integers, result_store, size_counts
+from numeric.laws.power_law import power_law
+from verify.cli.arguments import add_execution, execution_fields, integers, result_store, size_counts, stated_problem
 from verify.figures.drawing import styled
 from verify.figures.gap import gap_figure
 from verify.report.lines import gap_lines
 from verify.studies.gap import trends
 from verify.training.run import MINIMUM_DIM, Run
 
-PARAMETERS = ("noise", "beta", "beta0")
+_PARAMETERS = ("noise", "beta", "beta0")
 
 
 def add(commands: Any) -> None:
@@ -36,7 +37,7 @@ def add(commands: Any) -> None:
                         help="runs per size, one number or one for each (default 24)")  # fmt: skip
     parser.add_argument("--alpha", type=positive("--alpha", "try 1"), default="1", metavar="X",
                         help="sample ratio n/d^2 (default 1)")  # fmt: skip
-    add_problem_arguments(parser, "lambda_", *PARAMETERS, defaults={"lambda_": "0.5", "noise": "0.5"})
+    add_problem_arguments(parser, "lambda_", *_PARAMETERS, defaults={"lambda_": "0.5", "noise": "0.5"})
     add_execution(parser)
     parser.set_defaults(run=run)
 
@@ -48,18 +49,17 @@ def run(arguments: argparse.Namespace) -> int:
     if len(sizes) < 3:
         shown = ",".join(map(str, arguments.dim))
         raise BadInput("--dim", shown, "fewer than three sizes show no trend", "try --dim 24,36,56")
-    noise, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
+    target = power_law(float(arguments.power_law[0]), sizes[0][0])
     base = Run(
-        dim=sizes[0][0], alpha=float(arguments.alpha), kappa0=None, power_law=1.0, width=1.0, lambda_=float(arguments.lambda_),
-        noise=noise, beta=beta, beta0=beta0, **execution_fields(arguments),
-    )  # fmt: skip
+        stated_problem(arguments, target, alpha=float(arguments.alpha)), sizes[0][0], **execution_fields(arguments)
+    )
     store = result_store(folder)
     found = trends(base, [float(gamma) for gamma in arguments.power_law], sizes, store, arguments.workers)
     agrees = all(trend.agrees for trend in found)
     for suffix, content in styled(lambda: gap_figure(found)).items():
         write_atomically(folder / f"gap.{suffix}", content)
     document = {
-        "parameters": {name: getattr(base, name) for name in ("alpha", "lambda_", *PARAMETERS)},
+        "parameters": {name: getattr(base.problem, name) for name in ("alpha", "lambda_", *_PARAMETERS)},
         "agrees": agrees,
         "trends": [
             {**dataclasses.asdict(trend), "z": trend.z, "must_vanish": trend.must_vanish, "agrees": trend.agrees}

@@ -7,27 +7,25 @@ import sys
 from pathlib import Path
 
 from numeric.cli.arguments import Parser, print_json, write_atomically
-from verify.cli.arguments import add_execution, note, result_store
+from verify.cli.arguments import add_execution, execution_fields, note, result_store
 from verify.report.documents import main_job_document
 from verify.report.lines import main_job_lines
 from verify.report.page import report_files
-from verify.studies.main_job import PRESETS, do_main_job, preset
-from verify.training.data import TargetKind
+from verify.studies.main_job import FIGURE_ONE, JOB_PRESETS, do_main_job, preset
 
 
 def add(parser: Parser) -> None:
     """Add its arguments: those of the whole command line, where no command is given."""
-    parser.add_argument("--preset", choices=tuple(PRESETS), default="main", help="size of the main job (default main)")
+    parser.add_argument(
+        "--preset", choices=tuple(JOB_PRESETS), default="main", help="size of the main job (default main)"
+    )
     add_execution(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the main job and write its report."""
-    plan = preset(
-        arguments.preset, arguments.minimiser, arguments.seed, TargetKind(arguments.target), arguments.device,
-        arguments.shuffle_labels,
-    )  # fmt: skip
+    plan = preset(arguments.preset, FIGURE_ONE.varied(**execution_fields(arguments)))
     folder = Path(arguments.out)
     note(f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder}/; --preset quick is shorter")
     outcome = do_main_job(plan, result_store(folder), note, arguments.workers)

@@ -1,26 +1,27 @@
-"""Arguments that state a problem and how to train it, shared by `curve`, `spectrum` and `thresholds`."""
+"""Arguments that state a problem and how to train it, shared by `curve` and `spectrum`."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from numeric.cli.arguments import BadInput, add_problem_arguments
+from numeric.cli.arguments import add_problem_arguments
+from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation
-from verify.cli.arguments import add_execution, execution_fields, result_store
+from verify.cli.arguments import add_execution, execution_fields, result_store, stated_problem
 from verify.jobs.pool import execute_all
-from verify.judging.theory import problem_of
-from verify.training.data import DataKind, require_memory
+from verify.training.data import DataKind
+from verify.training.draw import require_memory
 from verify.training.measure import RunResult
 from verify.training.run import Run
 
-PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
-PAPER = {"kappa0": "0.5", "width": "1", "lambda_": "0.01", "noise": "0.5"}  #: Figure 1
+_PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+_PAPER = {"kappa0": "0.5", "width": "1", "lambda_": "0.01", "noise": "0.5"}  #: Figure 1
 
 
-def add_problem(parser: argparse.ArgumentParser) -> None:
+def add_training_problem(parser: argparse.ArgumentParser) -> None:
     """Add the parameters of a problem, what is trained on which data, and how."""
-    add_problem_arguments(parser, *PROBLEM, defaults=PAPER)
+    add_problem_arguments(parser, *_PROBLEM, defaults=_PAPER)
     parser.add_argument("--data", choices=[str(k) for k in DataKind], default="sequences",
                         help="what the indices are made of (default sequences)")  # fmt: skip
     parser.add_argument("--parametrisation", choices=[str(p) for p in Parametrisation], default="factorised",
@@ -31,27 +32,19 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
 def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
     """The first of the runs that the arguments ask for.
 
-    Raises BadInput for what the theory does not cover.
+    Raises BadInput or InvalidParameter for what the theory does not cover.
     """
-    if arguments.lambda_ == 0:
-        raise BadInput("--lambda", 0, "the theory needs weight decay > 0", "use a small value such as 1e-3")
-    kappa0, width, decay, noise, _, beta, beta0 = (float(getattr(arguments, name)) for name in PROBLEM)
-    base = Run(
-        dim=dim, alpha=alpha, kappa0=kappa0, width=width, lambda_=decay, noise=noise, beta=beta, beta0=beta0,
-        tokens=arguments.tokens, parametrisation=Parametrisation(arguments.parametrisation), data=DataKind(arguments.data),
-        **execution_fields(arguments),
-    )  # fmt: skip
-    problem_of(base)  # so that what the theory does not cover is refused before an hour of training
-    return base
+    target, what = MarchenkoPastur(float(arguments.kappa0)), Parametrisation(arguments.parametrisation)
+    problem = stated_problem(arguments, target, alpha=alpha, parametrisation=what)
+    return Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
 
 
-def train(runs: list[Run], arguments: argparse.Namespace) -> list[RunResult]:
+def stored_results(runs: list[Run], arguments: argparse.Namespace) -> list[RunResult]:
     """Their results, in order, trained where the store has none.
 
     Raises InvalidParameter, before anything is trained, if the data of one would not fit into memory.
     """
-    for item in runs:
-        require_memory(item.data, item.samples, item.tokens, item.dim)
+    require_memory(runs)
     return execute_all(runs, result_store(Path(arguments.out)), workers=arguments.workers)
 
 
@@ -59,5 +52,5 @@ def given(arguments: argparse.Namespace) -> dict[str, str]:
     """What was asked for, as JSON values."""
     return {
         name.rstrip("_"): str(getattr(arguments, name))
-        for name in (*PROBLEM, "target", "data", "minimiser", "parametrisation")
+        for name in (*_PROBLEM, "target", "data", "minimiser", "parametrisation")
     }

@@ -17,9 +17,18 @@ from numeric.cli import plots
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json, write_atomically
 from numeric.cli.commands.exponents import decay_exponent
 from numeric.cli.commands.scaling import decay_law
-from verify.cli.arguments import add_execution, execution_fields, integers, note, result_store, size_counts
+from numeric.laws.power_law import power_law
+from verify.cli.arguments import (
+    add_execution,
+    execution_fields,
+    integers,
+    note,
+    result_store,
+    size_counts,
+    stated_problem,
+)
 from verify.figures.drawing import styled
-from verify.figures.scaling import decomposition_figure, draw_windows, excess_figure
+from verify.figures.scaling import draw_windows, excess_figure, trained_decomposition_figure
 from verify.jobs.pool import Pool
 from verify.report.documents import scaling_document
 from verify.report.lines import scaling_lines
@@ -28,11 +37,11 @@ from verify.studies.scaling_plan import ScalingPlan
 from verify.training.data import DataKind
 from verify.training.run import MINIMUM_DIM, Run
 
-PARAMETERS = ("noise", "beta", "beta0")
-DECAYS = ("1/d", "1", "sqrt(d)")
-ALPHAS = (0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+_PARAMETERS = ("noise", "beta", "beta0")
+_DECAYS = ("1/d", "1", "sqrt(d)")
+_ALPHAS = (0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 #: The paper's Figure 4: spectra at n = 4e3 and 4e5; one run of the latter takes minutes.
-SIZES, SPECTRA = ((100, 8), (200, 8)), ((0.1, 8), (10.0, 1))
+_SIZES, _SPECTRA = ((100, 8), (200, 8)), ((0.1, 8), (10.0, 1))
 TILES = 5  #: each way of the phase diagram
 Drawing = tuple[str, Callable[[ScalingOutcome], Figure]]  #: name of the file, and what draws it
 
@@ -44,7 +53,7 @@ def regime_figure(outcome: ScalingOutcome) -> Figure:
 
 
 DRAWINGS: dict[str, Drawing] = {  # by the number of the paper's figure
-    "3": ("decomposition", decomposition_figure), "4": ("scaling", excess_figure), "5": ("regimes", regime_figure)
+    "3": ("decomposition", trained_decomposition_figure), "4": ("scaling", excess_figure), "5": ("regimes", regime_figure)
 }  # fmt: skip
 
 
@@ -61,13 +70,13 @@ def add(commands: Any) -> None:
                         help="sizes d; at least two for a finite-size estimate (default 40,56)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
                         help="runs per point, one number or one for each size (default 8)")  # fmt: skip
-    parser.add_argument("--alpha", type=grid("--alpha"), default=",".join(map(str, ALPHAS)),
+    parser.add_argument("--alpha", type=grid("--alpha"), default=",".join(map(str, _ALPHAS)),
                         metavar="GRID", help="n/d^2, the same at every size (default 0.0125 to 3.2, doubling)")  # fmt: skip
-    parser.add_argument("--lambda", dest="decays", default=",".join(DECAYS), metavar="X,X",
+    parser.add_argument("--lambda", dest="decays", default=",".join(_DECAYS), metavar="X,X",
                         help="weight decays: numbers, 1/d, sqrt(d), d^p (default 1/d,1,sqrt(d))")  # fmt: skip
     parser.add_argument("--data", choices=[str(kind) for kind in DataKind], default="sequences",
                         help="what the indices are made of (default sequences)")  # fmt: skip
-    add_problem_arguments(parser, *PARAMETERS, defaults={"noise": "0.5"})
+    add_problem_arguments(parser, *_PARAMETERS, defaults={"noise": "0.5"})
     add_execution(parser)
     parser.set_defaults(run=run)
 
@@ -79,11 +88,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def figure(arguments: argparse.Namespace) -> int:
     """Figure 3, 4 or 5 of the paper at its settings: token sequences, gamma = 3/4, noise 1/2, d = 100 and 200."""
-    dims, runs = zip(*SIZES, strict=True)
+    dims, runs = zip(*_SIZES, strict=True)
     sizes = size_counts(arguments.dim or dims, arguments.runs or runs)
-    decays = tuple(map(decay_law, DECAYS[:1] if arguments.preset == "3" else DECAYS))
+    decays = tuple(map(decay_law, _DECAYS[:1] if arguments.preset == "3" else _DECAYS))
     tiles = TILES if arguments.preset == "5" else 0
-    plan = ScalingPlan(_base(arguments, 0.75, 0.5, 1.0, 1.0, DataKind.SEQUENCES), decays, ALPHAS, sizes, SPECTRA, tiles)
+    plan = ScalingPlan(_base(arguments, 0.75, DataKind.SEQUENCES, noise=0.5), decays, _ALPHAS, sizes, _SPECTRA, tiles)
     return _deliver(plan, (DRAWINGS[arguments.preset],), arguments)
 
 
@@ -116,15 +125,12 @@ def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
     decays = tuple(map(decay_law, dict.fromkeys(arguments.decays.split(","))))
     if any(len({decay.at(dim) for decay in decays}) < len(decays) for dim, _ in sizes):
         raise BadInput("--lambda", arguments.decays, "names a weight decay twice", "give each once")
-    noise, beta, beta0 = (float(getattr(arguments, name)) for name in PARAMETERS)
-    base = _base(arguments, float(arguments.power_law), noise, beta, beta0, DataKind(arguments.data))
+    base = _base(arguments, float(arguments.power_law), DataKind(arguments.data))
     ends = dict.fromkeys((alphas[0], alphas[-1]))
     return ScalingPlan(base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends), TILES)
 
 
-def _base(arguments: argparse.Namespace, gamma: float, noise: float, beta: float, beta0: float, kind: DataKind) -> Run:
+def _base(arguments: argparse.Namespace, gamma: float, kind: DataKind, **stated: float) -> Run:
     """A run of any size, sample number and weight decay: the plan replaces these."""
-    return Run(
-        dim=MINIMUM_DIM, alpha=1.0, kappa0=None, power_law=gamma, width=1.0, lambda_=1.0, noise=noise, beta=beta, beta0=beta0,
-        data=kind, **execution_fields(arguments),
-    )  # fmt: skip
+    problem = stated_problem(arguments, power_law(gamma, MINIMUM_DIM), lambda_=1.0, **stated)
+    return Run(problem, MINIMUM_DIM, data=kind, **execution_fields(arguments))

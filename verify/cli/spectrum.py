@@ -8,8 +8,8 @@ import time
 from typing import Any
 
 from numeric.cli.arguments import integer, positive, print_json
-from verify.cli.problem import add_problem, base_run, given, train
-from verify.judging.spectra import panel, zero_fraction
+from verify.cli.problem import add_training_problem, base_run, given, stored_results
+from verify.judging.spectra import trained_spectrum, zero_fraction
 from verify.report.documents import panel_document
 from verify.studies.main_job import Campaign
 from verify.training.run import MINIMUM_DIM
@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
                         help="size d (default 100)")  # fmt: skip
     parser.add_argument("--runs", type=integer("--runs", 1, 10_000, "try 1"), default="1", metavar="N",
                         help="runs to pool (default 1)")  # fmt: skip
-    add_problem(parser)
+    add_training_problem(parser)
     parser.set_defaults(run=run)
 
 
@@ -36,9 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Train at one alpha and set the singular values beside the theory."""
     started = time.perf_counter()
     base = base_run(arguments, arguments.dim, float(arguments.alpha))
-    campaign = Campaign(base.data, ((base.dim, arguments.runs),), (base.alpha,), (base.width,))
-    results = train(campaign.runs(base), arguments)
-    found = panel(results)
+    campaign = Campaign(base.data, ((base.dim, arguments.runs),), (base.problem.alpha,), (base.problem.width,))
+    results = stored_results(campaign.runs(base), arguments)
+    found = trained_spectrum(results)
     if arguments.json:
         document = {"parameters": given(arguments), **panel_document(found), "agrees": found.agrees}
         print_json({**document, "seed": arguments.seed, "seconds": time.perf_counter() - started})

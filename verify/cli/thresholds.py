@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import sys
 import time
@@ -11,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, add_problem_arguments, print_json, write_atomically
-from verify.cli.arguments import add_execution, integers, note, opened, size_counts
-from verify.cli.problem import base_run
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, size_counts, stated_problem
 from verify.figures.thresholds import threshold_figure
 from verify.report.lines import descent_line, sighting_line
 from verify.studies.descents import compare_descents
 from verify.studies.thresholds import DECAY, observe, vanishing_store
-from verify.training.data import DataKind
-from verify.training.run import MINIMUM_DIM
+from verify.training.run import MINIMUM_DIM, Run
 
 COMPARISON_DECAY = 0.01  #: at which descents over W and over S are compared
 
@@ -45,13 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Locate both thresholds in training, compare with the proven values, write figure and JSON."""
     started = time.perf_counter()
     sizes = _sizes(arguments)
-    arguments.data, arguments.lambda_, arguments.parametrisation = DataKind.SEQUENCES, DECAY, "factorised"
     folder = Path(arguments.out)
-    base = base_run(arguments, sizes[0][0], 1.0)
+    problem = stated_problem(arguments, MarchenkoPastur(float(arguments.kappa0)), lambda_=DECAY)
+    base = Run(problem, sizes[0][0], **execution_fields(arguments))
     sightings = observe(base, sizes, opened(vanishing_store, folder), note, arguments.workers)
     note("descents over W and over S")
     same = [
-        compare_descents(dataclasses.replace(base, alpha=multiple * float(sighting.proven), lambda_=COMPARISON_DECAY))
+        compare_descents(base.varied(alpha=multiple * float(sighting.proven), lambda_=COMPARISON_DECAY))
         for sighting in sightings[:1]
         for multiple in (0.8, 2.0)
     ]

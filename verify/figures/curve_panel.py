@@ -19,7 +19,7 @@ from verify.studies.learning_curves import Curve
 COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f")
 STYLES = (("-", "o"), ("--", "s"))  #: line and marker of the first and the second quantity in one panel
 SMOOTH = 200  #: points of a line as drawn
-NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
+QUANTITY_NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
 
 
 def draw_curves(axes: Axes, curves: Sequence[Curve], quantities: Sequence[str]) -> None:
@@ -32,7 +32,7 @@ def draw_curves(axes: Axes, curves: Sequence[Curve], quantities: Sequence[str]) 
             _theory(axes, curve.solutions, quantity, colour, line)
             _trained(axes, curve.scores, quantity, colour, marker)
     axes.set(xscale="log", yscale="log", xlabel=r"sample ratio $\alpha = n/d^2$")
-    axes.set_ylabel(NAMES[quantities[0]] if len(quantities) == 1 else "mean square error per sample")
+    axes.set_ylabel(QUANTITY_NAMES[quantities[0]] if len(quantities) == 1 else "mean square error per sample")
     for axis in (axes.xaxis, axes.yaxis):
         low, high = axis.get_view_interval()
         axis.set_major_locator(
@@ -46,7 +46,7 @@ def add_legend(figure: Figure, curves: Sequence[Curve], quantities: Sequence[str
     """Above the panels: colours of the curves, styles of the quantities that share a panel, and what else has a label."""
     families = [Line2D([], [], color=c, lw=1.5, label=curve.label) for c, curve in zip(COLOURS, curves, strict=False)]
     styles = [
-        Line2D([], [], color="0.3", ls=line, lw=1.5, marker=marker, mfc="white", ms=4.5, label=NAMES[quantity])
+        Line2D([], [], color="0.3", ls=line, lw=1.5, marker=marker, mfc="white", ms=4.5, label=QUANTITY_NAMES[quantity])
         for quantity, (line, marker) in zip(quantities, STYLES, strict=False)
     ]
     others = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
@@ -93,7 +93,7 @@ def _trained(axes: Axes, scores: Sequence[Score], quantity: str, colour: str, ma
     shown = [score for score in scores if score.quantity == quantity and score.groups]
     groups = [score.groups[-1] for score in shown]
     axes.errorbar(
-        [score.setting.alpha for score in shown],
+        [score.problem.alpha for score in shown],
         [group.simulation for group in groups],
         yerr=[group.standard_error for group in groups],
         fmt=marker, ms=4.5, mfc="white", mec=colour, ecolor=colour, capsize=2, lw=1, zorder=3,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from verify.figures.curve_panel import COLOURS
-from verify.studies.gap import Trend
+from verify.studies.gap import GapTrend
 
 
-def gap_figure(found: Sequence[Trend]) -> Figure:
+def gap_figure(found: Sequence[GapTrend]) -> Figure:
     """Ratio of excess errors against d, with the fits."""
     figure = Figure(figsize=(5.2, 3.6), layout="constrained")
     axes = figure.add_subplot()

@@ -9,12 +9,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from verify.figures.curve_panel import COLOURS, NAMES, add_legend, draw_curves
+from numeric.problem.problem import Problem
+from verify.figures.curve_panel import COLOURS, QUANTITY_NAMES, add_legend, draw_curves
 from verify.figures.drawing import STYLE, png
 from verify.figures.scaling import excess_figure
-from verify.judging.realised import QUANTITIES, Setting
+from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import BAND, Comparison, Score
-from verify.judging.spectra import ZERO, Panel
+from verify.judging.spectra import ZERO, TrainedSpectrum
 from verify.studies.learning_curves import Curve
 from verify.studies.main_job import MainJobOutcome, TargetDensity
 from verify.training.data import DataKind
@@ -27,21 +28,21 @@ def main_job_figures(outcome: MainJobOutcome) -> dict[str, bytes]:
     with matplotlib.rc_context(STYLE):
         figures = {"scores.png": score_figure(outcome)}
         if DataKind.SEQUENCES in outcome.comparisons and outcome.curves:
-            figures["curve.png"] = curve_figure(outcome)
+            figures["curve.png"] = trained_curve_figure(outcome)
         if outcome.panels:
-            figures["spectra.png"] = spectrum_figure(outcome)
+            figures["spectra.png"] = trained_spectrum_figure(outcome)
         if outcome.laws:
             figures["scaling.png"] = excess_figure(outcome.laws)
         return {name: png(figure) for name, figure in figures.items()}
 
 
-def curve_figure(outcome: MainJobOutcome) -> Figure:
+def trained_curve_figure(outcome: MainJobOutcome) -> Figure:
     """Test and train error against alpha: theory as lines, trained heads at the largest d as points."""
     figure = Figure(figsize=(7.6, 4.4), layout="constrained")
     axes = figure.add_subplot()
     scores = outcome.comparisons[DataKind.SEQUENCES].scores
     curves = [
-        Curve(rf"$\kappa = {width:g}$", tuple(solutions), tuple(s for s in scores if s.setting.width == width))
+        Curve(rf"$\kappa = {width:g}$", tuple(solutions), tuple(s for s in scores if s.problem.width == width))
         for width, solutions in sorted(outcome.curves.items())
     ]
     draw_curves(axes, curves, BOTH_ERRORS)
@@ -57,7 +58,7 @@ def _threshold_lines(axes: Axes, outcome: MainJobOutcome) -> None:
             axes.axvline(value, color="0.35", ls=style, lw=1, label=f"{name}, {value:.4f}")
 
 
-def spectrum_figure(outcome: MainJobOutcome) -> Figure:
+def trained_spectrum_figure(outcome: MainJobOutcome) -> Figure:
     """One panel per alpha: density of the singular values of S, trained ones as a histogram, the target's dashed."""
     columns = min(4, len(outcome.panels))
     rows = math.ceil(len(outcome.panels) / columns)
@@ -69,7 +70,7 @@ def spectrum_figure(outcome: MainJobOutcome) -> Figure:
     return figure
 
 
-def _spectrum_panel(axes: Axes, panel: Panel, target: TargetDensity | None) -> None:
+def _spectrum_panel(axes: Axes, panel: TrainedSpectrum, target: TargetDensity) -> None:
     values = panel.values.ravel()
     nonzero = values[values > ZERO * values.max()]
     # narrow bins at small values, where a spike of learned noise stands beside a broad bulk
@@ -78,17 +79,18 @@ def _spectrum_panel(axes: Axes, panel: Panel, target: TargetDensity | None) -> N
     density = heights / (len(values) * np.diff(edges))  # of all values, so that its area is the non-zero mass
     axes.stairs(density, edges, fill=True, color="0.82", label=f"trained, $d={panel.dim}$")
     axes.plot(panel.theory.x, panel.theory.density, color=COLOURS[0], lw=1.6, label="theory")
-    typical = float(np.median(panel.theory.density)) if len(panel.theory.density) else 1.0
-    if target is not None:
-        typical = float(np.median(target.density))
-        axes.plot(target.x, target.density, "--", color="#c0392b", lw=1.1, label="target")
+    axes.plot(target.x, target.density, "--", color="#c0392b", lw=1.1, label="target")
     axes.set_title(rf"$\alpha = {panel.alpha:g}$", fontsize=11)
     axes.text(
         0.97, 0.97, f"mass at 0\ntheory {panel.theory.zero_mass:.3f}\ntrained {1 - len(nonzero) / len(values):.3f}",
         transform=axes.transAxes, ha="right", va="top", fontsize=8,
     )  # fmt: skip
     axes.set_xlabel("singular value of $S$")
-    _scale(axes, max(float(density.max()), float(np.max(panel.theory.density, initial=0))), typical)
+    _scale(
+        axes,
+        max(float(density.max()), float(np.max(panel.theory.density, initial=0))),
+        float(np.median(target.density)),
+    )
     axes.set_xlim(0, None)
 
 
@@ -107,12 +109,12 @@ def score_figure(outcome: MainJobOutcome) -> Figure:
     """Score z of each quantity at each point, with the band outside which theory and simulation disagree."""
     figure = Figure(figsize=(7.6, 3.4), layout="constrained")
     axes = figure.add_subplot()
-    columns = [(kind, setting) for kind, c in outcome.comparisons.items() for setting in _settings(c)]
-    for offset, (quantity, colour) in enumerate(zip(QUANTITIES, COLOURS, strict=True)):
-        scores = [_find(outcome.comparisons[kind], quantity, setting) for kind, setting in columns]
+    columns = [(kind, problem) for kind, c in outcome.comparisons.items() for problem in _problems(c)]
+    for offset, (quantity, colour) in enumerate(zip(COMPARED_QUANTITIES, COLOURS, strict=True)):
+        scores = [_find(outcome.comparisons[kind], quantity, problem) for kind, problem in columns]
         positions = np.arange(len(columns)) + (offset - 1.5) * 0.18
         z = np.clip([score.z for score in scores], -_LIMIT, _LIMIT)
-        axes.plot(positions, z, "o", ms=4, color=colour, label=NAMES[quantity])
+        axes.plot(positions, z, "o", ms=4, color=colour, label=QUANTITY_NAMES[quantity])
     axes.axhspan(-BAND, BAND, color="0.93", zorder=0)
     axes.axhline(0, color="0.4", lw=0.7)
     axes.set_xticks(range(len(columns)), [_tick(*column) for column in columns], rotation=90, fontsize=7)
@@ -126,14 +128,14 @@ def score_figure(outcome: MainJobOutcome) -> Figure:
 _LIMIT = 8.0  #: larger scores are drawn at the margin; the table has their values
 
 
-def _settings(comparison: Comparison) -> list[Setting]:
-    return list(dict.fromkeys(score.setting for score in comparison.scores))
+def _problems(comparison: Comparison) -> list[Problem]:
+    return list(dict.fromkeys(score.problem for score in comparison.scores))
 
 
-def _find(comparison: Comparison, quantity: str, setting: Setting) -> Score:
-    return next(s for s in comparison.scores if s.quantity == quantity and s.setting == setting)
+def _find(comparison: Comparison, quantity: str, problem: Problem) -> Score:
+    return next(s for s in comparison.scores if s.quantity == quantity and s.problem == problem)
 
 
-def _tick(kind: DataKind, setting: Setting) -> str:
+def _tick(kind: DataKind, problem: Problem) -> str:
     mark = "" if kind is DataKind.SEQUENCES else " G"
-    return rf"{setting.alpha:g}, {setting.width:g}{mark}"
+    return rf"{problem.alpha:g}, {problem.width:g}{mark}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 
 from numeric.problem.decay_law import DecayLaw
 from verify.figures.curve_panel import COLOURS
-from verify.studies.scaling import PARTS, PHASE_DIM, ScalingOutcome, Slope
+from verify.studies.scaling import ERROR_PARTS, PHASE_DIM, ScalingOutcome, Slope
 
 SMALLER = 0.45  #: opacity of what belongs to a size that is not the largest
 
@@ -94,14 +93,14 @@ def _rank_plot(axes: Axes, outcome: ScalingOutcome, alpha: float) -> None:
     axes.legend(fontsize=8, loc="lower left")
 
 
-def decomposition_figure(outcome: ScalingOutcome) -> Figure:
+def trained_decomposition_figure(outcome: ScalingOutcome) -> Figure:
     """The paper's Figure 3, below: shares of the error along n at the largest size, one panel for each law of weight decay."""
     decays, dim = outcome.plan.decays, outcome.plan.sizes[-1][0]
     figure = Figure(figsize=(1.2 + 3.4 * len(decays), 3.6), layout="constrained")
     for axes, decay in zip(figure.subplots(1, len(decays), sharey=True, squeeze=False)[0], decays, strict=True):
         places = [place for place in outcome.places if (place.dim, place.decay) == (dim, decay)]
         n = [place.samples for place in places]
-        for number, (name, colour) in enumerate(zip(PARTS, COLOURS, strict=False)):
+        for number, (name, colour) in enumerate(zip(ERROR_PARTS, COLOURS, strict=False)):
             axes.plot(n, [place.theory_parts[number] for place in places], color=colour, lw=1.4, label=name)
             axes.plot(n, [place.parts[number] for place in places], "o", ms=4.5, mfc="white", color=colour)
         axes.set(xscale="log", xlabel="samples $n$", title=_title_of(decay))
@@ -117,7 +116,7 @@ def draw_windows(figure: Figure, outcome: ScalingOutcome) -> Figure:
         if slope.dim == dim:
             _window(axes, slope)
     axes.set_title(
-        rf"$\gamma = {Fraction(str(outcome.plan.base.power_law))}$: exponents of $n$; local slopes, theory at $d = {PHASE_DIM}$, "
+        rf"$\gamma = {outcome.plan.gamma}$: exponents of $n$; local slopes, theory at $d = {PHASE_DIM}$, "
         rf"framed: trained, $d = {dim}$",
         fontsize=8.5,
     )

@@ -14,15 +14,17 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
 from numeric.maths.domain import NoAnswer
-from verify.jobs.store import R, Store
+from verify.jobs.store import AnyResult, Store
+from verify.training.cross_validation import DecaySearch
 from verify.training.measure import execute
+from verify.training.run import Run
 
 
 class WorkerError(RuntimeError):
@@ -33,47 +35,22 @@ class WorkerError(RuntimeError):
 class Job:
     """A pure function of hashable arguments: jobs of equal task and arguments are one, whatever else is said of them.
 
-    `task` is what a worker calls and must be importable by name. `stage`: what its time counts as. `seconds`: about how long it takes
-    on one core, for the order of jobs and the time left alone. `store`: where its result is kept, and looked for first.
+    `task` is what a worker calls and must be importable by name. `stage`: what its time counts as. `cost`: about how many seconds it
+    takes on one core, for the order of jobs and the time left alone. `store`: where its result is kept, and looked for first.
     """
 
     task: Callable[..., Any]
     arguments: tuple[Hashable, ...]
     stage: str = field(compare=False)
-    seconds: float = field(compare=False)
-    name: str = field(compare=False)
+    cost: float = field(compare=False)
+    label: str = field(compare=False)
     device: str = field(default="cpu", compare=False)
     store: Store[Any] | None = field(default=None, compare=False)
 
 
-class Trainable(Hashable, Protocol):
-    """What is trained and stored: a Run, or anything with its size and its place among others."""
-
-    @property
-    def dim(self) -> int:
-        """D."""
-
-    @property
-    def alpha(self) -> float:
-        """n/d^2."""
-
-    @property
-    def index(self) -> int:
-        """Which of the equal ones."""
-
-    @property
-    def device(self) -> str:
-        """Where it trains."""
-
-    @property
-    def cost(self) -> float:
-        """Seconds on one core, roughly."""
-
-
-def training_job(run: Trainable, store: Store[R], task: Callable[[Any], Any] = execute) -> Job:
+def training_job(run: Run | DecaySearch, store: Store[AnyResult], task: Callable[[Any], Any] = execute) -> Job:
     """The job whose result `store` keeps under `run`."""
-    name = f"run dim {run.dim}, alpha {run.alpha:g}, index {run.index}"
-    return Job(task, (run,), "training", run.cost, name, run.device, store)
+    return Job(task, (run,), "training", run.cost, f"run {run.label}", run.device, store)
 
 
 class Pool:
@@ -104,7 +81,7 @@ class Pool:
         Raises NoAnswer where the theory has none, WorkerError at the first job that fails otherwise; what had finished is kept.
         """
         self._look_up(jobs)
-        missing = sorted({job for job in jobs if job not in self._known}, key=lambda job: -job.seconds)
+        missing = sorted({job for job in jobs if job not in self._known}, key=lambda job: -job.cost)
         if missing:
             with self._bar(missing) as bar:
                 for job, (result, seconds) in self._stream(missing):
@@ -112,7 +89,7 @@ class Pool:
                         job.store.append(result)
                     self._known[job] = result
                     self.seconds[job.stage] = self.seconds.get(job.stage, 0.0) + seconds
-                    bar.update(min(job.seconds, bar.total - bar.n))  # a sum in another order rounds otherwise
+                    bar.update(min(job.cost, bar.total - bar.n))  # a sum in another order rounds otherwise
         return [self._known[job] for job in jobs]
 
     def _look_up(self, jobs: Sequence[Job]) -> None:
@@ -123,11 +100,11 @@ class Pool:
             self._known |= {job: done[job.arguments[0]] for job in kept}
 
     def _bar(self, jobs: Sequence[Job]) -> tqdm[Any]:
-        stages = list(dict.fromkeys(job.stage for job in jobs))
+        stages = {job.stage for job in jobs}
         return tqdm(
-            total=sum(job.seconds for job in jobs),
+            total=sum(job.cost for job in jobs),
             disable=not self._progress,
-            desc=stages[0] if len(stages) == 1 else "jobs",
+            desc=stages.pop() if len(stages) == 1 else "jobs",
             bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} left",
             mininterval=0.2 if sys.stderr.isatty() else 30,  # a log file gets a line now and then, not a bar that moves
             smoothing=0,  # the rate so far: that of the last jobs jumps
@@ -153,13 +130,13 @@ class Pool:
 
 
 def execute_all(
-    runs: Sequence[Trainable],
-    store: Store[R],
+    runs: Sequence[Run] | Sequence[DecaySearch],
+    store: Store[AnyResult],
     *,
     workers: int | None = None,
     progress: bool = True,
     task: Callable[[Any], Any] = execute,
-) -> list[R]:
+) -> list[AnyResult]:
     """Return the results of `runs`, in their order, executing those that `store` does not hold.
 
     `task` is what a worker does and must be importable. Raises WorkerError at the first run that fails; what had finished is stored.
@@ -179,17 +156,17 @@ def _timed(task: Callable[..., Any], arguments: tuple[Hashable, ...]) -> _Timed:
 
 
 def _unwrap(future: Future[_Timed], job: Job) -> _Timed:
-    try:
+    error = future.exception()
+    if error is None:
         return future.result()
-    except NoAnswer:
-        raise
-    except BrokenProcessPool as error:
+    if isinstance(error, NoAnswer):
+        raise error
+    if isinstance(error, BrokenProcessPool):
         raise WorkerError(
-            f"a worker process died near {job.name}: most likely out of memory; "
+            f"a worker process died near {job.label}: most likely out of memory; "
             "use fewer workers or a smaller --dim, finished runs are kept"
         ) from error
-    except Exception as error:
-        raise WorkerError(f"{job.name} failed: {error}") from error
+    raise WorkerError(f"{job.label} failed: {error}") from error
 
 
 def _context(jobs: Sequence[Job]) -> BaseContext:

@@ -26,27 +26,27 @@ class Result(Protocol):
         """Inverse of `to_json`; raises KeyError, TypeError or ValueError for any other record."""
 
 
-R = TypeVar("R", bound=Result)
+AnyResult = TypeVar("AnyResult", bound=Result)
 
 
-class Store(Generic[R]):
+class Store(Generic[AnyResult]):
     """A file of results of one kind; the latest line of a key counts."""
 
-    def __init__(self, folder: Path, kind: type[R], name: str = "runs.jsonl", protocol: str = PROTOCOL) -> None:
+    def __init__(self, folder: Path, kind: type[AnyResult], name: str = "runs.jsonl", protocol: str = PROTOCOL) -> None:
         """Open a store; `protocol` is a digest of the code that made the results. Raises OSError if it cannot be written."""
         folder.mkdir(parents=True, exist_ok=True)
         self.path, self._kind, self._protocol = folder / name, kind, protocol
         with self.path.open("ab"):
             pass  # so that an unwritable folder is found out before an hour of runs, not after it
 
-    def load(self) -> dict[Any, R]:
+    def load(self) -> dict[Any, AnyResult]:
         """Return every finished run of the present protocol.
 
         A line cut short by a kill in mid-write is passed over, and so are records of an older protocol.
         """
         return {result.run: result for result in self._results()}
 
-    def append(self, result: R) -> None:
+    def append(self, result: AnyResult) -> None:
         """Add one line and force it to disk.
 
         One write to a file opened for appending: lines of two processes do not mix. A cut line that ends the file
@@ -66,7 +66,7 @@ class Store(Generic[R]):
         size = os.fstat(descriptor).st_size
         return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
 
-    def _results(self) -> Iterator[R]:
+    def _results(self) -> Iterator[AnyResult]:
         for line in self.path.read_bytes().splitlines():
             try:
                 record = json.loads(line)

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from numeric.laws.law import Array
+
 DEGREE = 1  #: of alpha in the vanishing root: what the curves bend over the window is taken from the theory's own bend
 RESAMPLES = 2000
-CONFIDENCE = 0.95
+INTERVAL_PROBABILITY = 0.95
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SizePoints:
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with the ends of its bootstrap interval of probability CONFIDENCE."""
+    """An estimate with the ends of its bootstrap interval of probability INTERVAL_PROBABILITY."""
 
     value: float
     low: float
@@ -96,6 +96,6 @@ def find_crossing(points: Sequence[SizePoints], theory: tuple[Array, Array], thr
 
 
 def _interval(value: float, resampled: Array) -> Interval:
-    tail = (1 - CONFIDENCE) / 2
+    tail = (1 - INTERVAL_PROBABILITY) / 2
     low, high = np.quantile(resampled, [tail, 1 - tail])
     return Interval(value, float(low), float(high))

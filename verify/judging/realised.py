@@ -12,51 +12,30 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from numeric.laws.eigenvalue_list import Eigenvalues
+from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.problem.problem import Parametrisation
-from verify.training.data import TargetKind, target_rank
-from verify.training.minimise import Status
+from numeric.problem.problem import Problem
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
+from verify.training.target import TargetKind, in_dimension, rank_ratio, target_rank
 
-QUANTITIES = ("m", "q", "train_error", "test_error")
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The parameters that the theory depends on.
-
-    The target is target_scale times the Marchenko-Pastur one of `kappa0`, or the one named by `power_law` or `spikes`; where
-    `eigenvalues` are stated, the list of these.
-    """
-
-    alpha: float
-    kappa0: float | None
-    width: float
-    lambda_: float
-    noise: float
-    tokens: int
-    beta: float
-    beta0: float
-    target_scale: float = 1.0
-    parametrisation: Parametrisation = Parametrisation.FACTORISED
-    power_law: float | None = None
-    spikes: tuple[float, ...] = ()
-    eigenvalues: tuple[float, ...] = ()
+COMPARED_QUANTITIES = ("m", "q", "train_error", "test_error")
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Expected:
     """What the theory says of each quantity, and its own absolute error estimate."""
 
     values: Mapping[str, float]
     errors: Mapping[str, float]
 
 
-Theory = Callable[[Sequence[Setting]], list[Prediction]]  #: predictions in the order of the settings
+Predictor = Callable[[Sequence[Problem]], list[Expected]]  #: answers in the order of the problems
 
 
 class Measured(Protocol):
-    """What a comparison reads of a trained head: the run (with the weight decay trained at), q0, each of QUANTITIES."""
+    """What a comparison reads of a trained head: the run (with the weight decay trained at), q0, each of COMPARED_QUANTITIES."""
 
     @property
     def run(self) -> Run:
@@ -67,7 +46,7 @@ class Measured(Protocol):
         """Of its target."""
 
     @property
-    def status(self) -> Status:
+    def status(self) -> DescentStatus:
         """How training ended."""
 
     @property
@@ -75,54 +54,68 @@ class Measured(Protocol):
         """At which it ended."""
 
 
-def nominal_setting(run: Run) -> Setting:
-    """Return the setting that was asked for, common to all sizes and seeds."""
-    shared = {field.name: getattr(run, field.name) for field in dataclasses.fields(Setting) if hasattr(run, field.name)}
-    return Setting(**shared)
+def nominal_problem(run: Run, dim: int) -> Problem:
+    """Return the problem that was asked for, a power law drawn out to `dim`, so that it is one for runs of all sizes."""
+    return dataclasses.replace(run.problem, target=in_dimension(run.problem.target, dim))
 
 
-def realised_setting(run: Run, q0: float) -> Setting:
-    """Return the setting that the run really had: n/d^2, m/d and the target after rounding and sampling."""
-    setting = dataclasses.replace(nominal_setting(run), alpha=run.samples / run.dim**2, width=run.columns / run.dim)
-    if run.target is TargetKind.DETERMINISTIC or run.kappa0 is None:
-        return dataclasses.replace(setting, eigenvalues=tuple(run.target_eigenvalues().tolist()))
-    kappa0 = target_rank(run.dim, run.kappa0) / run.dim
-    return dataclasses.replace(setting, kappa0=kappa0, target_scale=math.sqrt(q0 / MarchenkoPastur(kappa0).q0))
+def realised_problem(run: Run, q0: float) -> Problem:
+    """Return the problem that the run really had, of n/d^2, m/d and the target after rounding and sampling; q0 is tr S0^2/d."""
+    return dataclasses.replace(
+        run.problem, alpha=run.samples / run.dim**2, width=run.columns / run.dim, target=_realised_target(run, q0)
+    )
 
 
-def predict(results: Iterable[Measured], theory: Theory) -> dict[Run, Prediction]:
-    """Return the prediction for each run at its realised target.
+def _realised_target(run: Run, q0: float) -> Target:
+    law = run.problem.target
+    if run.target_kind is TargetKind.GAUSSIAN:
+        kappa0 = target_rank(run.dim, rank_ratio(law)) / run.dim
+        return MarchenkoPastur(kappa0, math.sqrt(q0 / MarchenkoPastur(kappa0).q0))
+    if isinstance(law, Eigenvalues):
+        return law
+    return Eigenvalues(tuple(run.target_eigenvalues().tolist()), (1 / run.dim,) * run.dim)
+
+
+def expected_values(results: Iterable[Measured], theory: Predictor) -> dict[Run, Expected]:
+    """Return what the theory expects of each run at its realised problem.
 
     Gaussian targets have as many scales as runs. The theory is smooth in the scale, so where one point has more
     than three it is solved at the least, the middle and the greatest and interpolated by the parabola, whose error
     is of third order in a spread of a few percent.
     """
-    wanted = {r.run: realised_setting(r.run, r.q0) for r in results}
-    nodes = _nodes_of_families(wanted.values())
-    settings = _at_nodes(nodes)
-    solved = dict(zip(settings, theory(settings), strict=True))
-    return {run: _interpolate(s, nodes[_without_scale(s)], solved) for run, s in wanted.items()}
+    wanted = {r.run: realised_problem(r.run, r.q0) for r in results}
+    nodes = _scales_to_solve(wanted.values())
+    problems = _at_scales(nodes)
+    solved = dict(zip(problems, theory(problems), strict=True))
+    return {run: _interpolate(p, nodes[_rescaled(p, 1.0)], solved) for run, p in wanted.items()}
 
 
-def asked(results: Iterable[Measured]) -> list[Setting]:
-    """Return the settings at which `predict` asks the theory."""
-    return _at_nodes(_nodes_of_families(realised_setting(r.run, r.q0) for r in results))
+def problems_to_solve(results: Iterable[Measured]) -> list[Problem]:
+    """Return the problems at which `expected_values` asks the theory."""
+    return _at_scales(_scales_to_solve(realised_problem(r.run, r.q0) for r in results))
 
 
-def _nodes_of_families(settings: Iterable[Setting]) -> dict[Setting, list[float]]:
-    """Target scales at which to solve, for each setting but for its scale."""
-    families: dict[Setting, set[float]] = {}
-    for setting in settings:
-        families.setdefault(_without_scale(setting), set()).add(setting.target_scale)
+def _scales_to_solve(problems: Iterable[Problem]) -> dict[Problem, list[float]]:
+    """The nodes in the scale for each problem of unit scale."""
+    families: dict[Problem, set[float]] = {}
+    for problem in problems:
+        families.setdefault(_rescaled(problem, 1.0), set()).add(_scale(problem))
     return {family: _nodes(scales) for family, scales in families.items()}
 
 
-def _at_nodes(nodes: Mapping[Setting, list[float]]) -> list[Setting]:
-    return [dataclasses.replace(family, target_scale=s) for family, scales in nodes.items() for s in scales]
+def _at_scales(nodes: Mapping[Problem, list[float]]) -> list[Problem]:
+    return [_rescaled(family, scale) for family, scales in nodes.items() for scale in scales]
 
 
-def _without_scale(setting: Setting) -> Setting:
-    return dataclasses.replace(setting, target_scale=1.0)
+def _scale(problem: Problem) -> float:
+    return problem.target.scale if isinstance(problem.target, MarchenkoPastur) else 1.0
+
+
+def _rescaled(problem: Problem, scale: float) -> Problem:
+    """The problem at another scale of a Gaussian target; lists are taken as they are."""
+    if not isinstance(problem.target, MarchenkoPastur):
+        return problem
+    return dataclasses.replace(problem, target=dataclasses.replace(problem.target, scale=scale))
 
 
 def _nodes(scales: set[float]) -> list[float]:
@@ -130,12 +123,13 @@ def _nodes(scales: set[float]) -> list[float]:
     return sorted(scales) if len(scales) <= 3 else [low, (low + high) / 2, high]
 
 
-def _interpolate(setting: Setting, nodes: list[float], solved: Mapping[Setting, Prediction]) -> Prediction:
+def _interpolate(problem: Problem, nodes: list[float], solved: Mapping[Problem, Expected]) -> Expected:
+    scale = _scale(problem)
     weights = [
-        math.prod((setting.target_scale - b) / (a - b) for b in nodes if b != a) for a in nodes
+        math.prod((scale - b) / (a - b) for b in nodes if b != a) for a in nodes
     ]  # Lagrange: one at a node itself and zero at the others
-    at_nodes = [solved[dataclasses.replace(setting, target_scale=s)] for s in nodes]
-    return Prediction(
-        {k: sum(w * p.values[k] for w, p in zip(weights, at_nodes, strict=True)) for k in QUANTITIES},
-        {k: max(p.errors[k] for p in at_nodes) for k in QUANTITIES},
+    at_nodes = [solved[_rescaled(problem, node)] for node in nodes]
+    return Expected(
+        {k: sum(w * p.values[k] for w, p in zip(weights, at_nodes, strict=True)) for k in COMPARED_QUANTITIES},
+        {k: max(p.errors[k] for p in at_nodes) for k in COMPARED_QUANTITIES},
     )

@@ -21,16 +21,9 @@ import numpy as np
 from scipy.special import ndtri_exp
 from scipy.stats import t as student
 
-from verify.judging.realised import (
-    QUANTITIES,
-    Measured,
-    Prediction,
-    Setting,
-    Theory,
-    nominal_setting,
-    predict,
-)
-from verify.training.minimise import Status
+from numeric.problem.problem import Problem
+from verify.judging.realised import COMPARED_QUANTITIES, Expected, Measured, Predictor, expected_values, nominal_problem
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
 BAND = 4.0  #: |z| from here on is a disagreement: by chance once in 16000 comparisons
@@ -38,7 +31,7 @@ MINIMUM_RUNS = 2  #: converged runs at each d without which there is no standard
 
 
 @dataclass(frozen=True)
-class Group:
+class SizeGroup:
     """The runs of one size at one point: mean residual with its standard error, mean simulation and theory."""
 
     dim: int
@@ -54,12 +47,12 @@ class Score:
     """One quantity at one point. `z` is NaN where too few runs converged for a standard error."""
 
     quantity: str
-    setting: Setting
-    groups: tuple[Group, ...]
+    problem: Problem
+    groups: tuple[SizeGroup, ...]
     theory_error: float
     residual: float
     standard_error: float
-    freedom: float
+    degrees_of_freedom: float
     z: float
 
     @property
@@ -116,45 +109,39 @@ class Comparison:
         return all(verdict.agrees for verdict in self.verdicts)
 
 
-def compare(results: Sequence[Measured], theory: Theory, point: Callable[[Run], Setting] | None = None) -> Comparison:
-    """Judge `results` by `theory`, each at its own settings.
+def compare_with_theory(
+    results: Sequence[Measured], theory: Predictor, point: Callable[[Run], Problem] | None = None
+) -> Comparison:
+    """Judge `results` by `theory`, each at the problem that it really had.
 
-    Runs of equal `point` are averaged, by default those of equal nominal setting. Runs that did not converge are
+    Runs of equal `point` are averaged, by default those of one problem at the largest size. Runs that did not converge are
     excluded and listed. Raises ValueError if there is nothing to compare, and
     whatever `theory` raises where it has no answer.
     """
     if not results:
         raise ValueError("no runs to compare: ask for at least one")
-    converged = [r for r in results if r.status is Status.CONVERGED]
-    excluded = tuple(r for r in results if r.status is not Status.CONVERGED)
-    predictions = predict(converged, theory)
-    place = point or nominal_setting
+    converged = [r for r in results if r.status is DescentStatus.CONVERGED]
+    excluded = tuple(r for r in results if r.status is not DescentStatus.CONVERGED)
+    expected = expected_values(converged, theory)
+    largest = max(r.run.dim for r in results)
+    place = point or (lambda run: nominal_problem(run, largest))
     points = sorted({place(r.run) for r in results}, key=_order)
     scores = tuple(
-        _score(quantity, at, [(r, predictions[r.run]) for r in converged if place(r.run) == at])
-        for quantity in QUANTITIES
+        _score(quantity, at, [(r, expected[r.run]) for r in converged if place(r.run) == at])
+        for quantity in COMPARED_QUANTITIES
         for at in points
     )
-    verdicts = tuple(_verdict(q, [s for s in scores if s.quantity == q]) for q in QUANTITIES)
+    verdicts = tuple(_verdict(q, [s for s in scores if s.quantity == q]) for q in COMPARED_QUANTITIES)
     return Comparison(scores, verdicts, excluded)
 
 
-def _order(setting: Setting) -> tuple[str, tuple[float, ...], str]:
+def _order(problem: Problem) -> tuple[str, tuple[float, ...], str]:
     """By target law, then by every number."""
-    law = (setting.kappa0, setting.power_law, setting.spikes)
-    numbers = (
-        setting.alpha,
-        setting.width,
-        setting.lambda_,
-        setting.noise,
-        setting.tokens,
-        setting.beta,
-        setting.beta0,
-    )
-    return str(law), numbers, setting.parametrisation
+    names = ("alpha", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+    return repr(problem.target), tuple(getattr(problem, name) for name in names), problem.parametrisation
 
 
-def _score(quantity: str, point: Setting, judged: list[tuple[Measured, Prediction]]) -> Score:
+def _score(quantity: str, point: Problem, judged: list[tuple[Measured, Expected]]) -> Score:
     groups = tuple(
         _group(quantity, dim, [(r, p) for r, p in judged if r.run.dim == dim])
         for dim in sorted({r.run.dim for r, _ in judged})
@@ -166,18 +153,20 @@ def _score(quantity: str, point: Setting, judged: list[tuple[Measured, Predictio
     variances = (weights * [g.standard_error for g in groups]) ** 2
     total = variances.sum() + theory_error**2
     # Welch and Satterthwaite: the theory's error counts as known, with infinitely many degrees of freedom
-    freedom = _ratio(total**2, float((variances**2 / [g.runs - 1 for g in groups]).sum()))
+    degrees = _ratio(total**2, float((variances**2 / [g.runs - 1 for g in groups]).sum()))
     residual = float(weights @ [g.residual for g in groups])
-    z = normal_score(_ratio(residual, math.sqrt(total)), freedom)
-    return Score(quantity, point, groups, theory_error, residual, math.sqrt(total), freedom, z)
+    z = normal_score(_ratio(residual, math.sqrt(total)), degrees)
+    return Score(quantity, point, groups, theory_error, residual, math.sqrt(total), degrees, z)
 
 
-def _group(quantity: str, dim: int, judged: list[tuple[Measured, Prediction]]) -> Group:
+def _group(quantity: str, dim: int, judged: list[tuple[Measured, Expected]]) -> SizeGroup:
     simulation = np.array([getattr(result, quantity) for result, _ in judged])
     theory = np.array([prediction.values[quantity] for _, prediction in judged])
     residual = simulation - theory
     error = residual.std(ddof=1) / math.sqrt(len(residual)) if len(residual) > 1 else math.nan
-    return Group(dim, len(judged), float(simulation.mean()), float(theory.mean()), float(residual.mean()), float(error))
+    return SizeGroup(
+        dim, len(judged), float(simulation.mean()), float(theory.mean()), float(residual.mean()), float(error)
+    )
 
 
 def intercept_weights(dims: Sequence[int], runs: Sequence[int]) -> np.ndarray:
@@ -192,13 +181,13 @@ def intercept_weights(dims: Sequence[int], runs: Sequence[int]) -> np.ndarray:
     return np.linalg.solve((design.T * importance) @ design, design.T * importance)[0]
 
 
-def normal_score(ratio: float, freedom: float) -> float:
-    """Return the standard normal deviate as improbable as Student's t = `ratio` at `freedom` degrees of freedom.
+def normal_score(ratio: float, degrees_of_freedom: float) -> float:
+    """Return the standard normal deviate as improbable as Student's t = `ratio` at so many degrees of freedom.
 
     Eight runs give heavy tails: |t| > 4 has probability 0.5 percent at 7 degrees of freedom, not 0.006. The score
     saturates at 38, where the tail probability leaves the range of floating point; NaN stays NaN.
     """
-    log_tail = max(student.logsf(abs(ratio), freedom), math.log(sys.float_info.min) - 36)
+    log_tail = max(student.logsf(abs(ratio), degrees_of_freedom), math.log(sys.float_info.min) - 36)
     return float(math.copysign(ndtri_exp(log_tail), ratio))
 
 

@@ -12,33 +12,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import NoAnswer
 from numeric.model import float64 as generated
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum
 from verify.jobs.pool import Job
-from verify.judging.realised import nominal_setting, realised_setting
-from verify.judging.theory import problem_at
-from verify.training.data import TargetKind, gaussian_target
+from verify.judging.realised import realised_problem
 from verify.training.measure import RunResult
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
+from verify.training.target import TargetKind, gaussian_target, rank_ratio
 
 #: Singular values below this share of the largest are zeros that the descent reached to its tolerance.
 ZERO = 1e-3
-DRAWS = 199  #: of the model: p-values are multiples of 1/(DRAWS + 1)
-SECONDS = 4e-5  #: of all draws beside one run, for each of its matrix's entries, for the order of jobs
+MODEL_DRAWS = 199  #: of the model: p-values are multiples of 1/(MODEL_DRAWS + 1)
+_COST = 4e-5  #: seconds of all draws beside one run, for each entry of its matrix
 LEAST_P = 1 / (
-    DRAWS + 1
+    MODEL_DRAWS + 1
 )  #: reached where no drawn distance is as large as the trained one: by chance once in 200 spectra
 
 
 @dataclass(frozen=True)
-class Panel:
+class TrainedSpectrum:
     """Singular values of S at one alpha: the theory's law, and those of the trained maps, shape (runs, d).
 
-    `simulated`: distances from the law of as many maps drawn from the theory's model, shape (DRAWS,).
+    `simulated`: distances from the law of as many maps drawn from the theory's model, shape (MODEL_DRAWS,).
     """
 
     alpha: float
@@ -75,29 +75,31 @@ class Panel:
         return self.p_value > LEAST_P
 
 
-def panel(results: Sequence[RunResult], solved: Solution | None = None) -> Panel:
+def trained_spectrum(results: Sequence[RunResult], solved: Solution | None = None) -> TrainedSpectrum:
     """Set the singular values of the converged `results`, all of one setting, beside the theory, `solved` or solved here.
 
     Raises NoAnswer if none converged or the theory did not.
     """
-    converged = [r for r in results if r.status is Status.CONVERGED]
+    converged = [r for r in results if r.status is DescentStatus.CONVERGED]
     if not converged:
-        raise NoAnswer(f"alpha {results[0].run.alpha:g}: no run converged: {results[0].status.value}")
+        raise NoAnswer(f"alpha {results[0].run.problem.alpha:g}: no run converged: {results[0].status.value}")
     run, q0 = converged[0].run, converged[0].q0
     # A power law has no limit of infinite d: its law is that of its own eigenvalues.
-    setting = nominal_setting(run) if run.kappa0 is not None else realised_setting(run, q0)
-    solution = (solved or solve(problem_at(setting))).unwrap()
+    problem = run.problem if isinstance(run.problem.target, MarchenkoPastur) else realised_problem(run, q0)
+    solution = (solved or solve(problem)).unwrap()
     theory = learned_spectrum(solution)
     rng = np.random.default_rng(run.entropy)
-    drawn = [distance(theory, model_spectra(solution, run, len(converged), rng)) for _ in range(DRAWS)]
-    return Panel(run.alpha, run.dim, theory, np.array([r.singular_values for r in converged]), np.array(drawn))
+    drawn = [distance(theory, model_spectra(solution, run, len(converged), rng)) for _ in range(MODEL_DRAWS)]
+    return TrainedSpectrum(
+        run.problem.alpha, run.dim, theory, np.array([r.singular_values for r in converged]), np.array(drawn)
+    )
 
 
-def panel_job(results: Sequence[RunResult], solved: Solution | None = None) -> Job:
-    """`panel` as a job."""
+def spectrum_job(results: Sequence[RunResult], solved: Solution | None = None) -> Job:
+    """`trained_spectrum` as a job."""
     run = results[0].run
-    name = f"spectrum at d = {run.dim}, alpha {run.alpha:g}"
-    return Job(panel, (tuple(results), solved), "spectra", SECONDS * run.dim**2 * len(results), name)
+    label = f"spectrum at dim {run.dim} alpha {run.problem.alpha:g}"
+    return Job(trained_spectrum, (tuple(results), solved), "spectra", _COST * run.dim**2 * len(results), label)
 
 
 def model_spectra(solution: Solution, run: Run, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -114,8 +116,8 @@ def _model_spectrum(solution: Solution, run: Run, rng: np.random.Generator) -> n
 
 
 def _seen_target(run: Run, solution: Solution, rng: np.random.Generator) -> np.ndarray:
-    if run.target is TargetKind.GAUSSIAN and run.kappa0 is not None:
-        return gaussian_target(run.dim, run.kappa0, rng)
+    if run.target_kind is TargetKind.GAUSSIAN:
+        return gaussian_target(run.dim, rank_ratio(run.problem.target), rng)
     eigenvalues = np.sort(run.target_eigenvalues())
     eigenvalues[run.dim - len(solution.strengths) :] = solution.strengths
     return np.diag(eigenvalues)

@@ -1,58 +1,24 @@
-"""The theory as `compare` asks for it: many settings in, one prediction each out, one curve per family."""
+"""The theory as `compare_with_theory` asks for it: many problems in, what is expected of each out, one curve per family."""
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tqdm import tqdm
 
-from numeric.laws.eigenvalue_list import Eigenvalues
-from numeric.laws.law import Target
-from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch, learning_curve
 from verify.jobs.pool import Job, Pool
-from verify.judging.realised import QUANTITIES, Measured, Prediction, Setting, Theory, asked, nominal_setting
-from verify.training.minimise import Status
-from verify.training.run import Run
+from verify.judging.realised import COMPARED_QUANTITIES, Expected, Measured, Predictor, problems_to_solve
+from verify.training.minimise import DescentStatus
 
 #: Relative error asked of the theory: the mean of eight trained heads scatters by several times as much, more so after extrapolation.
 #: It enters the scores. Two tokens are solved far better at no extra cost; where the channel is sampled it saves three quarters.
 ACCURACY = 3e-3
-SECONDS = 0.15  #: of a point of a curve, for the order of jobs; two tokens
-
-
-def problem_of(run: Run) -> Problem:
-    """Return the Problem that a run samples, at infinite d."""
-    return problem_at(nominal_setting(run))
-
-
-def problem_at(setting: Setting) -> Problem:
-    """Return the Problem of a setting."""
-    return Problem(
-        alpha=setting.alpha,
-        target=_target(setting),
-        lambda_=setting.lambda_,
-        noise=setting.noise,
-        width=setting.width,
-        tokens=setting.tokens,
-        beta=setting.beta,
-        beta0=setting.beta0,
-        parametrisation=setting.parametrisation,
-    )
-
-
-def _target(setting: Setting) -> Target:
-    if setting.eigenvalues:
-        weight = 1 / len(setting.eigenvalues)
-        return Eigenvalues(setting.eigenvalues, (weight,) * len(setting.eigenvalues))
-    if setting.kappa0 is None:
-        raise ValueError("a target that is no Marchenko-Pastur one is known by its eigenvalues: state them")
-    return MarchenkoPastur(setting.kappa0, setting.target_scale)
+_COST = 0.15  #: seconds of a point of a curve; two tokens
 
 
 def solve_along(problem: Problem, alphas: Iterable[float], watch: Watch = iter) -> dict[float, Solution]:
@@ -64,64 +30,63 @@ def solve_along(problem: Problem, alphas: Iterable[float], watch: Watch = iter) 
     return {solution.problem.alpha: solution.unwrap() for solution in curve}
 
 
-def replica_predictions(settings: Sequence[Setting], watch: Watch = iter) -> list[Prediction]:
-    """Return the replica prediction of each setting, in order; settings that differ in alpha alone share a curve.
+def replica_predictions(problems: Sequence[Problem], watch: Watch = iter) -> list[Expected]:
+    """Return what the replica theory expects at each problem, in order; problems that differ in alpha alone share a curve.
 
     Raises numeric's NotConverged where the solver did not converge.
     """
-    families = _families(settings)
-    curves = [solve_along(problem_at(family), alphas, watch) for family, alphas in families.items()]
-    return _picked(settings, families, curves)
+    families = _families(problems)
+    curves = [solve_along(family, alphas, watch) for family, alphas in families.items()]
+    return _picked(problems, families, curves)
 
 
-def pooled_predictions(pool: Pool) -> Theory:
+def pooled_predictions(pool: Pool) -> Predictor:
     """`replica_predictions` with a job of `pool` for each curve."""
 
-    def theory(settings: Sequence[Setting]) -> list[Prediction]:
-        return _picked(settings, _families(settings), pool.results(prediction_jobs(settings)))
+    def theory(problems: Sequence[Problem]) -> list[Expected]:
+        return _picked(problems, _families(problems), pool.results(_prediction_jobs(problems)))
 
     return theory
 
 
 def comparison_jobs(results: Iterable[Measured]) -> list[Job]:
-    """The jobs that comparing `results` by `pooled_predictions` asks for."""
-    return prediction_jobs(asked(result for result in results if result.status is Status.CONVERGED))
-
-
-def prediction_jobs(settings: Sequence[Setting]) -> list[Job]:
-    """The jobs that `pooled_predictions` asks for."""
-    families = _families(settings).items()
-    return [curve_job(problem_at(family), alphas, "theory at the realised targets") for family, alphas in families]
+    """The jobs that comparing `results` with `pooled_predictions` asks for."""
+    return _prediction_jobs(problems_to_solve(r for r in results if r.status is DescentStatus.CONVERGED))
 
 
 def curve_job(problem: Problem, alphas: Iterable[float], stage: str) -> Job:
     """`solve_along` as a job."""
     points = tuple(sorted(set(alphas)))
-    name = f"theory curve at width {problem.width:g}, lambda {problem.lambda_:g}"
-    return Job(solve_along, (problem, points), stage, SECONDS * len(points), name)
+    label = f"theory curve at width {problem.width:g}, lambda {problem.lambda_:g}"
+    return Job(solve_along, (problem, points), stage, _COST * len(points), label)
 
 
-def _families(settings: Sequence[Setting]) -> dict[Setting, set[float]]:
+def _prediction_jobs(problems: Sequence[Problem]) -> list[Job]:
+    families = _families(problems).items()
+    return [curve_job(family, alphas, "theory at the realised targets") for family, alphas in families]
+
+
+def _families(problems: Sequence[Problem]) -> dict[Problem, set[float]]:
     """The alphas of each curve."""
-    families: dict[Setting, set[float]] = {}
-    for setting in settings:
-        families.setdefault(dataclasses.replace(setting, alpha=1.0), set()).add(setting.alpha)
+    families: dict[Problem, set[float]] = {}
+    for problem in problems:
+        families.setdefault(problem.at(1.0), set()).add(problem.alpha)
     return families
 
 
 def _picked(
-    settings: Sequence[Setting], families: Iterable[Setting], curves: Iterable[Mapping[float, Solution]]
-) -> list[Prediction]:
-    """From the curve of each family, the prediction at each setting."""
+    problems: Sequence[Problem], families: Iterable[Problem], curves: Iterable[Mapping[float, Solution]]
+) -> list[Expected]:
+    """From the curve of each family, what is expected at each problem."""
     along = dict(zip(families, curves, strict=True))
-    return [prediction(along[dataclasses.replace(setting, alpha=1.0)][setting.alpha]) for setting in settings]
+    return [expected_of(along[problem.at(1.0)][problem.alpha]) for problem in problems]
 
 
-def prediction(solution: Solution) -> Prediction:
+def expected_of(solution: Solution) -> Expected:
     """What a solution says of each compared quantity."""
-    values = {name: float(getattr(solution, name)) for name in QUANTITIES} | {"q": trained_norm(solution)}
+    values = {name: float(getattr(solution, name)) for name in COMPARED_QUANTITIES} | {"q": trained_norm(solution)}
     # the S = 0 phase is exact and carries no error estimates
-    return Prediction(values, {name: float(solution.errors.get(name, 0.0)) for name in QUANTITIES})
+    return Expected(values, {name: float(solution.errors.get(name, 0.0)) for name in COMPARED_QUANTITIES})
 
 
 def trained_norm(solution: Solution) -> float:
@@ -129,10 +94,10 @@ def trained_norm(solution: Solution) -> float:
     return solution.q + (solution.antisymmetric.q if solution.antisymmetric else 0.0)
 
 
-def watched_predictions(settings: Sequence[Setting]) -> list[Prediction]:
+def watched_predictions(problems: Sequence[Problem]) -> list[Expected]:
     """`replica_predictions` with a progress bar on stderr: more than two tokens take seconds a point."""
-    with progress("theory", len(settings)) as watch:
-        return replica_predictions(settings, watch)
+    with progress("theory", len(problems)) as watch:
+        return replica_predictions(problems, watch)
 
 
 @contextmanager

@@ -8,12 +8,16 @@ import platform
 from importlib.metadata import version
 from typing import Any
 
-from verify.judging.realised import QUANTITIES
+from numeric.laws.eigenvalue_list import Eigenvalues
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.power_law import PowerLaw
+from numeric.problem.problem import Problem
+from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
-from verify.judging.spectra import Panel, zero_fraction
+from verify.judging.spectra import TrainedSpectrum, zero_fraction
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
-from verify.studies.scaling import PARTS, Place, ScalingOutcome
+from verify.studies.scaling import ERROR_PARTS, Place, ScalingOutcome
 from verify.training.run import Run
 
 LIBRARIES = ("torch", "numpy", "scipy", "numba")
@@ -21,7 +25,7 @@ LIBRARIES = ("torch", "numpy", "scipy", "numba")
 
 def main_job_document(outcome: MainJobOutcome) -> dict[str, Any]:
     """Return the report as JSON values; numbers that do not exist are null."""
-    base = dataclasses.asdict(outcome.plan.base)
+    base = outcome.plan.base.record()
     return {
         "agrees": outcome.agrees,
         "comparisons": {str(kind): comparison_document(c) for kind, c in outcome.comparisons.items()},
@@ -41,6 +45,7 @@ def main_job_document(outcome: MainJobOutcome) -> dict[str, Any]:
         "parameters": {key: base[key] for key in _SHARED},
         "seed": outcome.plan.base.entropy,
         "seconds": outcome.seconds,
+        "elapsed": outcome.elapsed,
         "run_seconds": math.fsum(result.seconds for result in outcome.results.values()),
         "versions": versions(),
     }  # fmt: skip
@@ -58,7 +63,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "agrees": comparison.agrees,
         "verdicts": [
             {"quantity": v.quantity, "agrees": v.agrees, "advice": v.advice, "worst_z": _finite(v.worst.z),
-             "worst_alpha": v.worst.setting.alpha, "worst_width": v.worst.setting.width,
+             "worst_alpha": v.worst.problem.alpha, "worst_width": v.worst.problem.width,
              "mean_relative_residual": _finite(v.pooled.relative),
              "mean_standard_error": _finite(v.pooled.standard_error)}
             for v in comparison.verdicts
@@ -75,18 +80,37 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
 def _score_document(score: Score) -> dict[str, Any]:
     return {
         "quantity": score.quantity,
-        **{name.rstrip("_"): value for name, value in dataclasses.asdict(score.setting).items()},
+        **problem_document(score.problem),
         "z": _finite(score.z),
         "residual": _finite(score.residual),
         "standard_error": _finite(score.standard_error),
-        "degrees_of_freedom": _finite(score.freedom),
+        "degrees_of_freedom": _finite(score.degrees_of_freedom),
         "theory_error": _finite(score.theory_error),
         "sizes": [{k: _finite(v) for k, v in dataclasses.asdict(group).items()} for group in score.groups],
     }
 
 
+def problem_document(problem: Problem) -> dict[str, Any]:
+    """Parameters of a problem, with the law of its target: of a rank ratio, a power law, or a list of eigenvalues."""
+    law = problem.target
+    listed = law.eigenvalues if isinstance(law, Eigenvalues) and not isinstance(law, PowerLaw) else ()
+    return {
+        "alpha": problem.alpha,
+        "kappa0": law.kappa0 if isinstance(law, MarchenkoPastur) else None,
+        **{
+            name.rstrip("_"): getattr(problem, name)
+            for name in ("width", "lambda_", "noise", "tokens", "beta", "beta0")
+        },
+        "target_scale": law.scale if isinstance(law, MarchenkoPastur) else 1.0,
+        "parametrisation": str(problem.parametrisation),
+        "power_law": law.gamma if isinstance(law, PowerLaw) else None,
+        "spikes": [value for value in listed if value > 0],
+        "eigenvalues": list(listed),
+    }
+
+
 def _run_document(run: Run) -> dict[str, Any]:
-    return {**dataclasses.asdict(run), "key": run.key}
+    return {**run.record(), "key": run.key}
 
 
 def _finite(value: float) -> float | None:
@@ -100,9 +124,9 @@ def versions() -> dict[str, str]:
 
 def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
     """The outcome as JSON values; numbers that do not exist are null."""
-    base = outcome.plan.base
+    base, problem = outcome.plan.base, outcome.plan.base.problem
     return {
-        "parameters": {"power_law": base.power_law, "noise": base.noise, "beta": base.beta, "beta0": base.beta0,
+        "parameters": {"power_law": float(outcome.plan.gamma), "noise": problem.noise, "beta": problem.beta, "beta0": problem.beta0,
                        "data": str(base.data), "seed": base.entropy, "lambda": [decay.name for decay in outcome.plan.decays]},
         "agrees": outcome.agrees,
         "points": [_place_document(place) for place in outcome.places],
@@ -123,12 +147,12 @@ def _place_document(place: Place) -> dict[str, Any]:
         "excess_error": place.mean, "standard_deviation": _finite(place.deviation), "runs": len(place.excess),
         "theory": place.theory, "expected": _finite(place.expected), "ratio": ratio, "ratio_standard_error": _finite(error),
         "z": _finite(place.z), "learned": place.learned,
-        "parts": dict(zip(PARTS, place.parts, strict=True)),
-        "theory_parts": dict(zip(PARTS, map(_finite, place.theory_parts), strict=True)),
+        "parts": dict(zip(ERROR_PARTS, place.parts, strict=True)),
+        "theory_parts": dict(zip(ERROR_PARTS, map(_finite, place.theory_parts), strict=True)),
     }  # fmt: skip
 
 
-def panel_document(found: Panel) -> dict[str, object]:
+def panel_document(found: TrainedSpectrum) -> dict[str, object]:
     """A spectrum as JSON values, whole."""
     return {
         "alpha": found.alpha,
@@ -158,8 +182,8 @@ def learning_curve_document(name: str, outcome: LearningCurveOutcome, seconds: f
                         "lambda": s.problem.lambda_,
                         "status": s.status.name.lower(),
                         "replicon": s.replicon if math.isfinite(s.replicon) else None,
-                        **{quantity: s.value(quantity) for quantity in QUANTITIES},
-                        "error_estimates": {quantity: s.errors.get(quantity) for quantity in QUANTITIES},
+                        **{quantity: s.value(quantity) for quantity in COMPARED_QUANTITIES},
+                        "error_estimates": {quantity: s.errors.get(quantity) for quantity in COMPARED_QUANTITIES},
                     }
                     for s in curve.solutions
                 ],

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from verify.judging.realised import QUANTITIES
+from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison
 from verify.studies.cross_validation import ChoiceGroup
 from verify.studies.descents import Descents
-from verify.studies.gap import Trend
+from verify.studies.gap import GapTrend
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
 from verify.studies.scaling import ScalingOutcome, Slope
@@ -49,16 +49,20 @@ def verdict_lines(comparison: Comparison) -> Iterator[str]:
 def excluded_lines(comparison: Comparison) -> Iterator[str]:
     """One line for each run that did not converge."""
     for result in comparison.excluded:
-        yield f"left out dim {result.run.dim} alpha {result.run.alpha:g} index {result.run.index}: {result.status.value}\n"
+        yield f"left out {result.run.label}: {result.status.value}\n"
 
 
 def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
     """The scores of every curve at every sample ratio, the runs left out, what direct training lost to factors, and the verdict."""
-    yield f"{'curve':<26} {'alpha':>6}" + "".join(f"{'z ' + name:>15}" for name in QUANTITIES) + "\n"
+    yield f"{'curve':<26} {'alpha':>6}" + "".join(f"{'z ' + name:>15}" for name in COMPARED_QUANTITIES) + "\n"
     for curve in outcome.curves:
-        for alpha in sorted({score.setting.alpha for score in curve.scores}):
-            at = {score.quantity: score for score in curve.scores if score.setting.alpha == alpha}
-            yield f"{curve.label:<26} {alpha:>6g}" + "".join(f"{at[name].z:>+15.2f}" for name in QUANTITIES) + "\n"
+        for alpha in sorted({score.problem.alpha for score in curve.scores}):
+            at = {score.quantity: score for score in curve.scores if score.problem.alpha == alpha}
+            yield (
+                f"{curve.label:<26} {alpha:>6g}"
+                + "".join(f"{at[name].z:>+15.2f}" for name in COMPARED_QUANTITIES)
+                + "\n"
+            )
     for solution in (s for curve in outcome.curves for s in curve.solutions if not s.trusted):
         yield f"no theory at alpha {solution.problem.alpha:g}: {solution.status.value}\n"
     yield from excluded_lines(outcome.comparison)
@@ -79,8 +83,8 @@ def _never_better(item: Mapping[str, Any]) -> str:
 
 def scaling_lines(outcome: ScalingOutcome) -> Iterator[str]:
     """The data, every place with its ratio to the theory, every slope beside theory and exponent, spectra, and the verdict."""
-    base = outcome.plan.base
-    yield f"excess errors of a power law k^-{base.power_law:g} on {base.data}, noise {base.noise:g}:\n"
+    base, gamma = outcome.plan.base, float(outcome.plan.gamma)
+    yield f"excess errors of a power law k^-{gamma:g} on {base.data}, noise {base.problem.noise:g}:\n"
     yield f"{'d':>4} {'lambda':>8} {'n':>8} {'trained':>10} {'theory':>10} {'ratio':>7} {'+-':>6} {'expected':>10} {'z':>5}  regime\n"
     for place in outcome.places:
         ratio, error = place.ratio
@@ -128,7 +132,7 @@ def scaling_verdict_line(outcome: ScalingOutcome) -> str:
     )
 
 
-def gap_lines(found: Sequence[Trend]) -> Iterator[str]:
+def gap_lines(found: Sequence[GapTrend]) -> Iterator[str]:
     """Every ratio, and the limit of each target."""
     for trend in found:
         ratios = ", ".join(f"{gap.ratio:.4f}({gap.error:.4f}) at d = {gap.dim}" for gap in trend.gaps)

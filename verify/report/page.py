@@ -12,7 +12,7 @@ from latex2mathml.converter import convert
 
 from numeric.model import record
 from verify.figures.main_job import main_job_figures
-from verify.judging.realised import QUANTITIES
+from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import BAND, Comparison, Score
 from verify.report.documents import main_job_document
 from verify.studies.main_job import MainJobOutcome
@@ -65,7 +65,7 @@ def _verdict(outcome: MainJobOutcome) -> str:
     word, tone = ("agree", "good") if outcome.agrees else ("disagree", "bad")
     rows = "".join(
         f'<li class="{"good" if v.agrees else "bad"}"><b>{LABELS[v.quantity]}</b> ({kind}): {html.escape(v.advice)}; '
-        f"worst z = {_number(v.worst.z, '.1f')} at α = {v.worst.setting.alpha:g}, κ = {v.worst.setting.width:g}; "
+        f"worst z = {_number(v.worst.z, '.1f')} at α = {v.worst.problem.alpha:g}, κ = {v.worst.problem.width:g}; "
         f"mean over points {100 * v.pooled.relative:+.2f} ± {100 * v.pooled.standard_error:.2f} %</li>"
         for kind, comparison in outcome.comparisons.items()
         for v in comparison.verdicts
@@ -135,7 +135,7 @@ def _table(kind: str, comparison: Comparison) -> str:
         f"<th>{name}</th>"
         for name in ("", "α", "κ", "d", "simulation", "theory", "raw difference", "extrapolated", "z")
     )
-    body = "".join(_row(s) for q in QUANTITIES for s in comparison.scores if s.quantity == q)
+    body = "".join(_row(s) for q in COMPARED_QUANTITIES for s in comparison.scores if s.quantity == q)
     return (
         f"<section><h2>Every point: {kind}</h2><p>Simulation, theory and raw difference at the largest d; "
         "extrapolated: the residual "
@@ -146,7 +146,7 @@ def _table(kind: str, comparison: Comparison) -> str:
 
 def _row(score: Score) -> str:
     last = score.groups[-1] if score.groups else None
-    cells = [LABELS[score.quantity], f"{score.setting.alpha:g}", f"{score.setting.width:g}"]
+    cells = [LABELS[score.quantity], f"{score.problem.alpha:g}", f"{score.problem.width:g}"]
     if last is None:
         cells += ["", "no run converged", "", "", "", ""]
     else:
@@ -194,7 +194,8 @@ def _provenance(outcome: MainJobOutcome) -> str:
         ),
         "seed": f"{facts['seed']}, spawned per point and run",
         "versions": ", ".join(f"{name} {number}" for name, number in facts["versions"].items()),
-        "wall time": ", ".join(f"{stage} {seconds:.0f} s" for stage, seconds in facts["seconds"].items()),
+        "processor time": ", ".join(f"{stage} {seconds:.0f} s" for stage, seconds in facts["seconds"].items()),
+        "wall time": f"{facts['elapsed']:.0f} s",
         "sum over runs": f"{facts['run_seconds']:.0f} s",
     }
     body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(str(v))}</td></tr>" for k, v in rows.items())

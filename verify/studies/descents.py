@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import torch
 
-from verify.training.draw import draw
-from verify.training.minimise import Lbfgs, Proximal, Status
-from verify.training.risk import Risk
+from verify.training.draw import draw, empirical_risk
+from verify.training.minimise import DescentStatus, Lbfgs, Proximal
 from verify.training.run import Run
 
-TOLERANCE = 1e-6  #: relative gradient of both descents
+_TOLERANCE = 1e-6  #: relative gradient of both descents
 #: Relative difference allowed: the loss is quadratic at its minimum, the map is known to the root of that over the
 #: flattest curvature, which the weight decay keeps above a thousandth of the steepest.
-LOSS_BAND, MAP_BAND = 1e-6, 1e-4
+_LOSS_BAND, _MAP_BAND = 1e-6, 1e-4
 
 
 @dataclass(frozen=True)
@@ -26,13 +25,13 @@ class Descents:
     factorised: float
     convex: float
     distance: float
-    statuses: tuple[Status, Status]
+    statuses: tuple[DescentStatus, DescentStatus]
 
     @property
     def agrees(self) -> bool:
         """Whether both converged, to the same loss and the same map."""
-        same = abs(self.factorised - self.convex) <= LOSS_BAND * self.factorised and self.distance <= MAP_BAND
-        return same and all(status is Status.CONVERGED for status in self.statuses)
+        same = abs(self.factorised - self.convex) <= _LOSS_BAND * self.factorised and self.distance <= _MAP_BAND
+        return same and all(status is DescentStatus.CONVERGED for status in self.statuses)
 
     def document(self) -> dict[str, object]:
         """As plain JSON values."""
@@ -40,16 +39,16 @@ class Descents:
 
 
 def compare_descents(run: Run) -> Descents:
-    """Minimise over W and over S on the data of `run`."""
+    """Minimise over factors W and over S on the data of `run`, which trains factors."""
     drawn = draw(run)
-    risk = Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta)
+    risk = empirical_risk(run, drawn)
     minima = [
-        Lbfgs(tolerance=TOLERANCE, proximal_steps=0).minimise(risk, drawn.start),
-        Proximal(tolerance=TOLERANCE).minimise(risk, drawn.start),
+        Lbfgs(tolerance=_TOLERANCE, proximal_steps=0).minimise(risk, drawn.start),
+        Proximal(tolerance=_TOLERANCE).minimise(risk, drawn.start),
     ]
     factorised, convex = (risk.weights.attention_map(torch.as_tensor(minimum.weights)) for minimum in minima)
     return Descents(
-        alpha=run.alpha,
+        alpha=run.problem.alpha,
         factorised=minima[0].loss,
         convex=minima[1].loss,
         distance=float((factorised - convex).norm() / factorised.norm()),

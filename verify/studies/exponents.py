@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from numeric.laws.power_law import power_law
+from numeric.problem.problem import Problem
 from numeric.studies.phase_diagram import phase_diagram
 from numeric.studies.regimes import Regime
-from numeric.studies.scaling import ScalingProblem, local_slope
+from numeric.studies.scaling import local_slope
 from verify.jobs.pool import Job, Pool
 
 #: Regimes of the two exponents, -(1 - 1/(2 gamma)) and -(2 - 1/gamma); slopes are taken about their centres.
 REGIMES = ("spikes_and_slit.noise", "spikes.decay")
 GAMMA = Fraction(3, 4)
-PER_OCTAVE = 64  #: blocks of the target's tail: slopes change by less than 1e-3 from sixteen times as many
-SECONDS = 0.4  #: of a slope, for each decade of the dimension
+_PER_OCTAVE = 64  #: blocks of the target's tail: slopes change by less than 1e-3 from sixteen times as many
+_COST = 0.4  #: seconds of a slope, for each decade of the dimension
 CLOSE = 0.01  #: from here on the theory is said to have reached the exponent
 
 
@@ -37,7 +39,7 @@ class Approach:
 
 def slope_jobs(dims: Sequence[int], noise: float) -> list[Job]:
     """A job for each slope that `approaches` asks for."""
-    return [job for _, jobs in _asked(dims, noise) for job in jobs]
+    return [job for _, jobs in _slopes_asked_for(dims, noise) for job in jobs]
 
 
 def approaches(dims: Sequence[int], noise: float, pool: Pool) -> tuple[Approach, ...]:
@@ -45,28 +47,25 @@ def approaches(dims: Sequence[int], noise: float, pool: Pool) -> tuple[Approach,
 
     Raises NoAnswer if the theory has none.
     """
-    return tuple(
-        Approach(regime.name, regime.risk[0], tuple(pool.results(jobs))) for regime, jobs in _asked(dims, noise)
-    )
+    asked = _slopes_asked_for(dims, noise)
+    return tuple(Approach(regime.name, regime.risk[0], tuple(pool.results(jobs))) for regime, jobs in asked)
 
 
-def _asked(dims: Sequence[int], noise: float) -> list[tuple[Regime, list[Job]]]:
-    """The slopes at growing dimension in the middle of each regime."""
-    plane, found = phase_diagram(GAMMA, None, noise, 0), []
+def _slopes_asked_for(dims: Sequence[int], noise: float) -> Iterator[tuple[Regime, list[Job]]]:
+    """At growing dimension in the middle of each regime."""
+    plane = phase_diagram(GAMMA, None, noise, 0)
     for regime in plane.regimes:
         if regime.id in REGIMES:
             x, y = (round(power, 2) for power in regime.centre(plane.samples, plane.decays))
-            found.append((regime, [_slope_job(dim, x, y, noise) for dim in dims]))
-    return found
+            yield regime, [_slope_job(dim, x, y, noise) for dim in dims]
 
 
 def _slope_job(dim: int, x: float, y: float, noise: float) -> Job:
-    return Job(_slope, (dim, x, y, noise), "exponents", SECONDS * math.log10(dim), f"local slope at d = {dim:.0e}")
+    return Job(_slope, (dim, x, y, noise), "exponents", _COST * math.log10(dim), f"local slope at dim {dim:.0e}")
 
 
 def _slope(dim: int, x: float, y: float, noise: float) -> tuple[int, float, float]:
-    point = local_slope(
-        ScalingProblem(float(GAMMA), dim, float(dim) ** y, noise, per_octave=PER_OCTAVE), float(dim) ** x
-    )
+    problem = Problem(1.0, power_law(float(GAMMA), dim, per_octave=_PER_OCTAVE), float(dim) ** y, noise)
+    point = local_slope(problem, float(dim) ** x)
     point.solution.unwrap()
     return dim, point.slope, point.slope_error

@@ -14,20 +14,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numeric.laws.power_law import power_law
 from numeric.maths.domain import NoAnswer
-from numeric.studies.scaling import ScalingProblem, scaling_curve
+from numeric.studies.scaling import scaling_curve
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
 from verify.judging.scores import BAND
 from verify.studies.scaling import INTERVAL
 from verify.studies.scaling_plan import LEADING, kept_exactly
 from verify.training.measure import RunResult
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
 
 @dataclass(frozen=True)
-class Gap:
+class GapAtSize:
     """Mean excess error of the runs at one size over that of the theory at the same d eigenvalues, with its standard error."""
 
     dim: int
@@ -37,7 +38,7 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class Trend:
+class GapTrend:
     """Gaps of one target along d, and their limit a of the fit a + c d^-p, with its standard error.
 
     `leading`: number of features that the theory keeps exactly.
@@ -45,7 +46,7 @@ class Trend:
 
     gamma: float
     leading: int
-    gaps: tuple[Gap, ...]
+    gaps: tuple[GapAtSize, ...]
     power: float
     limit: float
     error: float
@@ -73,13 +74,13 @@ class Trend:
 
 def trends(
     base: Run, gammas: Sequence[float], sizes: Sequence[tuple[int, int]], store: Store[RunResult], workers: int | None
-) -> tuple[Trend, ...]:
+) -> tuple[GapTrend, ...]:
     """Train at the sample ratio and weight decay of `base` what `store` lacks; a trend for each gamma, two above 1/2.
 
     Raises WorkerError if a run fails, NoAnswer where too few converged or the theory has no answer.
     """
     planned = {
-        (gamma, dim): [dataclasses.replace(base, power_law=gamma, dim=dim, index=i) for i in range(count)]
+        (gamma, dim): [base.varied(target=power_law(gamma, dim), dim=dim, index=i) for i in range(count)]
         for gamma in gammas
         for dim, count in sizes
     }
@@ -92,28 +93,26 @@ def trends(
     )
 
 
-def _gap(results: Sequence[RunResult], leading: int) -> Gap:
+def _gap(results: Sequence[RunResult], leading: int) -> GapAtSize:
     run = results[0].run
-    excess = [result.excess_error for result in results if result.status is Status.CONVERGED]
-    if len(excess) < 2 or run.power_law is None:
+    excess = [result.excess_error for result in results if result.status is DescentStatus.CONVERGED]
+    if len(excess) < 2:
         raise NoAnswer(f"d = {run.dim}: fewer than two runs converged")
-    asked = ScalingProblem(
-        run.power_law, run.dim, run.lambda_, run.noise, beta=run.beta, beta0=run.beta0, leading=leading
-    )
+    asked = dataclasses.replace(run.problem, leading=leading)
     (point,) = scaling_curve(asked, [float(run.samples)])
     point.solution.unwrap()
     ratio, spread = (
         value / point.excess_error for value in (np.mean(excess), np.std(excess, ddof=1) / math.sqrt(len(excess)))
     )
     of_theory = point.excess_uncertainty / INTERVAL / point.excess_error
-    return Gap(run.dim, len(excess), float(ratio), math.hypot(spread, ratio * of_theory))
+    return GapAtSize(run.dim, len(excess), float(ratio), math.hypot(spread, ratio * of_theory))
 
 
-def _trend(gamma: float, leading: int, gaps: tuple[Gap, ...]) -> Trend:
+def _trend(gamma: float, leading: int, gaps: tuple[GapAtSize, ...]) -> GapTrend:
     """Weighted least squares; above gamma = 1/2 the usual 1/d."""
     power = 1 - 2 * gamma if gamma < 0.5 else 1.0
     weights = np.array([1 / gap.error for gap in gaps])
     design = np.array([[1.0, gap.dim**-power] for gap in gaps]) * weights[:, None]
     covariance = np.linalg.inv(design.T @ design)
     limit = float((covariance @ design.T @ (weights * [gap.ratio for gap in gaps]))[0])
-    return Trend(gamma, leading, gaps, power, limit, math.sqrt(covariance[0, 0]))
+    return GapTrend(gamma, leading, gaps, power, limit, math.sqrt(covariance[0, 0]))

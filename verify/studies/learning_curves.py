@@ -7,7 +7,7 @@ cross-validation among those listed, and a chosen head is judged by the theory a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -15,24 +15,18 @@ from typing import Any
 
 import numpy as np
 
+from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch, learning_curve
 from numeric.studies.optimal_decay import optimal_lambda
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
-from verify.judging.realised import Setting, nominal_setting
-from verify.judging.scores import Comparison, Score, compare
-from verify.judging.theory import problem_of, progress, watched_predictions
-from verify.studies.cross_validation import (
-    SEEDING_DECAY,
-    ChoiceGroup,
-    Search,
-    against_factors,
-    choice_store,
-    choose,
-)
-from verify.training.data import require_memory
+from verify.judging.scores import Comparison, Score, compare_with_theory
+from verify.judging.theory import progress, watched_predictions
+from verify.studies.cross_validation import ChoiceGroup, against_factors, choice_store
+from verify.training.cross_validation import SEEDING_DECAY, DecaySearch, choose
+from verify.training.draw import require_memory
 from verify.training.measure import RunResult
 from verify.training.run import Run
 
@@ -43,7 +37,7 @@ DECAY_TOLERANCE = 0.1  #: of log lambda: the test error is flat at its minimum a
 
 @dataclass(frozen=True)
 class Family:
-    """One curve: the fields of a Run that it changes; `every` how manieth of the sample ratios of a line is solved.
+    """One curve: what of a Run it changes; `every` how manieth of the sample ratios of a line is solved.
 
     `decays` are those to choose from, none where lambda is given: for all curves of a preset or for none.
     """
@@ -58,7 +52,7 @@ class Family:
 class Preset:
     """One figure: its curves, the sample ratios trained at, sizes (d, number of runs), what is drawn.
 
-    `settings` are fields of a Run common to all curves where they are not those of Figure 1.
+    `settings` are parameters common to all curves where they are not those of Figure 1.
     """
 
     title: str
@@ -74,10 +68,10 @@ class Preset:
         return all(family.decays for family in self.families)
 
 
-ALPHAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+_ALPHAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 FEW = (0.1, 0.3, 1.0, 3.0)  #: where training or theory takes longer
 LARGE = ((40, 8), (60, 8))
-POINTS = 25  #: of a line: smooth over two decades
+LINE_POINTS = 25  #: of a line: smooth over two decades
 SAMPLED = 4  #: `every` where the theory takes seconds a point
 SEARCHED = 6  #: and where each point is a search of twenty such
 _FACTORS = {"parametrisation": Parametrisation.FACTORISED}
@@ -90,11 +84,11 @@ def _decays(least: float, count: int) -> tuple[float, ...]:
     return tuple(float(decay) for decay in np.geomspace(least, 0.3, count))
 
 
-PRESETS: dict[str, Preset] = {
+FIGURE_PRESETS: dict[str, Preset] = {
     "1": Preset(
         "width of the student",
         tuple(Family(rf"$\kappa = {width:g}$", {"width": width}) for width in (0.75, 1.0)),
-        (0.05, *ALPHAS),
+        (0.05, *_ALPHAS),
         LARGE,
     ),
     "2": Preset(
@@ -106,18 +100,18 @@ PRESETS: dict[str, Preset] = {
         ),
         FEW,
         quantities=("test_error",),
-        settings={"kappa0": 0.05, "noise": 0.05},
+        settings={"target": MarchenkoPastur(0.05), "noise": 0.05},
     ),
     "6": Preset(
         "weight decay",
         tuple(Family(rf"$\lambda = {decay:g}$", {"lambda_": decay}) for decay in (0.001, 0.01, 0.1, 1.0)),
-        ALPHAS,
+        _ALPHAS,
         LARGE,
     ),
     "10": Preset(
         "inverse temperature of the student",
         tuple(Family(rf"$\beta = {beta:g}$", {"beta": beta}) for beta in (0.5, 1.0, 2.0)),
-        ALPHAS,
+        _ALPHAS,
     ),
     "11": Preset(
         "tokens per sequence",
@@ -173,14 +167,14 @@ def study_learning_curves(
 
     Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
     """
-    base = dataclasses.replace(base, **preset.settings)
+    base = base.varied(**preset.settings)
     note("training")
     comparison, orders = (_cross_validated if preset.chooses else _trained)(preset, base, folder, workers)
     note("theory curves")
     grids = [_grid(preset)[:: family.every] for family in preset.families]
     with progress("theory", sum(map(len, grids))) as watch:
         lines = [
-            _line(preset, dataclasses.replace(base, **family.changes), grid, watch)
+            _line(preset, base.varied(**family.changes), grid, watch)
             for family, grid in zip(preset.families, grids, strict=True)
         ]
     curves = tuple(
@@ -194,7 +188,7 @@ def study_learning_curves(
 def runs_of(preset: Preset, base: Run) -> list[Run]:
     """Every run of the preset: all curves, sample ratios and sizes."""
     return [
-        dataclasses.replace(base, dim=dim, alpha=alpha, index=index, **family.changes)
+        base.varied(dim=dim, alpha=alpha, index=index, **family.changes)
         for family, (dim, count), alpha in product(preset.families, preset.sizes, preset.alphas)
         for index in range(count)
     ]
@@ -205,45 +199,40 @@ Judged = tuple[Comparison, tuple[dict[str, Any], ...]]  #: and direct training a
 
 def _trained(preset: Preset, base: Run, folder: Path, workers: int | None) -> Judged:
     runs = runs_of(preset, base)
-    _require_memory(runs)
+    require_memory(runs)
     results = execute_all(runs, Store(folder, RunResult), workers=workers)
-    return compare(results, watched_predictions), ()
+    return compare_with_theory(results, watched_predictions), ()
 
 
 def _cross_validated(preset: Preset, base: Run, folder: Path, workers: int | None) -> Judged:
-    base = dataclasses.replace(base, lambda_=SEEDING_DECAY)
+    base = base.varied(lambda_=SEEDING_DECAY)
     searches = [
-        Search(run, family.decays, FOLDS)
+        DecaySearch(run, family.decays, FOLDS)
         for family in preset.families
         for run in runs_of(dataclasses.replace(preset, families=(family,)), base)
     ]
-    _require_memory(search.base for search in searches)
+    require_memory(search.base for search in searches)
     choices = execute_all(searches, choice_store(folder), workers=workers, task=choose)
-    comparison = compare([choice.trained for choice in choices], watched_predictions, _any_decay)
+    comparison = compare_with_theory([choice.trained for choice in choices], watched_predictions, _any_decay)
     members: dict[tuple[float, int, Parametrisation], list[Any]] = {}
     for choice in choices:
         run = choice.run.base
-        members.setdefault((run.alpha, run.dim, run.parametrisation), []).append(choice)
+        members.setdefault((run.problem.alpha, run.dim, run.problem.parametrisation), []).append(choice)
     groups = [ChoiceGroup(*key, tuple(found)) for key, found in members.items()]
     return comparison, tuple(item for group in groups if (item := against_factors(group, groups)) is not None)
 
 
-def _require_memory(runs: Iterable[Run]) -> None:
-    for run in runs:
-        require_memory(run.data, run.samples, run.tokens, run.dim)
-
-
-def _any_decay(run: Run) -> Setting:
-    return dataclasses.replace(nominal_setting(run), lambda_=SEEDING_DECAY)
+def _any_decay(run: Run) -> Problem:
+    return dataclasses.replace(run.problem, lambda_=SEEDING_DECAY)
 
 
 def _grid(preset: Preset) -> list[float]:
-    return np.geomspace(min(preset.alphas), max(preset.alphas), POINTS).tolist()
+    return np.geomspace(min(preset.alphas), max(preset.alphas), LINE_POINTS).tolist()
 
 
 def _line(preset: Preset, run: Run, alphas: Sequence[float], watch: Watch) -> list[Solution]:
     along = best_decay_along if preset.chooses else learning_curve
-    return along(problem_of(run), alphas, watch, LINE_ACCURACY)
+    return along(run.problem, alphas, watch, LINE_ACCURACY)
 
 
 def best_decay_along(problem: Problem, alphas: Sequence[float], watch: Watch, accuracy: float) -> list[Solution]:
@@ -255,7 +244,7 @@ def _scores(comparison: Comparison, family: Family) -> tuple[Score, ...]:
     return tuple(
         score
         for score in comparison.scores
-        if all(getattr(score.setting, name) == value for name, value in family.changes.items())
+        if all(getattr(score.problem, name) == value for name, value in family.changes.items())
     )
 
 

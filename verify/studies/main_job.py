@@ -13,8 +13,10 @@ import numpy as np
 
 from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.power_law import power_law
 from numeric.laws.target_spectrum import target_density, target_edges
 from numeric.problem.decay_law import DecayLaw
+from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.interpolation import interpolation
@@ -22,15 +24,16 @@ from numeric.thresholds.proof import Threshold
 from numeric.thresholds.recovery import recovery
 from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
-from verify.judging.scores import Comparison, compare
-from verify.judging.spectra import Panel, panel_job
-from verify.judging.theory import comparison_jobs, curve_job, pooled_predictions, problem_of
+from verify.judging.scores import Comparison, compare_with_theory
+from verify.judging.spectra import TrainedSpectrum, spectrum_job
+from verify.judging.theory import comparison_jobs, curve_job, pooled_predictions
 from verify.studies.exponents import GAMMA, Approach, approaches, slope_jobs
 from verify.studies.scaling import ScalingOutcome, scaling_jobs, study_scaling
 from verify.studies.scaling_plan import ScalingPlan
-from verify.training.data import DataKind, TargetKind
+from verify.training.data import DataKind
 from verify.training.measure import RunResult
 from verify.training.run import Run
+from verify.training.target import TargetKind, rank_ratio
 
 THRESHOLD_DIGITS = 50
 DENSITY_POINTS = 400
@@ -41,7 +44,7 @@ CURVE_POINTS = 30  #: of the theory, per width: enough for a smooth line over tw
 class Campaign:
     """Runs of one kind of data: every alpha, width and variation at every size (d, number of runs).
 
-    A variation gives other values to any further fields of a Run, e.g. {"tokens": 3, "beta": 2.0}.
+    A variation gives other values to any further fields of a Run or its Problem, e.g. {"tokens": 3, "beta": 2.0}.
     """
 
     data: DataKind
@@ -53,7 +56,7 @@ class Campaign:
     def runs(self, base: Run) -> list[Run]:
         """The runs, all other parameters those of `base`."""
         return [
-            dataclasses.replace(base, data=self.data, dim=dim, alpha=alpha, width=width, index=index, **variation)
+            base.varied(data=self.data, dim=dim, alpha=alpha, width=width, index=index, **variation)
             for dim, count in self.sizes
             for alpha in self.alphas
             for width in self.widths
@@ -77,21 +80,23 @@ class Plan:
 
     def scaling_plan(self) -> ScalingPlan:
         """Heads trained on a power-law target at the paper's weight decays, where both exponents show."""
-        base = dataclasses.replace(
-            self.base,
-            kappa0=None,
-            power_law=float(GAMMA),
+        base = self.base.varied(
+            target=power_law(float(GAMMA), self.base.dim),
             data=DataKind.GAUSSIAN_EQUIVALENT,
-            target=TargetKind.DETERMINISTIC,
+            target_kind=TargetKind.DETERMINISTIC,
         )
         return ScalingPlan(
-            base, SCALING_DECAYS, SCALING_ALPHAS, self.scaling_sizes, ((SCALING_ALPHAS[-1], self.scaling_sizes[-1][1]),)
+            base,
+            _SCALING_DECAYS,
+            _SCALING_ALPHAS,
+            self.scaling_sizes,
+            ((_SCALING_ALPHAS[-1], self.scaling_sizes[-1][1]),),
         )
 
     def spectrum_runs(self) -> list[list[Run]]:
         """The runs of each spectrum, at the width of `base`; the same as those of a campaign where they coincide."""
         return [
-            [dataclasses.replace(self.base, alpha=alpha, dim=dim, index=i) for i in range(count)]
+            [self.base.varied(alpha=alpha, dim=dim, index=i) for i in range(count)]
             for alpha, dim, count in self.spectra
         ]
 
@@ -118,16 +123,17 @@ class TargetDensity(NamedTuple):
 
 @dataclass(frozen=True)
 class MainJobOutcome:
-    """Everything that a report shows; `target` is absent for a list of eigenvalues, which has no density."""
+    """Everything that a report shows."""
 
     plan: Plan
     results: dict[Run, RunResult]
     comparisons: dict[DataKind, Comparison]
     curves: dict[float, list[Solution]]  #: theory along alpha for each width
-    panels: list[Panel]
+    panels: list[TrainedSpectrum]
     thresholds: dict[str, Threshold]
-    seconds: dict[str, float]  #: processor time of the workers by stage, which overlap, and all that elapsed
-    target: TargetDensity | None = None
+    seconds: dict[str, float]  #: processor time of the workers, by stage
+    elapsed: float  #: seconds
+    target: TargetDensity
     laws: ScalingOutcome | None = None
     exponents: tuple[Approach, ...] = ()
 
@@ -155,16 +161,17 @@ def do_main_job(
         results = dict(zip(runs, pool.results([training_job(run, store) for run in runs]), strict=True))
         note("the theory of what was trained")
         groups = {campaign.data: [results[run] for run in campaign.runs(plan.base)] for campaign in plan.campaigns}
-        drawn = [panel_job([results[run] for run in group]) for group in plan.spectrum_runs()]
-        pool.results([*(job for group in groups.values() for job in comparison_jobs(group)), *drawn])
-        comparisons = {kind: compare(group, pooled_predictions(pool)) for kind, group in groups.items()}
-        panels = pool.results(drawn)
+        spectra = [spectrum_job([results[run] for run in group]) for group in plan.spectrum_runs()]
+        pool.results([*(job for group in groups.values() for job in comparison_jobs(group)), *spectra])
+        comparisons = {kind: compare_with_theory(group, pooled_predictions(pool)) for kind, group in groups.items()}
+        panels = pool.results(spectra)
         curves = {width: list(pool.results([_curve_job(plan, width)])[0].values()) for width in plan.widths()}
         laws = study_scaling(plan.scaling_plan(), store, pool) if plan.scaling_sizes else None
-        found = approaches(plan.dims, plan.base.noise, pool) if plan.dims else ()
-    seconds = {**pool.seconds, "elapsed": time.perf_counter() - started}
-    density = _target_density(plan.base)
-    return MainJobOutcome(plan, results, comparisons, curves, panels, thresholds, seconds, density, laws, found)
+        found = approaches(plan.dims, plan.base.problem.noise, pool) if plan.dims else ()
+    return MainJobOutcome(
+        plan, results, comparisons, curves, panels, thresholds, pool.seconds, time.perf_counter() - started,
+        _target_density(plan.base), laws, found,
+    )  # fmt: skip
 
 
 def _first_jobs(plan: Plan, store: Store[RunResult]) -> list[Job]:
@@ -173,58 +180,52 @@ def _first_jobs(plan: Plan, store: Store[RunResult]) -> list[Job]:
         *(training_job(run, store) for run in plan.runs()),
         *(_curve_job(plan, width) for width in plan.widths()),
         *(scaling_jobs(plan.scaling_plan(), store) if plan.scaling_sizes else ()),
-        *(slope_jobs(plan.dims, plan.base.noise) if plan.dims else ()),
+        *(slope_jobs(plan.dims, plan.base.problem.noise) if plan.dims else ()),
     ]
 
 
 def _curve_job(plan: Plan, width: float) -> Job:
     alphas = [alpha for campaign in plan.campaigns for alpha in campaign.alphas]
     grid = np.geomspace(min(alphas), max(alphas), CURVE_POINTS)
-    return curve_job(problem_of(dataclasses.replace(plan.base, width=width)), grid.tolist(), "theory curves")
+    return curve_job(dataclasses.replace(plan.base.problem, width=width), grid.tolist(), "theory curves")
 
 
-def _target_density(base: Run) -> TargetDensity | None:
-    if base.kappa0 is None:
-        return None
-    target = MarchenkoPastur(base.kappa0)
+def _target_density(base: Run) -> TargetDensity:
+    target = MarchenkoPastur(rank_ratio(base.problem.target))
     x, _ = edge_grid(*target_edges(target), DENSITY_POINTS)
     return TargetDensity(x, target_density(x, target))
 
 
 def _thresholds(base: Run) -> dict[str, Threshold]:
     """Interpolation at the noise of `base`, and recovery without noise, both for width at least 1."""
-    law = exact_marchenko_pastur(Fraction(str(base.kappa0)))
-    found = {"recovery": recovery(law, base.tokens, THRESHOLD_DIGITS)}
-    if base.noise > 0:
-        found["interpolation"] = interpolation(law, Fraction(str(base.noise)), base.tokens, THRESHOLD_DIGITS)
+    problem = base.problem
+    law = exact_marchenko_pastur(Fraction(str(rank_ratio(problem.target))))
+    found = {"recovery": recovery(law, problem.tokens, THRESHOLD_DIGITS)}
+    if problem.noise > 0:
+        found["interpolation"] = interpolation(law, Fraction(str(problem.noise)), problem.tokens, THRESHOLD_DIGITS)
     return found
 
 
-def figure_one(minimiser: str, seed: int, target: TargetKind, device: str) -> Run:
-    """The settings of the paper's Figure 1."""
-    return Run(
-        dim=100, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.01, noise=0.5, tokens=2, beta=1.0, beta0=1.0,
-        target=target, minimiser=minimiser, entropy=seed, device=device,
-    )  # fmt: skip
-
+#: The settings of the paper's Figure 1.
+FIGURE_ONE = Run(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5), dim=100)
 
 #: From deep below interpolation to well above recovery; the sizes are chosen so that m = kappa d is an integer.
-ALPHAS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.25, 2.0, 4.0)
-WIDTHS = (0.75, 1.0)
-SCALING_DECAYS = (DecayLaw("1/d", power=-1.0), DecayLaw("1"))
-SCALING_ALPHAS = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
+_ALPHAS = (0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.8, 1.25, 2.0, 4.0)
+_WIDTHS = (0.75, 1.0)
+_SCALING_DECAYS = (DecayLaw("1/d", power=-1.0), DecayLaw("1"))
+_SCALING_ALPHAS = (0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 _EQUIVALENT = Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((28, 8), (40, 8)), (0.1, 0.5, 2.0), (1.0,))
 
-PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
+JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
     "main": {
-        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 16), (100, 8)), ALPHAS, WIDTHS), _EQUIVALENT),
+        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 16), (100, 8)), _ALPHAS, _WIDTHS), _EQUIVALENT),
         "spectra": ((0.05, 100, 8), (0.5, 100, 8), (4.0, 100, 8), (40.0, 100, 1)),
         "scaling_sizes": ((28, 8), (40, 8)),
         "dims": (10**4, 10**8, 10**12, 10**18),
     },
     "quick": {
         "campaigns": (
-            Campaign(DataKind.SEQUENCES, ((32, 8), (52, 8)), (0.1, 0.5, 2.0), WIDTHS),
+            Campaign(DataKind.SEQUENCES, ((32, 8), (52, 8)), (0.1, 0.5, 2.0), _WIDTHS),
             Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((20, 8), (28, 8)), (0.5,), (1.0,)),
         ),
         "spectra": ((0.1, 52, 8), (0.5, 52, 8), (2.0, 52, 8)),
@@ -232,7 +233,7 @@ PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
         "dims": (10**4, 10**6),
     },
     "paper": {
-        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 64), (76, 64), (100, 64)), ALPHAS, WIDTHS), _EQUIVALENT),
+        "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 64), (76, 64), (100, 64)), _ALPHAS, _WIDTHS), _EQUIVALENT),
         "spectra": ((0.05, 200, 1), (0.5, 200, 1), (4.0, 200, 1), (40.0, 200, 1)),
         "scaling_sizes": ((40, 16), (56, 16)),
         "dims": (10**4, 10**8, 10**12, 10**18),
@@ -240,7 +241,6 @@ PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
 }
 
 
-def preset(name: str, minimiser: str, seed: int, target: TargetKind, device: str, shuffle_labels: bool) -> Plan:
-    """Return the plan of this name."""
-    base = dataclasses.replace(figure_one(minimiser, seed, target, device), shuffle_labels=shuffle_labels)
-    return Plan(base, **PRESETS[name])
+def preset(name: str, base: Run) -> Plan:
+    """Return the plan of this name, every run of which is trained as `base` says."""
+    return Plan(base, **JOB_PRESETS[name])

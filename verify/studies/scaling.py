@@ -20,32 +20,44 @@ from fractions import Fraction
 import numpy as np
 
 from numeric.model import float64 as generated
+from numeric.prediction.test_error import prediction_of
 from numeric.problem.decay_law import DecayLaw
+from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.studies.decompose import distance_parts
 from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
 from numeric.studies.regimes import Regime, regime_at
-from numeric.studies.scaling import ScalingPoint, ScalingProblem
+from numeric.studies.scaling import ScalingPoint, power_law_of
 from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
-from verify.judging.realised import Prediction, Setting, nominal_setting
-from verify.judging.scores import BAND, MINIMUM_RUNS, Comparison, compare, normal_score
-from verify.judging.spectra import Panel, panel_job
-from verify.judging.theory import prediction, progress
-from verify.studies.scaling_plan import Key, ScalingPlan, SizeAndDecay, Theory, curve_job, key_of, theories, theory_jobs
-from verify.training.data import DataKind, require_memory
+from verify.judging.realised import Expected
+from verify.judging.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
+from verify.judging.spectra import TrainedSpectrum, spectrum_job
+from verify.judging.theory import expected_of, progress
+from verify.studies.scaling_plan import (
+    PlaceKey,
+    PlaceTheory,
+    ScalingPlan,
+    SizeAndDecay,
+    key_of,
+    scaling_curve_job,
+    theories,
+    theory_jobs,
+)
+from verify.training.data import DataKind
+from verify.training.draw import require_memory
 from verify.training.measure import RunResult
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
-DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
-LEVEL = 0.95
-LINE = 40  #: points of a theory curve
+_DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
+_LEVEL = 0.95
+_LINE = 40  #: points of a theory curve
 INTERVAL = 1.96  #: standard errors in the half-width of the theory's intervals of 95 %
-LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
+_LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
 PHASE_DIM = 10_000  #: of the theory's local slopes in the phase diagram: half a minute for 25
-PARTS = ("overfitting", "underfitting", "approximation")
-Parts = tuple[float, float, float]  #: shares of these in the distance
+ERROR_PARTS = ("overfitting", "underfitting", "approximation")
+ErrorShares = tuple[float, float, float]  #: shares of these in the distance
 
 
 @dataclass(frozen=True)
@@ -70,8 +82,8 @@ class Place:
     regime: Regime
     learned: float
     whole_feature: bool
-    parts: Parts
-    theory_parts: Parts
+    parts: ErrorShares
+    theory_parts: ErrorShares
 
     @property
     def mean(self) -> float:
@@ -133,7 +145,7 @@ class ScalingOutcome:
     places: tuple[Place, ...]
     slopes: tuple[Slope, ...]
     lines: Mapping[SizeAndDecay, tuple[ScalingPoint, ...]]
-    panels: Mapping[tuple[DecayLaw, float], Panel]
+    panels: Mapping[tuple[DecayLaw, float], TrainedSpectrum]
     target: np.ndarray
     comparison: Comparison
     phases: PhaseDiagram | None = None
@@ -171,13 +183,12 @@ def study_scaling(plan: ScalingPlan, store: Store[RunResult], pool: Pool) -> Sca
 
     Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
     """
-    curves, spectra = plan.runs(), plan.spectrum_runs()
     pool.results(scaling_jobs(plan, store))
 
     def trained(runs: Sequence[Run]) -> list[RunResult]:
         return pool.results([training_job(run, store) for run in runs])
 
-    return judge(plan, trained(curves), {key: trained(group) for key, group in spectra.items()}, pool)
+    return judge(plan, trained(plan.runs()), {key: trained(group) for key, group in plan.spectrum_runs().items()}, pool)
 
 
 def scaling_jobs(plan: ScalingPlan, store: Store[RunResult]) -> list[Job]:
@@ -186,16 +197,16 @@ def scaling_jobs(plan: ScalingPlan, store: Store[RunResult]) -> list[Job]:
     Raises InvalidParameter if the data of a run would not fit.
     """
     runs = [*plan.runs(), *(run for group in plan.spectrum_runs().values() for run in group)]
-    for run in runs:
-        require_memory(run.data, run.samples, run.tokens, run.dim)
-    lines = [_line_job(plan, *place) for place in plan.places()]
-    return [*(training_job(run, store) for run in runs), *theory_jobs(plan), *lines]
+    require_memory(runs)
+    return [*(training_job(run, store) for run in runs), *theory_jobs(plan), *_line_jobs(plan)]
 
 
-def _line_job(plan: ScalingPlan, dim: int, decay: DecayLaw) -> Job:
-    """The theory of Gaussian indices as a curve."""
-    alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), LINE))
-    return curve_job(plan.problem(dim, decay), (alphas * dim**2).tolist())
+def _line_jobs(plan: ScalingPlan) -> list[Job]:
+    """The theory of Gaussian indices as a curve at each of the plan's places."""
+    alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), _LINE))
+    return [
+        scaling_curve_job(plan.run_at(dim, decay).problem, (alphas * dim**2).tolist()) for dim, decay in plan.places()
+    ]
 
 
 def judge(
@@ -210,31 +221,29 @@ def judge(
     """
     solved = dict(theories(plan, pool))
     places = tuple(_places(plan, results, solved))
-    lines = pool.results([_line_job(plan, *place) for place in plan.places()])
     laws = {key: solved[key_of(group[0].run)].own.solution for key, group in spectra.items()}
     trusted = [key for key, solution in laws.items() if solution.trusted]
-    drawn = pool.results([panel_job(spectra[key], laws[key]) for key in trusted])
+    drawn = pool.results([spectrum_job(spectra[key], laws[key]) for key in trusted])
     return ScalingOutcome(
         plan,
         places,
         tuple(slope for dim, decay in plan.places() for slope in _slopes(plan, places, dim, decay)),
-        {place: line.points for place, line in zip(plan.places(), lines, strict=True)},
+        {place: tuple(line) for place, line in zip(plan.places(), pool.results(_line_jobs(plan)), strict=True)},
         {key: found for key, found in zip(trusted, drawn, strict=True) if found.theory.zero_mass < 1},
-        dataclasses.replace(plan.base, dim=plan.sizes[-1][0]).target_eigenvalues(),
+        plan.base.varied(dim=plan.sizes[-1][0]).target_eigenvalues(),
         _comparison(plan, results, solved),
         _phases(plan) if plan.tiles else None,
     )
 
 
 def _phases(plan: ScalingPlan) -> PhaseDiagram:
-    gamma = Fraction(str(plan.base.power_law))
     with progress("local slopes", plan.tiles**2) as watch:
-        return phase_diagram(gamma, PHASE_DIM, plan.base.noise, plan.tiles, watch)
+        return phase_diagram(plan.gamma, PHASE_DIM, plan.base.problem.noise, plan.tiles, watch)
 
 
-def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key, Theory]) -> Comparison:
+def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]) -> Comparison:
     """Runs against the theory of their own indices where that can be judged; all that did not converge are listed."""
-    excluded = tuple(result for result in results if result.status is not Status.CONVERGED)
+    excluded = tuple(result for result in results if result.status is not DescentStatus.CONVERGED)
     judged = [
         result
         for result in results
@@ -243,38 +252,41 @@ def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping
     if not judged:
         return Comparison((), (), excluded)
 
-    def predictions(settings: Sequence[Setting]) -> list[Prediction]:
-        keys = [(len(s.eigenvalues), s.lambda_, round(s.alpha * len(s.eigenvalues) ** 2)) for s in settings]
-        return [prediction(solved[key].own.solution.unwrap()) for key in keys]
+    def expected(problems: Sequence[Problem]) -> list[Expected]:
+        sizes = [power_law_of(problem).dim for problem in problems]
+        keys = [(dim, p.lambda_, round(p.alpha * dim**2)) for dim, p in zip(sizes, problems, strict=True)]
+        return [expected_of(solved[key].own.solution.unwrap()) for key in keys]
 
-    found = compare(judged, predictions, lambda run: _law(run, plan))
+    found = compare_with_theory(judged, expected, lambda run: _law(run, plan))
     return dataclasses.replace(found, excluded=excluded)
 
 
-def _law(run: Run, plan: ScalingPlan) -> Setting:
+def _law(run: Run, plan: ScalingPlan) -> Problem:
     """Runs of one law of weight decay are one point whatever their size: that of the largest."""
-    return dataclasses.replace(nominal_setting(run), lambda_=plan.decay_of(run).at(plan.sizes[-1][0]))
+    dim = plan.sizes[-1][0]
+    return run.varied(dim=dim, lambda_=plan.decay_of(run).at(dim)).problem
 
 
-def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key, Theory]) -> Iterator[Place]:
-    groups: dict[Key, list[RunResult]] = {}
+def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]) -> Iterator[Place]:
+    groups: dict[PlaceKey, list[RunResult]] = {}
     for result in results:
-        if result.status is Status.CONVERGED:
+        if result.status is DescentStatus.CONVERGED:
             groups.setdefault(key_of(result.run), []).append(result)
     for key, group in groups.items():
-        (dim, _, n), (gaussian, own, c_star) = key, solved[key]
+        (dim, _, n), (gaussian, own) = key, solved[key]
         decay = plan.decay_of(group[0].run)
+        c_star = prediction_of(plan.own_problem(dim, decay)).best_multiple().c
         learned = solved[key].learned
         yield Place(
             dim,
             decay,
-            group[0].run.alpha,
+            group[0].run.problem.alpha,
             n,
             tuple(r.excess_error for r in group),
             gaussian.excess_error,
             own.excess_error,
             own.excess_uncertainty / INTERVAL,
-            _regime(plan.problem(dim, decay), n),
+            _regime(plan.run_at(dim, decay).problem, n),
             learned,
             solved[key].whole_feature,
             trained_parts(group, learned, c_star),
@@ -282,21 +294,22 @@ def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Key
         )
 
 
-def _regime(asked: ScalingProblem, samples: float) -> Regime:
-    logs = (math.log(samples), math.log(asked.lambda_), math.log(asked.dim))
-    return regime_at(Fraction(str(asked.gamma)), *logs)
+def _regime(problem: Problem, samples: float) -> Regime:
+    target = power_law_of(problem)
+    logs = (math.log(samples), math.log(problem.lambda_), math.log(target.dim))
+    return regime_at(Fraction(str(target.gamma)), *logs)
 
 
-def _theory_parts(solution: Solution, c_star: float) -> Parts:
+def _theory_parts(solution: Solution, c_star: float) -> ErrorShares:
     """Shares of the three parts of the distance; not numbers where there is no solution."""
     if not solution.trusted:
         return math.nan, math.nan, math.nan
     found = distance_parts(solution, c_star)
-    over, under, approximation = (part / found.distance for part in found[: len(PARTS)])
+    over, under, approximation = (part / found.distance for part in found[: len(ERROR_PARTS)])
     return over, under, approximation
 
 
-def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -> Parts:
+def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -> ErrorShares:
     """Shares of overfitting, underfitting and approximation in the distance of trained maps from c* S0, means over runs.
 
     The `learned` first eigenvectors of S stand for features, the last of them in part, as in the theory (theory note, section 7).
@@ -316,12 +329,12 @@ def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -
 
 
 def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: DecayLaw) -> Iterator[Slope]:
-    """One slope for each regime that holds LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
+    """One slope for each regime that holds _LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
     mine = [place for place in places if (place.dim, place.decay) == (dim, decay)]
     for regime in dict.fromkeys(place.regime for place in mine):
         inside = (place for place in mine if place.regime == regime and place.whole_feature)
         window = [place for place in inside if len(place.excess) >= MINIMUM_RUNS]
-        if len(window) >= LEAST_POINTS:
+        if len(window) >= _LEAST_POINTS:
             slope = slope_over(window, np.random.default_rng(plan.base.entropy))
             yield dataclasses.replace(slope, judged=all(plan.judges(dim, place.samples) for place in window))
 
@@ -331,7 +344,7 @@ def slope_over(window: Sequence[Place], rng: np.random.Generator) -> Slope:
     x = np.log([place.samples for place in window])
     rows = [np.array(place.excess) for place in window]
     drawn = np.stack([_means_drawn(row, rng) for row in rows], axis=1)
-    low, high = np.quantile(_fitted(x, np.log(drawn)), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(_fitted(x, np.log(drawn)), [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     value, theory = (
         float(_fitted(x, np.log(y)[None])[0])
         for y in ([place.mean for place in window], [place.expected for place in window])
@@ -344,8 +357,8 @@ def slope_over(window: Sequence[Place], rng: np.random.Generator) -> Slope:
 
 
 def _means_drawn(row: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Bootstrap means, shape (DRAWS,), as wide as the mean of so few runs: resampling alone lacks a degree of freedom."""
-    means = rng.choice(row, (DRAWS, len(row))).mean(axis=1)
+    """Bootstrap means, shape (_DRAWS,), as wide as the mean of so few runs: resampling alone lacks a degree of freedom."""
+    means = rng.choice(row, (_DRAWS, len(row))).mean(axis=1)
     return row.mean() + (means - row.mean()) * math.sqrt(len(row) / (len(row) - 1))
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 from numeric.problem.decay_law import DecayLaw
-from numeric.studies.scaling import ScalingPoint, ScalingProblem, scaling_curve
+from numeric.problem.problem import Problem
+from numeric.studies.scaling import ScalingPoint, power_law_of, scaling_curve
 from verify.jobs.pool import Job, Pool
 from verify.training.data import DataKind
 from verify.training.run import Run
@@ -20,7 +22,7 @@ from verify.training.run import Run
 #: tokens, is semicircular up to d/n: excess errors are 3 per cent off at n = 2.5 d, 2 at 5 d, .5 at 10 d, whatever d
 #: (docs/performance.md).
 LEAST_RATIO = 10
-SECONDS, SECONDS_LEADING = 0.12, 10.0  #: of a point of the theory, without and with these, for the order of jobs
+_COST, _COST_LEADING = 0.12, 10.0  #: seconds of a point of the theory, without and with these
 LEADING = 8  #: features kept exactly beside sequences: with twice as many the excess error changes by less than 2e-3
 
 
@@ -59,23 +61,12 @@ class ScalingPlan:
         }
 
     def _runs(self, decay: DecayLaw, dim: int, alpha: float, count: int) -> list[Run]:
-        first = dataclasses.replace(self.base, dim=dim, alpha=alpha, lambda_=decay.at(dim))
-        return [dataclasses.replace(first, index=index) for index in range(count)]
+        first = self.run_at(dim, decay).varied(alpha=alpha)
+        return [first.varied(index=index) for index in range(count)]
 
-    def decay_of(self, run: Run) -> DecayLaw:
-        """The law that the weight decay of a run follows."""
-        return next(decay for decay in self.decays if decay.at(run.dim) == run.lambda_)
-
-    def problem(self, dim: int, decay: DecayLaw) -> ScalingProblem:
-        """What the theory solves beside the runs of one size and law."""
-        base = self.base
-        if base.power_law is None:
-            raise ValueError("the target is no power law")
-        return ScalingProblem(base.power_law, dim, decay.at(dim), base.noise, beta=base.beta, beta0=base.beta0)
-
-    def problems(self, dim: int, decay: DecayLaw) -> tuple[ScalingProblem, ScalingProblem]:
-        """`problem` and `own_problem`, which on Gaussian-equivalent data are the same."""
-        return self.problem(dim, decay), self.own_problem(dim, decay)
+    def run_at(self, dim: int, decay: DecayLaw) -> Run:
+        """`base` at one size and law of weight decay."""
+        return self.base.varied(dim=dim, lambda_=decay.at(dim))
 
     def places(self) -> list[SizeAndDecay]:
         """Sizes and laws of weight decay at which heads are trained."""
@@ -83,9 +74,18 @@ class ScalingPlan:
 
     def samples(self, dim: int, decay: DecayLaw) -> list[int]:
         """Numbers of samples there, of curves and of spectra, increasing."""
-        groups = [group for (law, _), group in self.spectrum_runs().items() if law == decay]
-        runs = [*self.runs(), *(run for group in groups for run in group)]
+        spectra = (group for (law, _), group in self.spectrum_runs().items() if law == decay)
+        runs = [*self.runs(), *(run for group in spectra for run in group)]
         return sorted({run.samples for run in runs if run.dim == dim and self.decay_of(run) == decay})
+
+    def decay_of(self, run: Run) -> DecayLaw:
+        """The law that the weight decay of a run follows."""
+        return next(decay for decay in self.decays if decay.at(run.dim) == run.problem.lambda_)
+
+    @property
+    def gamma(self) -> Fraction:
+        """Exponent of the target."""
+        return Fraction(str(power_law_of(self.base.problem).gamma))
 
     def judges(self, dim: int, samples: int) -> bool:
         """Whether the theory holds for the runs' own indices at so many samples."""
@@ -95,16 +95,16 @@ class ScalingPlan:
         """Whether it does at the same n/d^2 of every size, for a finite-size estimate."""
         return all(self.judges(other, round(samples * (other / dim) ** 2)) for other, _ in self.sizes)
 
-    def own_problem(self, dim: int, decay: DecayLaw) -> ScalingProblem:
-        """The problem with the law of the runs' own indices: on token sequences with leading features kept exactly."""
+    def own_problem(self, dim: int, decay: DecayLaw) -> Problem:
+        """The problem of runs with the law of the runs' own indices: on token sequences with leading features kept exactly."""
         sequences = self.base.data is DataKind.SEQUENCES
-        return dataclasses.replace(self.problem(dim, decay), leading=kept_exactly(dim) if sequences else 0)
+        return dataclasses.replace(self.run_at(dim, decay).problem, leading=kept_exactly(dim) if sequences else 0)
 
 
 SizeAndDecay = tuple[int, DecayLaw]
 
 
-class Theory(NamedTuple):
+class PlaceTheory(NamedTuple):
     """Points at one size, law of weight decay and number of samples: for Gaussian indices, and for the law of the runs' own.
 
     The latter is not trusted where samples do not resolve it, as next to S = 0.
@@ -112,7 +112,6 @@ class Theory(NamedTuple):
 
     gaussian: ScalingPoint
     own: ScalingPoint
-    c_star: float  #: the multiple of the target of least test error, for the runs' own indices
 
     @property
     def learned(self) -> float:
@@ -125,7 +124,7 @@ class Theory(NamedTuple):
         return self.own.solution.trusted and self.learned >= 1
 
 
-Key = tuple[int, float, int]  #: size d, weight decay, samples
+PlaceKey = tuple[int, float, int]  #: size d, weight decay, samples
 
 
 def kept_exactly(dim: int) -> int:
@@ -133,47 +132,36 @@ def kept_exactly(dim: int) -> int:
     return min(LEADING, dim // 2)
 
 
-def key_of(run: Run) -> Key:
+def key_of(run: Run) -> PlaceKey:
     """Where a run belongs."""
-    return run.dim, run.lambda_, run.samples
+    return run.dim, run.problem.lambda_, run.samples
 
 
 def theory_jobs(plan: ScalingPlan) -> list[Job]:
     """The jobs that `theories` asks for."""
-    return [curve_job(problem, plan.samples(*place)) for place in plan.places() for problem in plan.problems(*place)]
+    return [job for place in plan.places() for job in _place_jobs(plan, *place)]
 
 
-def theories(plan: ScalingPlan, pool: Pool) -> Iterator[tuple[Key, Theory]]:
+def theories(plan: ScalingPlan, pool: Pool) -> Iterator[tuple[PlaceKey, PlaceTheory]]:
     """The theory wherever heads are trained.
 
     Raises NoAnswer if that of Gaussian indices has none.
     """
-    for place in plan.places():
-        samples = plan.samples(*place)
-        asked, own = plan.problems(*place)
-        curve, exact = pool.results([curve_job(problem, samples) for problem in (asked, own)])
-        for n, gaussian, expected in zip(samples, curve.points, exact.points, strict=True):
+    for dim, decay in plan.places():
+        curves = pool.results(_place_jobs(plan, dim, decay))
+        for n, gaussian, own in zip(plan.samples(dim, decay), *curves, strict=True):
             gaussian.solution.unwrap()
-            yield (asked.dim, asked.lambda_, n), Theory(gaussian, expected, exact.c_star)
+            yield (dim, decay.at(dim), n), PlaceTheory(gaussian, own)
 
 
-class TheoryCurve(NamedTuple):
-    """Points along the samples, and the multiple of the target that infinitely many would teach."""
-
-    points: tuple[ScalingPoint, ...]
-    c_star: float
-
-
-def theory_curve(asked: ScalingProblem, samples: Sequence[float]) -> TheoryCurve:
-    """The theory at increasing numbers of samples.
-
-    Raises NoAnswer if the best multiple of the target cannot be found.
-    """
-    return TheoryCurve(tuple(scaling_curve(asked, samples)), asked.prediction().best_multiple().c)
+def _place_jobs(plan: ScalingPlan, dim: int, decay: DecayLaw) -> list[Job]:
+    """For Gaussian indices and for the runs' own, which on Gaussian-equivalent data are the same job."""
+    problems = plan.run_at(dim, decay).problem, plan.own_problem(dim, decay)
+    return [scaling_curve_job(problem, plan.samples(dim, decay)) for problem in problems]
 
 
-def curve_job(asked: ScalingProblem, samples: Sequence[float]) -> Job:
-    """`theory_curve` as a job."""
-    seconds = (SECONDS_LEADING if asked.leading else SECONDS) * len(samples)
-    name = f"theory curve at d = {asked.dim}, lambda {asked.lambda_:g}"
-    return Job(theory_curve, (asked, tuple(map(float, samples))), "scaling laws", seconds, name)
+def scaling_curve_job(problem: Problem, samples: Sequence[float]) -> Job:
+    """`scaling_curve` as a job."""
+    cost = (_COST_LEADING if problem.leading else _COST) * len(samples)
+    label = f"theory curve at dim {power_law_of(problem).dim}, lambda {problem.lambda_:g}"
+    return Job(scaling_curve, (problem, tuple(map(float, samples))), "scaling laws", cost, label)

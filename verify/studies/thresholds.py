@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from numeric.laws.law import Array
 from numeric.maths.domain import NoAnswer
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
@@ -20,15 +21,16 @@ from numeric.thresholds.proof import Threshold
 from numeric.thresholds.recovery import recovery
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
-from verify.judging.crossing import CONFIDENCE, Array, Crossing, SizePoints, find_crossing
-from verify.judging.theory import problem_of, solve_along
+from verify.judging.crossing import INTERVAL_PROBABILITY, Crossing, SizePoints, find_crossing
+from verify.judging.theory import solve_along
 from verify.training import vanishing_decay as vanishing
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import PROTOCOL, Run
-from verify.training.vanishing_decay import DECAYS, VanishingResult, follow, vanishing_root
+from verify.training.target import rank_ratio
+from verify.training.vanishing_decay import DECAY_MULTIPLES, VanishingResult, train_at_vanishing_decay, vanishing_root
 
-DIGITS = 30
-WIDEST = 0.3  #: of the proven value: a wider interval decides nothing
+_DIGITS = 30
+_WIDEST = 0.3  #: of the proven value: a wider interval decides nothing
 #: Smallest weight decay: the extrapolation from it and its double errs by less than the scatter between runs.
 DECAY = 1e-4
 VANISHING_PROTOCOL = hashlib.sha256((PROTOCOL + Path(vanishing.__file__).read_text()).encode()).hexdigest()[:16]
@@ -64,7 +66,7 @@ class Sighting:
     @property
     def decides(self) -> bool:
         """Whether the interval is narrow enough for its verdict to mean something."""
-        return self.crossing.infinite.high - self.crossing.infinite.low < WIDEST * float(self.proven)
+        return self.crossing.infinite.high - self.crossing.infinite.low < _WIDEST * float(self.proven)
 
     @property
     def agrees(self) -> bool:
@@ -79,7 +81,7 @@ class Sighting:
             "digits_proven": self.proven.digits,
             "estimate": self.crossing.infinite.value,
             "interval": [self.crossing.infinite.low, self.crossing.infinite.high],
-            "confidence": CONFIDENCE,
+            "confidence": INTERVAL_PROBABILITY,
             "fit_bias_subtracted": self.crossing.fit_bias,
             "sizes": [
                 {
@@ -120,27 +122,27 @@ def observe(
 
     Raises WorkerError if a run fails, NoAnswer if too few runs converged or the theory has no answer.
     """
-    kinds = [(INTERPOLATION, base), (RECOVERY, dataclasses.replace(base, noise=0.0))]
+    kinds = [(INTERPOLATION, base), (RECOVERY, base.varied(noise=0.0))]
     proven = {kind.name: _proven(kind, run) for kind, run in kinds}
     runs = {kind.name: _runs(kind, run, float(proven[kind.name]), sizes) for kind, run in kinds}
     note("training at vanishing weight decay")
     flat = [item for wanted in runs.values() for item in wanted]
-    results = dict(zip(flat, execute_all(flat, store, workers=workers, task=follow), strict=True))
+    results = dict(zip(flat, execute_all(flat, store, workers=workers, task=train_at_vanishing_decay), strict=True))
     note("theory at the same sample ratios")
     return [_sighting(kind, run, proven[kind.name], [results[item] for item in runs[kind.name]]) for kind, run in kinds]
 
 
 def _proven(kind: Kind, run: Run) -> Threshold:
-    law = exact_marchenko_pastur(Fraction(str(run.kappa0)))
-    width = Fraction(str(run.width))
+    law = exact_marchenko_pastur(Fraction(str(rank_ratio(run.problem.target))))
+    width = Fraction(str(run.problem.width))
     if kind is INTERPOLATION:
-        return interpolation(law, Fraction(str(run.noise)), run.tokens, DIGITS, width)
-    return recovery(law, run.tokens, DIGITS, width)
+        return interpolation(law, Fraction(str(run.problem.noise)), run.problem.tokens, _DIGITS, width)
+    return recovery(law, run.problem.tokens, _DIGITS, width)
 
 
 def _runs(kind: Kind, run: Run, threshold: float, sizes: Sequence[tuple[int, int]]) -> list[Run]:
     return [
-        dataclasses.replace(run, lambda_=DECAY, alpha=multiple * threshold, dim=dim, index=index)
+        run.varied(lambda_=DECAY, alpha=multiple * threshold, dim=dim, index=index)
         for dim, count in sizes
         for multiple in (*kind.multiples, kind.beyond)
         for index in range(count)
@@ -148,18 +150,18 @@ def _runs(kind: Kind, run: Run, threshold: float, sizes: Sequence[tuple[int, int
 
 
 def _sighting(kind: Kind, run: Run, proven: Threshold, results: Sequence[VanishingResult]) -> Sighting:
-    converged = [result for result in results if result.status is Status.CONVERGED]
+    converged = [result for result in results if result.status is DescentStatus.CONVERGED]
     dims = sorted({result.run.dim for result in results})
     alphas = np.array([multiple * float(proven) for multiple in kind.multiples])
     points = tuple(_points(kind, dim, alphas, converged) for dim in dims)
     beyond = tuple(_points(kind, dim, np.array([kind.beyond * float(proven)]), results) for dim in dims)
-    theory = (alphas, _theory_roots(kind, problem_of(run), alphas))
+    theory = (alphas, _theory_roots(kind, run.problem, alphas))
     crossing = find_crossing(points, theory, float(proven), run.entropy)
     return Sighting(kind, proven, points, theory, crossing, beyond, len(results) - len(converged))
 
 
 def _points(kind: Kind, dim: int, alphas: Array, results: Sequence[VanishingResult]) -> SizePoints:
-    groups = [[r for r in results if r.run.dim == dim and r.run.alpha == alpha] for alpha in alphas.tolist()]
+    groups = [[r for r in results if r.run.dim == dim and r.run.problem.alpha == alpha] for alpha in alphas.tolist()]
     if min(map(len, groups)) < 2:
         raise NoAnswer(f"{kind.name} at dim {dim}: fewer than 2 runs converged at some sample ratio; add --runs")
     realised = np.array([group[0].run.samples / dim**2 for group in groups])
@@ -169,7 +171,8 @@ def _points(kind: Kind, dim: int, alphas: Array, results: Sequence[VanishingResu
 def _theory_roots(kind: Kind, problem: Problem, alphas: Array) -> Array:
     """The vanishing root of the theory, with the decay taken to zero exactly as in training."""
     larger, smaller = (
-        solve_along(dataclasses.replace(problem, lambda_=multiple * DECAY), alphas.tolist()) for multiple in DECAYS[-2:]
+        solve_along(dataclasses.replace(problem, lambda_=multiple * DECAY), alphas.tolist())
+        for multiple in DECAY_MULTIPLES[-2:]
     )
 
     def value(solution: Solution) -> float:

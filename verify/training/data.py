@@ -1,4 +1,4 @@
-"""What a run is trained on: a target S0, inputs that turn a map S into indices, and noisy labels.
+"""What a run is trained on: inputs that turn a map S into indices, and noisy labels.
 
 Conventions of the model: S and S0 are d x d, symmetric and positive; the index of a sample is the symmetric
 T x T matrix h_ab = (x_a^T S x_b - delta_ab tr S) / sqrt(d); indices and maps carry no unit.
@@ -24,42 +24,11 @@ MEMORY_LIMIT = 8 << 30  #: bytes that the inputs of one run may take; beyond it 
 BLOCK_ROWS = {"cpu": 1024, "cuda": 1 << 18}
 
 
-class TargetKind(enum.StrEnum):
-    """How the eigenvalues of the target are drawn: those of a random factor, or the means of the law over d equal masses."""
-
-    GAUSSIAN = "gaussian"
-    DETERMINISTIC = "deterministic"
-
-
 class DataKind(enum.StrEnum):
     """What the indices are made of."""
 
     SEQUENCES = "sequences"
     GAUSSIAN_EQUIVALENT = "gaussian-equivalent"
-
-
-def gaussian_target(dim: int, kappa0: float, rng: np.random.Generator) -> np.ndarray:
-    """Return S0 = W0 W0^T / sqrt(m0 d), shape (d, d): tr S0^2/d fluctuates by several percent at d = 100."""
-    rank = target_rank(dim, kappa0)
-    factor = rng.standard_normal((dim, rank))
-    return factor @ factor.T / math.sqrt(rank * dim)
-
-
-def rotated_target(eigenvalues: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return S0 = O diag(s) O^T with O Haar, shape (d, d), of eigenvalues s (d,): only its directions are random."""
-    rotation = haar_rotation(len(eigenvalues), rng)
-    return (rotation * eigenvalues) @ rotation.T
-
-
-def target_rank(dim: int, kappa0: float) -> int:
-    """Return m0, the columns of a Gaussian target's W0: kappa0 d to the nearest integer, at least one."""
-    return max(1, round(kappa0 * dim))
-
-
-def haar_rotation(dim: int, rng: np.random.Generator) -> np.ndarray:
-    """Return a Haar-distributed orthogonal matrix, shape (d, d)."""
-    q, r = np.linalg.qr(rng.standard_normal((dim, dim)))
-    return q * np.sign(np.diag(r))  # without the signs the law would depend on how QR picks them
 
 
 def row_softmax(beta: float, indices: torch.Tensor) -> torch.Tensor:
@@ -230,7 +199,7 @@ class GaussianEquivalent:
 Inputs = Sequences | GaussianEquivalent
 
 
-def require_memory(kind: DataKind, n: int, tokens: int, dim: int) -> tuple[int, ...]:
+def inputs_shape(kind: DataKind, n: int, tokens: int, dim: int) -> tuple[int, ...]:
     """Return the shape of the inputs of n samples.
 
     Raises InvalidParameter if they would take more than `MEMORY_LIMIT`.
@@ -250,7 +219,7 @@ def draw_inputs(kind: DataKind, n: int, tokens: int, dim: int, rng: np.random.Ge
 
     Raises InvalidParameter, before anything is drawn, if they would take more than `MEMORY_LIMIT`.
     """
-    values = torch.as_tensor(rng.standard_normal(require_memory(kind, n, tokens, dim)), device=device)
+    values = torch.as_tensor(rng.standard_normal(inputs_shape(kind, n, tokens, dim)), device=device)
     return Sequences(values) if kind is DataKind.SEQUENCES else GaussianEquivalent(values, tokens)
 
 

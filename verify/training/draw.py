@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from verify.training import data
-from verify.training.data import Inputs, TargetKind
+from verify.training.data import Inputs, draw_inputs, draw_labels, inputs_shape
 from verify.training.parametrisation import WEIGHTS
+from verify.training.risk import Risk
 from verify.training.run import Run
+from verify.training.target import TargetKind, gaussian_target, rank_ratio, rotated_target
 
 
 class Drawn(NamedTuple):
@@ -29,20 +31,32 @@ def draw(run: Run) -> Drawn:
     Raises InvalidParameter before anything is drawn if the data would not fit.
     """
     rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
-    inputs = data.draw_inputs(run.data, run.samples, run.tokens, run.dim, rng["inputs"], run.device)
+    inputs = draw_inputs(run.data, run.samples, run.problem.tokens, run.dim, rng["inputs"], run.device)
     s0 = torch.as_tensor(_draw_target(run, rng["target"]), device=run.device)
     return Drawn(inputs, s0, _training_labels(run, inputs, s0, rng), _start(run, rng["start"]), rng["test"])
 
 
+def empirical_risk(run: Run, drawn: Drawn) -> Risk:
+    """The risk of the samples drawn, at the run's weight decay."""
+    problem = run.problem
+    return Risk(drawn.inputs, drawn.labels, problem.lambda_, problem.beta, WEIGHTS[problem.parametrisation])
+
+
+def require_memory(runs: Iterable[Run]) -> None:
+    """Raises InvalidParameter if the inputs of one of the runs would not fit into memory."""
+    for run in runs:
+        inputs_shape(run.data, run.samples, run.problem.tokens, run.dim)
+
+
 def _draw_target(run: Run, rng: np.random.Generator) -> np.ndarray:
-    if run.target is TargetKind.GAUSSIAN and run.kappa0 is not None:
-        return data.gaussian_target(run.dim, run.kappa0, rng)
-    return data.rotated_target(run.target_eigenvalues(), rng)
+    if run.target_kind is TargetKind.GAUSSIAN:
+        return gaussian_target(run.dim, rank_ratio(run.problem.target), rng)
+    return rotated_target(run.target_eigenvalues(), rng)
 
 
 def _training_labels(run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, np.random.Generator]) -> torch.Tensor:
     teacher = torch.cat([block.indices(s0) for _, block in inputs.blocks()])
-    labels = data.draw_labels(teacher, run.noise, run.beta0, rng["labels"])
+    labels = draw_labels(teacher, run.problem.noise, run.problem.beta0, rng["labels"])
     if run.shuffle_labels:
         labels = labels[torch.as_tensor(rng["shuffle"].permutation(len(labels)), device=labels.device)]
     return labels
@@ -51,4 +65,4 @@ def _training_labels(run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, 
 def _start(run: Run, rng: np.random.Generator) -> torch.Tensor:
     """Starting weights; each restart takes the next numbers of the same stream."""
     noise = rng.standard_normal((run.restart + 1, run.dim, run.weight_columns))[-1]
-    return WEIGHTS[run.parametrisation].start(torch.as_tensor(noise, device=run.device))
+    return WEIGHTS[run.problem.parametrisation].start(torch.as_tensor(noise, device=run.device))

@@ -13,13 +13,12 @@ import torch
 from numpy.polynomial import Chebyshev
 
 from verify.training import data
-from verify.training.draw import draw
-from verify.training.minimise import MINIMISERS, Minimum, Status
-from verify.training.parametrisation import WEIGHTS
-from verify.training.risk import Risk, total_loss
+from verify.training.draw import draw, empirical_risk
+from verify.training.minimise import MINIMISERS, DescentStatus, Minimum
+from verify.training.risk import total_loss
 from verify.training.run import Run
 
-TOP = 10  #: learned eigenvectors whose overlap with the target's is kept
+LEADING_OVERLAPS = 10  #: learned eigenvectors whose overlap with the target's is kept
 
 EQUAL = 1e-9  #: eigenvalues of S0 closer than this share of the largest were equal before rotation, which errs by 1e-15
 
@@ -30,7 +29,7 @@ class RunResult:
 
     Per d: m = tr(S S0)/d, q = tr(S S^T)/d, q0, t0, estimation error ||S - S0||_F^2/d; per sample: train error, test error, and
     `best_error`, the least test error of a multiple of S0 on the same samples, which infinitely many training samples would reach;
-    `loss` is L/d^2.  `eigenvalues` (decreasing, at most `TOP`) are those of the symmetric part of S, and `overlaps`
+    `loss` is L/d^2.  `eigenvalues` (decreasing, at most `LEADING_OVERLAPS`) are those of the symmetric part of S, and `overlaps`
     the squared overlaps of their eigenvectors with the target's of the same rank in order; where eigenvalues of the
     target coincide, that with their common eigenspace. `hidden[K]` is how much the noise knows of features if K of them
     are learned, the sum over j, k > K of s_k s0_j (v_k.u_j)^2/d with u_j the eigenvectors of S0, for K = 0 to d.
@@ -50,7 +49,7 @@ class RunResult:
     overlaps: tuple[float, ...]
     hidden: tuple[float, ...]
     loss: float
-    status: Status
+    status: DescentStatus
     relative_gradient: float
     evaluations: int
     seconds: float
@@ -62,18 +61,19 @@ class RunResult:
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values; `from_json` is the inverse."""
-        return {**dataclasses.asdict(self), "status": self.status.name}
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {**fields, "run": self.run.record(), "status": self.status.name}
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> RunResult:
         """Raises KeyError, TypeError or ValueError if the record is not of this protocol or not of numbers."""
         fields = dict(record)
-        fields["run"] = Run(**fields["run"])
-        fields["status"] = Status[fields["status"]]
+        fields["run"] = Run.from_record(fields["run"])
+        fields["status"] = DescentStatus[fields["status"]]
         for name in ("singular_values", "eigenvalues", "overlaps", "hidden"):
             fields[name] = tuple(fields[name])
         result = cls(**fields)
-        if result.status is Status.CONVERGED and not math.isfinite(
+        if result.status is DescentStatus.CONVERGED and not math.isfinite(
             result.m + result.q + result.train_error + result.test_error
         ):
             raise ValueError("a converged run without finite values")
@@ -87,7 +87,7 @@ def execute(run: Run) -> RunResult:
     """
     started = time.perf_counter()
     drawn = draw(run)
-    risk = Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta, WEIGHTS[run.parametrisation])
+    risk = empirical_risk(run, drawn)
     minimum = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
     s = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=run.device))
     fresh = fresh_errors(run, s, drawn.s0, drawn.test)
@@ -109,13 +109,13 @@ MULTIPLES = 0.65 - 0.65 * np.cos((np.arange(9) + 0.5) * np.pi / 9)
 
 def fresh_errors(run: Run, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Generator) -> FreshErrors:
     """Errors of a map S (d, d) and of the best multiple of S0 on the same fresh samples labelled by S0."""
-    total, multiples = 0.0, MULTIPLES * run.beta0 / run.beta
+    total, multiples = 0.0, MULTIPLES * run.problem.beta0 / run.problem.beta
     along = np.zeros(len(multiples))
-    for contrasts, h0 in data.fresh_indices(run.data, (s, s0), run.test_samples, run.tokens, rng):
-        labels = data.draw_labels(h0, run.noise, run.beta0, rng)
-        total += total_loss(contrasts, labels, run.beta)
+    for contrasts, h0 in data.fresh_indices(run.data, (s, s0), run.test_samples, run.problem.tokens, rng):
+        labels = data.draw_labels(h0, run.problem.noise, run.problem.beta0, rng)
+        total += total_loss(contrasts, labels, run.problem.beta)
         best = data.contrasts_of(h0)
-        along += [total_loss(best, labels, c * run.beta) for c in multiples.tolist()]
+        along += [total_loss(best, labels, c * run.problem.beta) for c in multiples.tolist()]
     return FreshErrors(total / run.test_samples, _least(multiples, along / run.test_samples))
 
 
@@ -153,14 +153,14 @@ def _measure(
 
 
 def leading_overlaps(s: torch.Tensor, s0: torch.Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The `TOP` largest eigenvalues of the symmetric part of S, and how much of each eigenvector lies in the target's.
+    """The `LEADING_OVERLAPS` largest eigenvalues of the symmetric part of S, and how much of each eigenvector lies in the target's.
 
     The k-th is projected on the eigenspace of the k-th eigenvalue of S0: where that is simple, a squared overlap.
     """
-    values, vectors = (x.flip(-1)[..., :TOP] for x in torch.linalg.eigh((s + s.T) / 2))
+    values, vectors = (x.flip(-1)[..., :LEADING_OVERLAPS] for x in torch.linalg.eigh((s + s.T) / 2))
     targets, directions = torch.linalg.eigh(s0)
     shares = (directions.T @ vectors).square()  # (d, TOP), of each target direction in each learned one
-    equal = (targets[:, None] - targets.flip(0)[None, :TOP]).abs() < EQUAL * targets.abs().max()
+    equal = (targets[:, None] - targets.flip(0)[None, :LEADING_OVERLAPS]).abs() < EQUAL * targets.abs().max()
     return tuple(values.tolist()), tuple((shares * equal).sum(0).tolist())
 
 

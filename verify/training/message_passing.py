@@ -21,7 +21,7 @@ import torch
 
 from numeric.maths.domain import NoAnswer
 from verify.training.data import GaussianEquivalent, contrasts_of, packed, packed_slope, slope_by_indices, unpacked
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.risk import contrast_loss, losses
 
 #: Newton steps of the inner problem; from either start a dozen suffice, more only where a step has to be cut.
@@ -41,11 +41,11 @@ class Passed:
     Vh: float
     change: float
     steps: int
-    status: Status
+    status: DescentStatus
 
 
 @dataclass(frozen=True)
-class Channel:
+class LabelChannel:
     """Output side: labels (n, T, T) and inverse temperature of the student."""
 
     labels: torch.Tensor
@@ -135,7 +135,7 @@ def pass_messages(
     Minimises sum ||y - softmax(beta h)||_F^2 + `penalty` d tr S over positive S; for factors of width kappa >= 1
     `penalty` is lambda sqrt(kappa).  Raises NoAnswer if an inner minimisation fails.
     """
-    dim, channel = inputs.dim, Channel(labels, beta)
+    dim, channel = inputs.dim, LabelChannel(labels, beta)
     s = labels.new_zeros(dim, dim)
     f = labels.new_zeros(len(labels), labels.shape[-1] * (labels.shape[-1] + 1) // 2)
     V, Vh, change = 1.0, 0.0, float("inf")  # any V > 0 will do: the fixed point does not know where it came from
@@ -145,14 +145,14 @@ def pass_messages(
         f = (units - omega) / V
         Vh = _response(channel.slope_and_curvature(units)[1], V) / dim**2
         if not 0 < Vh < float("inf"):
-            return Passed(s, V, Vh, change, step, Status.DIVERGED)
+            return Passed(s, V, Vh, change, step, DescentStatus.DIVERGED)
         before = s
         s, divergence = soft_threshold(s + inputs.packed_adjoint(f) / (Vh * dim), penalty / Vh)
         V = divergence / (Vh * dim**2)
         change = float((s - before).norm()) / max(float(s.norm()), float(before.norm()))
         if change <= tolerance:
-            return Passed(s, V, Vh, change, step, Status.CONVERGED)
-    return Passed(s, V, Vh, change, max_steps, Status.MAX_STEPS)
+            return Passed(s, V, Vh, change, step, DescentStatus.CONVERGED)
+    return Passed(s, V, Vh, change, max_steps, DescentStatus.MAX_STEPS)
 
 
 def _response(curvature: torch.Tensor, V: float) -> float:

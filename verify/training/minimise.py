@@ -20,7 +20,7 @@ from scipy.optimize import minimize
 from verify.training.risk import Risk
 
 
-class Status(enum.Enum):
+class DescentStatus(enum.Enum):
     """How a minimisation ended; the value says what to do about it."""
 
     CONVERGED = "converged"
@@ -37,7 +37,7 @@ class Minimum:
     loss: float
     relative_gradient: float
     evaluations: int
-    status: Status
+    status: DescentStatus
 
 
 class Minimiser(Protocol):
@@ -78,7 +78,7 @@ class Lbfgs:
             )  # fmt: skip
         except _Finished as finished:
             return watch.minimum(finished.status)
-        return watch.minimum(Status.STALLED)
+        return watch.minimum(DescentStatus.STALLED)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Proximal:
             _proximal_descent(watch, start, self.max_steps)
         except _Finished as finished:
             return watch.minimum(finished.status)
-        return watch.minimum(Status.MAX_STEPS)
+        return watch.minimum(DescentStatus.MAX_STEPS)
 
 
 MINIMISERS: dict[str, Callable[[], Minimiser]] = {"lbfgs": Lbfgs, "adam": Adam, "proximal": Proximal}
@@ -142,7 +142,7 @@ class _Point:
 class _Finished(Exception):
     """How the descent is ended from inside SciPy's loop; not an error."""
 
-    def __init__(self, status: Status) -> None:
+    def __init__(self, status: DescentStatus) -> None:
         self.status = status
 
 
@@ -168,11 +168,11 @@ class _Watch:
             self.best = _Point(relative, loss, weights.clone())
         self.evaluations += 1
         if not math.isfinite(loss):
-            raise _Finished(Status.DIVERGED)
+            raise _Finished(DescentStatus.DIVERGED)
         if relative <= self.tolerance:
-            raise _Finished(Status.CONVERGED)
+            raise _Finished(DescentStatus.CONVERGED)
         if self.evaluations >= self.limit:
-            raise _Finished(Status.MAX_STEPS)
+            raise _Finished(DescentStatus.MAX_STEPS)
 
     def flat_function(self, like: torch.Tensor) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
         """The risk as SciPy calls it, on the device and with the shape of `like`."""
@@ -183,7 +183,7 @@ class _Watch:
 
         return function
 
-    def minimum(self, status: Status) -> Minimum:
+    def minimum(self, status: DescentStatus) -> Minimum:
         """The best point, with how the descent ended."""
         best = self.best
         return Minimum(best.weights.cpu().numpy(), best.loss, best.relative_gradient, self.evaluations, status)

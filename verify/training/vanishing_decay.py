@@ -14,22 +14,20 @@ from typing import Any
 
 import torch
 
-from verify.training.draw import draw
-from verify.training.minimise import Lbfgs, Status
-from verify.training.parametrisation import WEIGHTS
-from verify.training.risk import Risk
+from verify.training.draw import draw, empirical_risk
+from verify.training.minimise import DescentStatus, Lbfgs
 from verify.training.run import Run
 
 #: Multiples of the smallest decay, in the order in which they are visited.
-DECAYS = (100.0, 10.0, 2.0, 1.0)
+DECAY_MULTIPLES = (100.0, 10.0, 2.0, 1.0)
 #: At this relative gradient loss and estimation error are within 1e-3 of those at 1e-5, a tenth of the scatter between runs.
-TOLERANCE = 1e-3
-MAX_STEPS = 4000
+_TOLERANCE = 1e-3
+_MAX_STEPS = 4000
 
 
 def vanishing_root(larger: float, smaller: float) -> float:
     """Square root of a quantity at decay 0, linearly from its values at the last two decays; 0 if that is negative."""
-    step = DECAYS[-1] / (DECAYS[-2] - DECAYS[-1])
+    step = DECAY_MULTIPLES[-1] / (DECAY_MULTIPLES[-2] - DECAY_MULTIPLES[-1])
     return math.sqrt(max(0.0, smaller - step * (larger - smaller)))
 
 
@@ -40,7 +38,7 @@ class VanishingResult:
     run: Run
     train_error: tuple[float, float]
     estimation_error: tuple[float, float]
-    status: Status
+    status: DescentStatus
     evaluations: int
     seconds: float
 
@@ -50,38 +48,40 @@ class VanishingResult:
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values; `from_json` is the inverse."""
-        return {**dataclasses.asdict(self), "status": self.status.name}
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {**fields, "run": self.run.record(), "status": self.status.name}
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> VanishingResult:
         """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
         fields = dict(record)
-        fields["run"] = Run(**fields["run"])
-        fields["status"] = Status[fields["status"]]
+        fields["run"] = Run.from_record(fields["run"])
+        fields["status"] = DescentStatus[fields["status"]]
         for name in ("train_error", "estimation_error"):
             fields[name] = tuple(float(value) for value in fields[name])
         return cls(**fields)
 
 
-def follow(run: Run) -> VanishingResult:
-    """Draw the data of the run, follow its minimum down to decay `run.lambda_` and measure at the last two decays."""
+def train_at_vanishing_decay(run: Run) -> VanishingResult:
+    """Draw the data of the run, follow its minimum down to its weight decay and measure at the last two decays."""
     started, drawn = time.perf_counter(), draw(run)
     weights, losses, errors, evaluations, statuses = drawn.start, [], [], 0, []
-    for multiple in DECAYS:
-        risk = Risk(drawn.inputs, drawn.labels, multiple * run.lambda_, run.beta, WEIGHTS[run.parametrisation])
-        minimum = Lbfgs(tolerance=TOLERANCE, max_steps=MAX_STEPS).minimise(risk, weights)
+    smallest = empirical_risk(run, drawn)
+    for multiple in DECAY_MULTIPLES:
+        risk = dataclasses.replace(smallest, lambda_=multiple * smallest.lambda_)
+        minimum = Lbfgs(tolerance=_TOLERANCE, max_steps=_MAX_STEPS).minimise(risk, weights)
         weights = torch.as_tensor(minimum.weights, device=run.device)
         s = risk.weights.attention_map(weights)
         losses.append(risk.train_error(s))
         errors.append(float((s - drawn.s0).square().sum()) / run.dim)
         evaluations += minimum.evaluations
         statuses.append(minimum.status)
-    failed = [status for status in statuses[-2:] if status is not Status.CONVERGED]
+    failed = [status for status in statuses[-2:] if status is not DescentStatus.CONVERGED]
     return VanishingResult(
         run=run,
         train_error=(losses[-2], losses[-1]),
         estimation_error=(errors[-2], errors[-1]),
-        status=failed[0] if failed else Status.CONVERGED,
+        status=failed[0] if failed else DescentStatus.CONVERGED,
         evaluations=evaluations,
         seconds=time.perf_counter() - started,
     )

@@ -1,5 +1,7 @@
 """Oracles: 50-digit values of every equation at three in-domain points, evaluated by SymPy from the source expressions."""
 
+from typing import TypedDict
+
 import sympy as sp
 
 from derive.language.elementary import TABLE
@@ -10,6 +12,13 @@ from derive.pipeline import functions
 DIGITS = 50
 _WORKING = DIGITS + 30  # guard digits: the closed forms cancel by at most a few digits at the reference points
 POINTS = 3
+
+
+class Oracle(TypedDict):
+    """One stored value: exact inputs by name, and the decimal text of what an equation gives there."""
+
+    inputs: dict[str, str]
+    value: str
 
 
 def sample(function: Function, point: int) -> list[sp.Expr]:
@@ -26,9 +35,9 @@ def evaluate(expression: sp.Expr, values: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
     return sp.N(explicit, _WORKING)
 
 
-def table(steps: tuple[Step, ...]) -> dict[str, list[dict[str, object]]]:
-    """For each equation a list of {"inputs": exact values, "value": decimal string}."""
-    result: dict[str, list[dict[str, object]]] = {}
+def table(steps: tuple[Step, ...]) -> dict[str, list[Oracle]]:
+    """The values of each equation at the reference points."""
+    result: dict[str, list[Oracle]] = {}
     for _, function in functions(steps):
         for identifier, output in zip(function.equation_ids(), function.outputs, strict=True):
             result[identifier] = []

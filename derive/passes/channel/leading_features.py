@@ -10,7 +10,8 @@ import sympy as sp
 from derive.language.model import Index, Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
-from derive.passes.free_entropy.replicas import coupling_term, denoiser
+from derive.passes.free_entropy.prior import denoiser
+from derive.passes.free_entropy.replicas import coupling_term
 
 alpha, M_m, M_q, M_l, F_l, m, q, rho = sym("alpha M_m M_q M_l F_l m q rho")
 mh, Vh, J_s, s, strength, weight, learned, c = sym("mh Vh J_s s strength weight learned c")

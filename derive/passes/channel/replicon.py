@@ -2,18 +2,21 @@
 
 A perturbation of the fields w, independent from sample to sample, of covariance C dq perturbs f and with it the field on S; the
 denoiser turns that into a new perturbation of S. Replica symmetry is stable if the perturbation shrinks in one round.
+The parts of a general matrix perturb each other: then the growth is a matrix, and its largest eigenvalue decides.
 """
 
 import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Step, scalar
+from derive.language.step import Display, Step, require_zero, scalar
 from derive.passes.channel.two_tokens import average_derivatives
-from derive.passes.free_entropy.replicas import sensing_variance
+from derive.passes.free_entropy import direct_training as direct
+from derive.passes.free_entropy.prior import sensing_variance
 from derive.passes.free_entropy.saddle_point import stationarity
 
-alpha, V, qh, M_V, R, F, DD, c, mh = sym("alpha V qh M_V R F DD c mh")
+alpha, q, V, qh, Vh, M_V, R, F, DD, c, mh, q0 = sym("alpha q V qh Vh M_V R F DD c mh q0")
+F_ss, F_sa, F_as, F_aa, V_a = sym("F_ss F_sa F_as F_aa V_a")
 
 
 def field_growth(model: Model) -> sp.Expr:
@@ -33,32 +36,69 @@ def growth(model: Model) -> sp.Expr:
     return field_growth(model) * denoiser_growth()
 
 
+def direct_growth(model: Model) -> sp.Expr:
+    """D q/d qh of direct training in V, the same for the antisymmetric part, which is the symmetric one at mh = q0 = 0.
+
+    Its shrinkage is linear, so that this is `denoiser_growth` at DD = 1.
+    """
+    order = direct.order_parameters(model)
+    response = sp.Symbol("response", positive=True)  # V itself, while it is a function of Vh
+    (stiffness,) = sp.solve(order[V] - response, Vh)
+    found = sp.cancel(sp.diff(order[q], qh).subs(Vh, stiffness))
+    require_zero(sp.diff(found, mh) + sp.diff(found, q0), "the response of direct training knows no target")
+    linear = denoiser_growth().subs(DD, 1).subs(c, direct.denoiser().gain).subs(Vh, stiffness)
+    require_zero(found - linear, "direct training shrinks linearly")
+    return found.subs(response, V)
+
+
+def general_growth(model: Model) -> sp.Matrix:
+    """Growth of perturbations of the symmetric and the antisymmetric part of a general matrix, a row per part that responds.
+
+    Fields of either part perturb both dual fields; the estimator turns each into a perturbation of its own part.
+    """
+    by_field = sp.Matrix([[F_ss, F_sa], [F_as, F_aa]]).applyfunc(lambda response: field_growth(model).subs(F, response))
+    return sp.diag(direct_growth(model), direct_growth(model).subs(V, V_a)) * by_field
+
+
+def largest_eigenvalue(matrix: sp.Matrix) -> sp.Expr:
+    """Of a 2 x 2 matrix without negative entries, whose eigenvalues are real."""
+    half_trace = matrix.trace() / 2
+    half_gap = (matrix[0, 0] - matrix[1, 1]) / 2
+    value = half_trace + sp.sqrt(half_gap**2 + matrix[0, 1] * matrix[1, 0])
+    require_zero((matrix - value * sp.eye(2)).det(), "the eigenvalue solves the characteristic equation")
+    return value
+
+
 def steps(model: Model) -> tuple[Step, ...]:
     """The replicon eigenvalue."""
-    round_trip = growth(model)
-    value = 1 - round_trip
+    value = 1 - growth(model)
+    matrix = general_growth(model)
     return (
         Step(
             "stability",
             "Stability of the replica-symmetric solution",
             r"Independent perturbations of the fields of all samples grow by $\alpha F$ in the channel, "
             r"$F=\mathbb E\|C^{1/2}\partial_wf\,C^{1/2}\|^2$, and by $(c/\hat m)^2\langle DD^2\rangle/2$ in the denoiser, "
-            r"$DD$ the divided difference of the shrinkage over its gain. The solution is stable while their product is below one.",
-            (Display(r"\Lambda", value),),
+            r"$DD$ the divided difference of the shrinkage over its gain. The solution is stable while their product is below one. "
+            r"The two parts of a general matrix $A$ perturb each other: $\Lambda_A$ is one minus the largest eigenvalue of $G$.",
             (
-                scalar(
-                    "replicon_growth",
-                    "growth of an independent perturbation in one round",
-                    (alpha, F, DD, c, mh),
-                    r"1-\Lambda",
-                    round_trip,
-                ),
+                Display(r"\Lambda", value),
+                *(Display(f"G_{{{i}{j}}}", matrix["sa".index(i), "sa".index(j)]) for i in "sa" for j in "sa"),
+            ),
+            (
                 scalar(
                     "replicon",
                     "replicon eigenvalue; negative: replica symmetry is broken",
                     (alpha, F, DD, c, mh),
                     r"\Lambda",
                     value,
+                ),
+                scalar(
+                    "general_replicon",
+                    "replicon eigenvalue of a general matrix trained directly",
+                    (alpha, F_ss, F_sa, F_as, F_aa, V, V_a),
+                    r"\Lambda_A",
+                    1 - largest_eigenvalue(matrix),
                 ),
             ),
         ),

@@ -13,8 +13,11 @@ import sympy as sp
 from derive.language.model import Index, Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.passes.channel.square_loss import entry_loss
+from derive.passes.free_entropy.replicas import envelope_energy
 
 beta, s_k, e_k, s_l, e_l, row_se, row_ss = sym("beta s_k e_k s_l e_l row_se row_ss")
+x_i, w_i, f_i, stiffness, V = sym("x_i w_i f_i stiffness V")
 NAMED_SUMS = {(1, 1): row_se, (2, 0): row_ss}
 CHECKED_TOKENS = (2, 3)
 
@@ -61,14 +64,14 @@ def differentiate(expression: sp.Expr, sums: dict[sp.Symbol, sp.Expr]) -> RowDer
 
 @cache
 def loss_slope() -> sp.Expr:
-    """D/dh_k of sum_c e_c^2, at entry k."""
-    slope = _slope_of_sum(e_k**2).xreplace({s_l: s_k, e_l: e_k})
+    """D/dh_k of the loss of a row, at entry k."""
+    slope = _slope_of_sum(entry_loss()).xreplace({s_l: s_k, e_l: e_k})
     return sp.factor(slope.xreplace({power_sum(1, 1): row_se}))
 
 
 @cache
 def loss_curvature() -> RowDerivative:
-    """D^2/dh_k dh_l of sum_c e_c^2."""
+    """D^2/dh_k dh_l of the loss of a row."""
     curvature = differentiate(loss_slope(), {row_se: s_k * e_k})
     named = {power_sum(*powers): name for powers, name in NAMED_SUMS.items()}
     return RowDerivative(sp.factor(curvature.smooth.xreplace(named)), sp.factor(curvature.local.xreplace(named)))
@@ -84,7 +87,7 @@ def check_against_explicit_rows() -> None:
         labels = (*labels, 1 - sum(labels))
         softmax = [weight / sum(weights) for weight in weights]
         residual = [s - y for s, y in zip(softmax, labels, strict=True)]
-        loss = sum(e**2 for e in residual)
+        loss = sum(entry_loss().subs(e_k, e) for e in residual)
         sums = {
             name: sum(s**i * e**j for s, e in zip(softmax, residual, strict=True))
             for (i, j), name in NAMED_SUMS.items()
@@ -120,6 +123,60 @@ def antisymmetric_variance(index: Index) -> sp.Expr:
     return variances[-1]
 
 
+def least_curvature() -> sp.Expr:
+    """Most negative curvature of a row's loss along a unit vector of its indices, at beta = 1: two tokens, their difference.
+
+    It is linear in the label and so extreme at a saturated one; the sign of the difference does not matter, so that it may be that of
+    the other token. More tokens have none below it, found by minimisation (tests/numeric/channel).
+    """
+    softmax, label = sp.symbols("s y", positive=True)
+    rows = ((softmax, softmax - label), (1 - softmax, label - softmax))
+    sums = {name: sum(s**i * e**j for s, e in rows) for (i, j), name in NAMED_SUMS.items()}
+    curvature = loss_curvature()
+
+    def entry(k: int, l: int) -> sp.Expr:
+        at = dict(zip((s_k, e_k, s_l, e_l), (*rows[k], *rows[l]), strict=True))
+        return (curvature.smooth + (curvature.local if k == l else 0)).subs({**at, **sums, beta: 1})
+
+    along = sp.expand((entry(0, 0) - entry(0, 1) - entry(1, 0) + entry(1, 1)) / 2)
+    require_zero(sp.diff(along, label, 2), "the curvature is linear in the label")
+    saturated = along.subs(label, 0)
+    values = [sp.radsimp(saturated.subs(softmax, at)) for at in sp.solve(sp.diff(saturated, softmax), softmax)]
+    return sp.together(sp.expand(min(values)))
+
+
+def component_energy() -> sp.Expr:
+    """Elastic energy of one whitened component, of unit variance per unit of overlap."""
+    return envelope_energy(x_i - w_i).subs(V, 1 / stiffness)
+
+
+def component_dual() -> sp.Expr:
+    """Its slope, the dual field: at a minimiser minus the slope of the loss."""
+    return sp.factor(sp.diff(component_energy(), x_i))
+
+
+def component_displacement() -> sp.Expr:
+    """X - w where the dual field is f."""
+    (displaced,) = sp.solve(component_dual() - f_i, x_i)
+    return sp.cancel(displaced - w_i)
+
+
+def component_functions() -> tuple[Function, ...]:
+    """The elastic part of a sample at any number of tokens, component by component."""
+    component = (x_i, w_i, stiffness)
+    return (
+        scalar("component_energy", "elastic energy of a whitened component", component, "E_i", component_energy()),
+        scalar("component_dual", "its slope, the dual field", component, "f_i", component_dual()),
+        scalar(
+            "component_displacement",
+            "displacement of a component from its dual field",
+            (f_i, stiffness),
+            "x_i-w_i",
+            component_displacement(),
+        ),
+    )
+
+
 def functions(model: Model) -> tuple[Function, ...]:
     """What a sampler over sequences of any length evaluates."""
     curvature = loss_curvature()
@@ -135,6 +192,13 @@ def functions(model: Model) -> tuple[Function, ...]:
             (s_k, e_k, row_se, beta),
             r"\delta_{kl}",
             curvature.local,
+        ),
+        scalar(
+            "least_row_curvature",
+            "most negative curvature of a row's loss along a unit vector of indices at beta = 1",
+            (),
+            r"\min\partial^2\ell",
+            least_curvature(),
         ),
         Function(
             "index_variances",
@@ -161,11 +225,13 @@ def steps(model: Model) -> tuple[Step, ...]:
             "Softmax row of any length",
             r"With $s_k$ the softmax of a row and $e_k=s_k-y_k$, derivatives by the index act as "
             r"$\partial_l s_k=\partial_l e_k=\beta s_k(\delta_{kl}-s_l)$ and close on $s_k$, $e_k$ and the power sums "
-            r"$\sum_c s_ce_c$, $\sum_c s_c^2$; checked against written-out rows of 2 and 3 tokens.",
+            r"$\sum_c s_ce_c$, $\sum_c s_c^2$; checked against written-out rows of 2 and 3 tokens. In whitened components the elastic "
+            r"energy is a sum.",
             (
+                Display("E_i", component_energy()),
                 Display(r"\partial_k\ell", loss_slope()),
                 Display(r"\partial_k\partial_l\ell\;(l\ne k)", curvature.smooth),
             ),
-            functions(model),
+            (*component_functions(), *functions(model)),
         ),
     )

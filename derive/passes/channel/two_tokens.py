@@ -10,29 +10,16 @@ import sympy as sp
 from derive.language.model import Index, Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.passes.channel.label_numbers import difference_map
+from derive.passes.channel.square_loss import entry_loss
 from derive.passes.free_entropy.replicas import channel_limit, envelope_energy
 
 m, q, V, rho, beta, beta0 = sym("m q V rho beta beta0")
 u1, u2, w1, w2, p1, p2, f1, f2 = sym("u1 u2 w1 w2 p1 p2 f1 f2")
 H11, H12, H22, tr_H = sym("H11 H12 H22 tr_H")
-train, R, F1, F2, q0 = sym("train R F1 F2 q0")
+train, R, F1, F2, q0, e_k = sym("train R F1 F2 q0 e_k")
 U = sp.Matrix([u1, u2])
 W = sp.Matrix([w1, w2])
-
-
-def difference_map(tokens: int) -> sp.Matrix:
-    """All differences h_ab - h_aa within rows, as a matrix acting on the entries a <= b of the symmetric index."""
-    pairs = [(a, c) for a in range(tokens) for c in range(a, tokens)]
-    column = {pair: k for k, pair in enumerate(pairs)}
-    rows = []
-    for a in range(tokens):
-        for c in range(tokens):
-            if c != a:
-                row = [0] * len(pairs)
-                row[column[min(a, c), max(a, c)]] += 1
-                row[column[a, a]] -= 1
-                rows.append(row)
-    return sp.Matrix(rows)
 
 
 def visible_map() -> sp.Matrix:
@@ -86,7 +73,8 @@ def loss() -> sp.Expr:
     total = sp.Integer(0)
     for label, u in ((p1, u1), (p2, u2)):
         predicted = softmax_first(beta, u)
-        total += sp.factor(sp.expand((label - predicted) ** 2 + ((1 - label) - (1 - predicted)) ** 2))
+        columns = ((predicted, label), (1 - predicted, 1 - label))
+        total += sp.factor(sp.expand(sum(entry_loss().subs(e_k, s - y) for s, y in columns)))
     return total
 
 
@@ -100,9 +88,7 @@ def compact_loss() -> sp.Expr:
 
 def elastic_energy(index: Index) -> sp.Expr:
     """Elastic part of the Moreau energy: the replica result per unit variance, in the metric of the visible index."""
-    h, z, gaussian = sp.symbols("h z g_2", real=True)
-    field = channel_limit(z, gaussian).field
-    per_unit = sp.cancel(envelope_energy(h, z, gaussian) / (h - field) ** 2)
+    per_unit = envelope_energy(sp.Integer(1))
     require_zero(per_unit - 1 / (2 * V), "stiffness of the Moreau energy")
     return per_unit * _displacement_form(index)
 

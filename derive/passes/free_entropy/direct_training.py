@@ -11,7 +11,8 @@ import sympy as sp
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
-from derive.passes.free_entropy.replicas import coupling_term, shrinkage
+from derive.passes.free_entropy.prior import Denoiser, shrinkage
+from derive.passes.free_entropy.replicas import coupling_term
 from derive.passes.free_entropy.saddle_point import solve_for_order_parameters
 
 alpha, lambda_, M, m, q, V, mh, qh, Vh, q0, v, g, x = sym("alpha lambda_ M m q V mh qh Vh q0 v g x")
@@ -26,13 +27,18 @@ def noisy_second_moment(model: Model) -> sp.Expr:
     return q0 + sp.cancel(mean**2 + variance - without_noise)
 
 
+def denoiser() -> Denoiser:
+    """Scalar problem of the prior: without positivity the penalty shrinks every eigenvalue alike."""
+    s = sp.Symbol("s", real=True)
+    found = shrinkage(lambda_ * s**2, s)
+    require_zero(found.threshold, "the Frobenius penalty sets no threshold")
+    return found
+
+
 @cache
 def prior(model: Model) -> sp.Expr:
     """Psi of direct training, symmetric A."""
-    s = sp.Symbol("s", real=True)
-    denoiser = shrinkage(lambda_ * s**2, s)
-    require_zero(denoiser.threshold, "the Frobenius penalty sets no threshold")
-    return sp.factor(denoiser.prefactor * noisy_second_moment(model).subs(v, denoiser.variance))
+    return sp.factor(denoiser().prefactor * noisy_second_moment(model).subs(v, denoiser().variance))
 
 
 def antisymmetric_sensing_variance() -> sp.Expr:
@@ -65,8 +71,6 @@ def functions(model: Model) -> tuple[Function, ...]:
     require_zero(
         psi.subs({mh: 0, q0: 0}) - antisymmetric_prior(), "antisymmetric part: the symmetric prior without target"
     )
-    s = sp.Symbol("s", real=True)
-    denoiser = shrinkage(lambda_ * s**2, s)
     return (
         Function(
             "direct_overlaps",
@@ -78,7 +82,7 @@ def functions(model: Model) -> tuple[Function, ...]:
             "direct_denoising",
             "semicircle variance and gain of the spectral problem: A = c Y",
             (mh, qh, Vh, lambda_),
-            (Output("v", "v", denoiser.variance), Output("c", "c", denoiser.gain)),
+            (Output("v", "v", denoiser().variance), Output("c", "c", denoiser().gain)),
         ),
         scalar(
             "direct_free_entropy",

@@ -1,4 +1,4 @@
-"""Replicated action -> replica-symmetric ansatz -> r -> 0 -> zero temperature -> free entropy (theory note, section 2).
+"""Replica-symmetric ansatz, r -> 0, zero temperature: order parameters with conjugates, and the channel (theory note, section 2).
 
 Z^r averaged over the data is an integral over the r x r overlap matrix Q and its conjugate, with weight exp(d^2 Phi_r),
 
@@ -13,16 +13,13 @@ from typing import NamedTuple
 
 import sympy as sp
 
-from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import DerivationError, Display, Step, require_zero
+from derive.language.step import DerivationError, require_zero
 
 REPLICAS = sp.Symbol("replicas")
 TEMPERATURE = sp.Symbol("tau", positive=True)  # 1/inverse temperature of the replicas: zero temperature is tau -> 0
-ENVELOPE = sp.Function("M")
-SPECTRAL = sp.Function("J")
 
-alpha, kappa, lambda_, m, q, V, mh, qh, Vh, rho, v, b, x = sym("alpha kappa lambda_ m q V mh qh Vh rho v b x")
+m, q, V, mh, qh, Vh, rho = sym("m q V mh qh Vh rho")
 
 
 class ReplicaMatrix(NamedTuple):
@@ -119,123 +116,7 @@ def replica_limit_log(covariance: ReplicaMatrix) -> sp.Expr:
     return sp.diff(-covariance.log_determinant() / 2, REPLICAS).subs(REPLICAS, 0)
 
 
-def envelope_energy(index: sp.Symbol, target_index: sp.Symbol, gaussian: sp.Symbol) -> sp.Expr:
-    """Elastic part of the Moreau energy of a unit-variance index: the zero-temperature limit of the Gaussian weight."""
-    limit = channel_limit(target_index, gaussian)
-    return zero_temperature(1 / limit.variance) * (index - limit.field) ** 2 / 2
-
-
-class Denoiser(NamedTuple):
-    """Scalar problem of the prior at one eigenvalue x of Y = S0 + noise.
-
-    The maximiser is gain (x - threshold)_+, the maximum prefactor (x - threshold)_+^2; `variance` is that of the
-    semicircle which the noise adds to the target law.
-    """
-
-    gain: sp.Expr
-    threshold: sp.Expr
-    prefactor: sp.Expr
-    variance: sp.Expr
-
-
-@cache
-def sensing_variance() -> sp.Expr:
-    """Off-diagonal entry variance (times d) of the symmetric Gaussian Z for which Var tr(Z S) = tr S^2/d.
-
-    Solved on an explicit 3 x 3 matrix with diagonal variance twice the off-diagonal one.
-    """
-    size, omega = 3, sp.Symbol("omega", positive=True)
-    S = sp.Matrix(size, size, lambda i, j: sp.Symbol(f"S{min(i, j)}{max(i, j)}"))
-    diagonal = sum(2 * omega * S[i, i] ** 2 for i in range(size))
-    offdiagonal = sum(omega * (2 * S[i, j]) ** 2 for i in range(size) for j in range(i + 1, size))
-    (solution,) = sp.solve(
-        sp.Poly(diagonal + offdiagonal - (S * S).trace(), *sorted(S.free_symbols, key=str)).coeffs(), omega
-    ).values()
-    return solution
-
-
-@cache
-def denoiser(model: Model) -> Denoiser:
-    """Prior of the model's penalty on the cone s >= 0."""
-    s = sp.Symbol("s", nonnegative=True)
-    return shrinkage(model.penalty.cost.subs(model.penalty.eigenvalue, s), s)
-
-
-def shrinkage(cost: sp.Expr, s: sp.Symbol) -> Denoiser:
-    """Zero-temperature prior: -Vh s^2/2 + mh s x - cost(s), maximised over the domain of s, at an eigenvalue x of Y.
-
-    Qh splits into -Vh/tau on the diagonal (confinement) and qh/tau^2 everywhere, which a symmetric Gaussian matrix Z
-    with Var tr(Z S) = tr S^2/d decouples: the field on S is mh S0 + sqrt(qh) Z = mh Y.
-    """
-    confinement = zero_temperature(conjugates().diagonal - conjugates().offdiagonal)
-    field_variance = sp.cancel(TEMPERATURE**2 * conjugates().offdiagonal)
-    energy = confinement * s**2 / 2 + mh * s * x - cost
-    (best,) = sp.solve(sp.diff(energy, s), s)
-    threshold = sp.solve(best, x)[0]
-    gain = sp.diff(best, x)
-    require_zero(best - gain * (x - threshold), "shrinkage is gain times the excess over a threshold")
-    prefactor = sp.cancel(energy.subs(s, best) / (x - threshold) ** 2)
-    return Denoiser(gain, threshold, prefactor, field_variance * sensing_variance() / mh**2)
-
-
-def free_entropy(model: Model) -> sp.Expr:
-    """e(m, q, V, mh, qh, Vh) with the averaged envelope M(m, q, V) and the spectral function J(v, b) left symbolic."""
-    prior = denoiser(model)
-    psi = prior.prefactor * SPECTRAL(prior.variance, prior.threshold)
-    return alpha * ENVELOPE(m, q, V) + coupling_term() - psi
-
-
-def steps(model: Model) -> tuple[Step, ...]:
-    """The passes from the replicated action to the free entropy."""
-    h, z, gaussian = sp.symbols("h z g_2", real=True)
-    field = channel_limit(z, gaussian).field
-    prior = denoiser(model)
-    return (
-        Step(
-            "action",
-            "Replicated action and replica-symmetric ansatz",
-            r"The data average of $Z^r$ depends on the replicas only through $Q_{ab}=\operatorname{tr}(S_aS_b)/d$ and "
-            r"$m_a=\operatorname{tr}(S_aS_0)/d$. At inverse temperature $1/\tau$ replicas differ by $V\tau$. Traces are computed "
-            r"for $r\times r$ matrices at symbolic $r$; then $r\to0$, then $\tau\to0$.",
-            (
-                Display(r"Q_{aa}", overlaps().diagonal),
-                Display(r"\hat Q_{aa}", conjugates().diagonal),
-                Display(r"\operatorname{Tr} Q\hat Q", sp.expand(overlaps().times(conjugates()).trace())),
-                Display(
-                    r"-\lim_{\tau,r\to0}\tfrac{\tau}{r}\left(-r\tfrac{m\hat m}{\tau}-\tfrac12\operatorname{Tr}Q\hat Q\right)",
-                    coupling_term(),
-                ),
-            ),
-        ),
-        Step(
-            "channel",
-            "Channel: one index per unit variance",
-            r"A Hubbard-Stratonovich field $g_2$ decouples the replicas of the index; at $r\to0$ one replica is Gaussian around "
-            r"the field $w$ with variance $V\tau$, so that $\tau\to0$ leaves a minimisation: the Moreau envelope of the loss.",
-            (
-                Display("w", field),
-                Display(
-                    r"M(m,q,V) = \mathbb E\min_h\Big\{\ell(h,z)+\sum_{a\le b}\tfrac{1}{1+\delta_{ab}}(\cdot)\Big\},\quad(\cdot)",
-                    (h - sp.Symbol("w")) ** 2 / (2 * V),
-                ),
-            ),
-        ),
-        Step(
-            "prior",
-            "Prior: denoising of a matrix",
-            r"A symmetric Gaussian matrix decouples the replicas of $S$; $\tau\to0$ leaves a maximisation that is diagonal in the "
-            r"eigenbasis of $Y=S_0+\delta G$. Positivity of $S$ keeps the eigenvalues $x$ of $Y$ above the threshold $b$.",
-            (
-                Display("s^*(x)", prior.gain * (x - prior.threshold)),
-                Display("b", prior.threshold),
-                Display(r"v=\delta^2", prior.variance),
-                Display(r"\Psi(\hat m,\hat q,\hat V)", prior.prefactor * SPECTRAL(v, b)),
-            ),
-        ),
-        Step(
-            "free_entropy",
-            "Free entropy",
-            r"The limit of $(\min L)/d^2$ is the stationary value of $e$; $J(v,b)=\int(x-b)_+^2\,d\mu_v(x)$.",
-            (Display("e", alpha * ENVELOPE(m, q, V) + coupling_term() - prior.prefactor * SPECTRAL(v, b)),),
-        ),
-    )
+def envelope_energy(displacement: sp.Expr) -> sp.Expr:
+    """Elastic part of the Moreau energy of a unit-variance index so far from its field: the zero-temperature limit of the weight."""
+    variance = channel_limit(*sp.symbols("z g_2", real=True)).variance
+    return zero_temperature(1 / variance) * displacement**2 / 2

@@ -9,7 +9,8 @@ import sympy as sp
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
-from derive.passes.free_entropy.replicas import ENVELOPE, SPECTRAL, denoiser, free_entropy
+from derive.passes.free_entropy.free_entropy import ENVELOPE, SPECTRAL, free_entropy
+from derive.passes.free_entropy.prior import denoiser
 from derive.passes.spectral_function.eigenvalue_list import complement
 
 alpha, beta, c, b, delta, kappa, lambda_, v, x = sym("alpha beta c b delta kappa lambda_ v x")

@@ -5,7 +5,7 @@ import sympy as sp
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Step, scalar
-from derive.passes.limits.interpolation import weak_regularisation
+from derive.passes.limits.zero_decay import weak_regularisation
 
 alpha, beta, beta0, D, rho, m, q = sym("alpha beta beta0 D rho m q")
 v, q0, zero_mass, cube = sym("v q0 zero_mass cube")

@@ -10,8 +10,9 @@ from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import DerivationError, Display, Function, Step, require_zero, scalar
 from derive.passes.free_entropy.saddle_point import reduced
-from derive.passes.limits.interpolation import weak_regularisation
-from derive.passes.spectral_function.rational_law import Antiderivative, antiderivatives, moments, rank_limited
+from derive.passes.limits.zero_decay import weak_regularisation
+from derive.passes.spectral_function.rank_limit import rank_limited
+from derive.passes.spectral_function.rational_law import Antiderivative, antiderivatives, moments
 
 alpha, beta, beta0, D, rho, m, q, V, kappa = sym("alpha beta beta0 D rho m q V kappa")
 v, b, c, delta, g, theta, zero_mass, Q = sym("v b c delta g theta zero_mass Q")
@@ -192,7 +193,7 @@ def recovery(model: Model) -> Recovery:
 def rank_limited_recovery() -> sp.Expr:
     """Least j2 over tau when the rank limit cuts the noise above the minimum of j2, in j2 and its slope at the cut.
 
-    Below the cut tau_Q the rank-limited j2 is j2 - x dj2/dtau + x^2 kappa at x = tau_Q - tau (step `spectral`).
+    Below the cut tau_Q the rank-limited j2 is j2 - x dj2/dtau + x^2 kappa at x = tau_Q - tau (step `rank_limit`).
     """
     gap = sp.Symbol("gap", positive=True)
     energy = rank_limited().J.subs({J_b: j2_slope, J: j2, Q: b + gap})

@@ -53,7 +53,7 @@ def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the
     """One solution as a JSON object; quantities of a failed solve are null."""
     from numeric.problem.solution import QUANTITIES
 
-    values = {name: solution.value(name) if solution.trusted else None for name in QUANTITIES}
+    values = {_key(name): solution.value(name) if solution.trusted else None for name in QUANTITIES}
     residual = solution.residual if solution.residual < float("inf") else None
     return {
         "alpha": solution.problem.alpha,
@@ -62,8 +62,13 @@ def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the
         "residual": residual,
         "error_estimate": solution.error_estimate if solution.trusted else None,
         "replicon": replicon_text(solution.replicon),
-        "errors": {name: error for name, error in solution.errors.items() if error == error},
+        "errors": {_key(name): error for name, error in solution.errors.items() if error == error},
     }
+
+
+def _key(quantity: str) -> str:
+    """The key of a quantity in documents, which other programs read: it outlives the quantity's name."""
+    return "unit_gain_error" if quantity == "denoising_error" else quantity
 
 
 def replicon_text(value: float) -> float | str | None:

@@ -126,11 +126,12 @@ def run(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from numeric.laws.power_law import power_law
-    from numeric.studies.scaling import ScalingProblem, scaling_curve
+    from numeric.problem.problem import Problem
+    from numeric.studies.scaling import scaling_curve
     from numeric.studies.sequential_recovery import sequential_recovery
 
-    gamma, q0 = float(arguments.power_law), float(arguments.q0)
-    count = len(power_law(gamma, arguments.dim, q0).eigenvalues)
+    target = power_law(float(arguments.power_law), arguments.dim, float(arguments.q0))
+    count = len(target.eigenvalues)
     for name in ("leading", "recovery"):
         if getattr(arguments, name) >= count:
             rule = f"must be below {count}, the number of distinct eigenvalues"
@@ -139,13 +140,13 @@ def run(arguments: argparse.Namespace) -> int:
         decay = decay_law(arguments.lambda_).at(arguments.dim)
     except InvalidParameter as error:
         raise bad_argument(error) from None
-    asked = ScalingProblem(
-        gamma, arguments.dim, decay, float(arguments.noise), q0,
-        float(arguments.beta), float(arguments.beta0), leading=arguments.leading,
+    asked = Problem(
+        1.0, target, decay, float(arguments.noise),
+        beta=float(arguments.beta), beta0=float(arguments.beta0), leading=arguments.leading,
     )  # fmt: skip
     samples = sorted(float(n) for n in arguments.samples)
     found = scaling_curve(asked, samples, lambda values: tqdm(values, desc="samples", disable=None))
-    points = [record(asked, point) for point in found]
+    points = [record(target, decay, point) for point in found]
     features = tqdm(range(1, arguments.recovery + 1), desc="recovery", disable=not arguments.recovery or None)
     recovered = sequential_recovery(asked, found, features)
     recovery = [recovery_record(one) for one in recovered]
@@ -180,15 +181,15 @@ def recovery_record(recovered) -> dict[str, object]:  # type: ignore[no-untyped-
     }
 
 
-def record(asked, point) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
+def record(target, decay: float, point) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
     """One point as a JSON object; what is not known is null."""
     from numeric.studies.regimes import regime_at
 
-    logs = (math.log(point.samples), math.log(asked.lambda_), math.log(asked.dim))
-    regime = regime_at(Fraction(asked.gamma), *logs)
+    logs = (math.log(point.samples), math.log(decay), math.log(target.dim))
+    regime = regime_at(Fraction(target.gamma), *logs)
     values = {
         "n": point.samples,
-        "n_eff": point.samples / asked.dim,
+        "n_eff": point.samples / target.dim,
         "risk": point.risk,
         "risk_error": point.risk_error,
         "excess_error": point.excess_error,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from numba import njit
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.stats import norm, qmc
 
@@ -75,6 +76,12 @@ def direct(gaussian: np.ndarray, weights: np.ndarray, point: tuple[float, ...], 
     return ChannelAverages(*physics.channel_derivatives(m, q, V, rho, train, R, F1, F2), train, test)
 
 
+# What only kernels call is compiled in kernels alone.
+global_minimiser = njit(lambda w1, w2, sample, setting: proximal.global_minimiser(w1, w2, sample, setting))
+single_well = njit(lambda setting: proximal.single_well(setting))
+descend = njit(lambda u1, u2, sample, setting: proximal.descend(u1, u2, sample, setting, np.inf))
+
+
 @pytest.mark.parametrize(
     ("V", "beta", "beta0"), [(5.0, 1.0, 1.0), (200.0, 1.0, 1.0), (0.5, 5.0, 5.0), (10.0, 3.0, 1.0)]
 )
@@ -87,7 +94,7 @@ def test_minimum_is_global(V: float, beta: float, beta0: float) -> None:
     setting = proximal.Setting(V, beta, beta0)
     for k in range(w.shape[1]):
         sample = proximal.Sample(*w[:, k], *z[:, k], *p[:, k])
-        found = proximal.global_minimiser(w[0, k], w[1, k], sample, setting)
+        found = global_minimiser(w[0, k], w[1, k], sample, setting)
         energy = physics.sample_energy(*found, *w[:, k], *p[:, k], V, beta)
         # Newton leaves ~1e-15; the grid itself may miss a minimum, so only one side is tested.
         assert energy <= best[k] + 1e-10, f"sample {k}: energy {energy} at {found}, but {best[k]} at {u[:, k]}"
@@ -97,11 +104,11 @@ def test_minimum_is_global(V: float, beta: float, beta0: float) -> None:
 def test_no_sample_has_a_second_minimum_where_one_descent_is_enough(beta, seed, below):
     """At the bound of `single_well`, from starts far apart; for V somewhat above it there are samples with two minima."""
     setting = proximal.Setting(below * 1.0397 / beta**2, beta, 1.0)
-    assert proximal.single_well(setting) and not proximal.single_well(setting._replace(V=1.04 / beta**2))
+    assert single_well(setting) and not single_well(setting._replace(V=1.04 / beta**2))
     rng = np.random.default_rng(seed)
     w, z, starts = rng.normal(size=2) * 3 / beta, rng.normal(size=2) * 5, rng.normal(size=(4, 2)) * 4 / beta
     sample = proximal.Sample(*w, *z, *physics.label(z, 1.0))
-    found = [proximal.descend(*start, sample, setting, np.inf) for start in starts]
+    found = [descend(*start, sample, setting) for start in starts]
     assert np.ptp(found, axis=0).max() * beta < 1e-6
 
 

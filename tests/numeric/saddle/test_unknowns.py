@@ -5,6 +5,7 @@ import pytest
 
 from numeric.channel.rules import coarse_rules
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.power_law import power_law
 from numeric.maths.fixed_point import Anderson, iterate
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem
@@ -13,7 +14,6 @@ from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import estimator_of
 from numeric.saddle.solve import solve
 from numeric.saddle.unknowns import FreeDirections, Logarithms, in_unknowns, unknowns_at
-from numeric.studies.scaling import ScalingProblem
 
 FEW = Problem(alpha=0.1, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
 
@@ -51,8 +51,8 @@ def test_both_unknowns_find_one_root(alpha, decay):
 @pytest.mark.parametrize(("dim", "x", "y"), [(10**4, 0.75, -1.25), (10**8, 1.27, -1.23), (10**12, 0.75, -1.25)])
 def test_weak_decay_in_huge_dimension(dim, x, y):
     """From the conjugates neither acceleration nor continuation got anywhere, and residuals of theirs stayed above 1e-7."""
-    asked = ScalingProblem(0.75, dim, float(dim) ** y, 0.5, per_octave=64)
-    solution = solve(asked.problem().at(float(dim) ** (x - 2)))
+    asked = Problem(1.0, power_law(0.75, dim, per_octave=64), float(dim) ** y, 0.5)
+    solution = solve(asked.at(float(dim) ** (x - 2)))
     assert solution.status is Status.CONVERGED
 
 

@@ -17,6 +17,7 @@ from numeric.laws.power_law import power_law
 from numeric.laws.target_spectrum import target_density, target_edges
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.sobol import Sampling
+from numeric.model import float64 as generated
 from numeric.prediction.gaussian import GaussianPrediction
 from numeric.prediction.labels import Labels
 from numeric.prediction.pair import PairAverages
@@ -92,6 +93,30 @@ def test_no_multiple_of_the_target_is_better_than_the_best(kappa0, noise, beta, 
         assert prediction.averages.test_error(other * q0, other**2 * q0).value >= error - 1e-12
     if noise == 0:
         assert c == pytest.approx(beta0 / beta, rel=1e-6)
+
+
+@given(
+    labels=st.lists(st.tuples(st.floats(0, 1), log_uniform(1e-3, 1.0)), min_size=1, max_size=6),
+    predictions=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+)
+def test_the_mean_loss_is_the_variance_of_the_label_and_the_loss_at_its_mean(labels, predictions):
+    """Exact means over two labels of one sequence, whose law is any list of values."""
+    y, weights = np.transpose(labels)
+    weights = weights / weights.sum()
+    spread = weights @ generated.label_spread(y[:, None], y) @ weights
+    for s in predictions:
+        losses = generated.entry_loss(generated.residual(s, y))
+        at_mean = generated.entry_loss(generated.residual(s, weights @ y))
+        assert weights @ losses == pytest.approx(spread + at_mean, abs=1e-14)
+        assert generated.least_loss(weights @ losses, at_mean) == pytest.approx(spread, abs=1e-14)
+        assert weights @ generated.residual_product(s, y[:, None], y) @ weights == pytest.approx(at_mean, abs=1e-14)
+
+
+@given(c=log_uniform(1e-2, 1e2), q0=log_uniform(1e-3, 1e3))
+def test_a_multiple_of_the_target_is_at_its_distance(c, q0):
+    m, q = generated.multiple_overlaps(c, q0)
+    assert generated.estimation_error(q0, m, q) == pytest.approx((c - 1) ** 2 * q0, abs=1e-14 * (1 + c**2) * q0)
+    assert generated.decomposition(m, q, q0, 0.0, 0.0, 0.0, c)[-1] == pytest.approx(0.0, abs=1e-14 * c**2 * q0)
 
 
 def test_least_error_by_monte_carlo():

@@ -20,7 +20,7 @@ from numeric.saddle.solve import solve
 from numeric.studies.decompose import decompose
 from numeric.studies.phase_diagram import phase_diagram
 from numeric.studies.regimes import regime_at, regimes, symbolic
-from numeric.studies.scaling import ScalingProblem, local_slope, scaling_curve, slope_between
+from numeric.studies.scaling import local_slope, scaling_curve, slope_between
 
 GAMMA, NOISE = Fraction(3, 4), 0.5
 
@@ -40,10 +40,10 @@ def test_blocks_keep_moments(gamma, monkeypatch):
 
 def test_blocks_change_a_solution_by_less_than_their_width(monkeypatch):
     """The stated truncation, at far coarser blocks than those in use."""
-    problem = ScalingProblem(0.75, 3000, 0.1, 0.5)
+    problem = Problem(1.0, power_law(0.75, 3000), 0.1, 0.5)
     (whole,) = scaling_curve(problem, [3e6])
     monkeypatch.setattr(law_of_powers, "EXACT", 64)
-    (coarse,) = scaling_curve(replace(problem, per_octave=64), [3e6])
+    (coarse,) = scaling_curve(replace(problem, target=replace(problem.target, per_octave=64)), [3e6])
     law_of_powers.power_law.cache_clear()
     assert len(coarse.solution.problem.target.weights) < 600
     assert 0 < abs(coarse.risk / whole.risk - 1) < truncation(0.75, 3000, 64)
@@ -51,7 +51,7 @@ def test_blocks_change_a_solution_by_less_than_their_width(monkeypatch):
 
 def test_risk_and_gain_make_up_the_distance_of_the_decomposition():
     """||S - c* S0||^2 = c^2 ||S/c - S0||^2 + 2 (c - c*) tr (S - c S0) S0 + (c - c*)^2 ||S0||^2."""
-    (point,) = scaling_curve(ScalingProblem(0.75, 200, 0.1, 0.5), [1e5])
+    (point,) = scaling_curve(Problem(1.0, power_law(0.75, 200), 0.1, 0.5), [1e5])
     solution, parts = point.solution, decompose(point.solution)
     c, q0 = solution.c, solution.problem.q0
     off = c - parts.c_star
@@ -62,7 +62,7 @@ def test_risk_and_gain_make_up_the_distance_of_the_decomposition():
 
 def test_a_risk_far_below_the_rounding_of_the_second_moment_has_its_slope():
     """gamma = 2, every feature resolved, d = 10^8: R = (b^2 + v) to rounding, some 1e-29 of q0, where q0 - 2 m + q is noise."""
-    first, second = scaling_curve(ScalingProblem(2.0, 10**8, 1e-8, 0.5), [1e44, 2e44])
+    first, second = scaling_curve(Problem(1.0, power_law(2.0, 10**8), 1e-8, 0.5), [1e44, 2e44])
     assert second.risk < 1e-28
     assert second.risk / first.risk == pytest.approx(0.5, rel=1e-4)
     solution = first.solution
@@ -72,7 +72,8 @@ def test_a_risk_far_below_the_rounding_of_the_second_moment_has_its_slope():
 def test_labels_fitted_with_their_noise_leave_a_floor_of_excess_error():
     """Weak decay, more numbers than labels: the risk falls on with the dimension, the excess error ends at that of the gain."""
     few, many = (
-        scaling_curve(ScalingProblem(0.75, dim, dim**-1.23, 0.5, per_octave=64), [dim**1.27])[0] for dim in (1e4, 1e12)
+        scaling_curve(Problem(1.0, power_law(0.75, dim, per_octave=64), dim**-1.23, 0.5), [dim**1.27])[0]
+        for dim in (1e4, 1e12)
     )
     assert many.risk < 0.3 * few.risk
     prediction = prediction_of(many.solution.problem)
@@ -83,7 +84,7 @@ def test_labels_fitted_with_their_noise_leave_a_floor_of_excess_error():
 
 def test_one_number_of_samples_given_twice_has_no_slope():
     """A division by zero before."""
-    points = scaling_curve(ScalingProblem(0.75, 20, 0.1, 0.5), [1e3] * 3)
+    points = scaling_curve(Problem(1.0, power_law(0.75, 20), 0.1, 0.5), [1e3] * 3)
     assert points[0].risk == pytest.approx(points[1].risk)
     assert math.isnan(points[1].slope)
 
@@ -115,7 +116,7 @@ def test_the_interpolation_peak_grows_as_derived(along, exponent):
 
 
 def test_an_unlearned_target_has_the_whole_risk():
-    (point,) = scaling_curve(ScalingProblem(0.75, 200, 100.0, 0.5), [1e3])
+    (point,) = scaling_curve(Problem(1.0, power_law(0.75, 200), 100.0, 0.5), [1e3])
     assert (point.risk, point.learned) == (pytest.approx(1.0), 0.0)
 
 
@@ -134,7 +135,7 @@ DEEP = [
 def test_local_slopes_approach_the_derived_exponents(id, samples, decay, dim, allowed):
     regime = regime_at(GAMMA, math.log(samples), math.log(decay), math.log(dim))
     assert regime.id == id
-    point = local_slope(ScalingProblem(float(GAMMA), dim, decay, 0.5), samples)
+    point = local_slope(Problem(1.0, power_law(float(GAMMA), dim), decay, 0.5), samples)
     assert abs(point.slope - float(regime.risk[0])) < allowed + point.slope_error
 
 
@@ -156,7 +157,7 @@ def test_anywhere_in_a_cell_the_slope_is_its_exponent_up_to_what_the_balance_lea
     (cell, *others) = {regime_at(gamma, *point) for point in logs}
     left_out = max(cell.correction(*point) for point in logs)
     assume(not others and left_out < LEFT_OUT and not cell.name.startswith("nothing"))
-    problem = ScalingProblem(float(gamma), dim, math.exp(logs[0][1]), 0.5, per_octave=16)
+    problem = Problem(1.0, power_law(float(gamma), dim, per_octave=16), math.exp(logs[0][1]), 0.5)
     first, second = scaling_curve(problem, [math.exp(point[0]) for point in logs])
     assume(first.solution.trusted and second.solution.trusted)
     slope, error = slope_between(first, second)

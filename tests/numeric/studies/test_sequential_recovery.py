@@ -8,12 +8,13 @@ import pytest
 from numeric.__main__ import main
 from numeric.cli.arguments import BadInput
 from numeric.laws.power_law import power_law
-from numeric.studies.scaling import ScalingProblem, scaling_curve
+from numeric.problem.problem import Problem
+from numeric.studies.scaling import scaling_curve
 from numeric.studies.sequential_recovery import TOLERANCE, sequential_recovery
 
 
 def test_a_spike_is_recovered_where_its_outlier_passes_the_threshold():
-    asked = ScalingProblem(0.75, 200, 1.0, 0.5)
+    asked = Problem(1.0, power_law(0.75, 200), 1.0, 0.5)
     points = scaling_curve(asked, [2e3, 6e3, 2e4])
     found = sequential_recovery(asked, points, (1, 2, 3))
     assert [one.eigenvalue for one in found] == list(power_law(0.75, 200).eigenvalues[:-4:-1])
@@ -27,7 +28,7 @@ def test_a_spike_is_recovered_where_its_outlier_passes_the_threshold():
 
 
 def test_weak_decay_recovers_features_where_they_part_from_a_bulk():
-    asked = ScalingProblem(0.75, 200, 1 / 200, 0.5)
+    asked = Problem(1.0, power_law(0.75, 200), 1 / 200, 0.5)
     (found,) = sequential_recovery(asked, scaling_curve(asked, [100.0, 1000.0]), [1])
     before, after = scaling_curve(asked, [found.after, found.before])
     supports = [point.solution.problem.target.support(point.solution.delta**2) for point in (before, after)]
@@ -45,7 +46,7 @@ def test_weak_decay_recovers_features_where_they_part_from_a_bulk():
 )
 def test_each_feature_is_recovered_when_what_limits_falls_to_it(decay, samples, level):
     """The tenth and the fortieth: in the limit of large d weight decay hides s_k < b, and noise s_k < const delta."""
-    asked = ScalingProblem(0.75, 10**6, decay, 0.5, per_octave=64)
+    asked = Problem(1.0, power_law(0.75, 10**6, per_octave=64), decay, 0.5)
     points = scaling_curve(asked, [samples[0], math.sqrt(samples[0] * samples[1]), samples[1]])
     first, last = (one.before for one in sequential_recovery(asked, points, (10, 40)))
     levels = [level(scaling_curve(asked, [n])[0].solution) for n in (first, last)]
@@ -54,7 +55,7 @@ def test_each_feature_is_recovered_when_what_limits_falls_to_it(decay, samples, 
 
 
 def test_ends_of_the_range_are_said():
-    asked = ScalingProblem(0.75, 100, 1.0, 0.5)
+    asked = Problem(1.0, power_law(0.75, 100), 1.0, 0.5)
     points = scaling_curve(asked, [3e3, 6e3])
     first, last = sequential_recovery(asked, points, (1, 40))
     assert (first.after, first.before) == (None, 3e3)

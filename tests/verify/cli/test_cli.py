@@ -8,17 +8,19 @@ import numpy as np
 import pytest
 
 from numeric.cli.arguments import BadInput
-from numeric.problem.problem import Parametrisation
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Parametrisation, Problem
 from verify.__main__ import build_parser, main
 from verify.jobs.store import Store
 from verify.judging.spectra import distance, zero_fraction
 from verify.report.page import report_files
 from verify.studies import main_job as job
-from verify.studies.cross_validation import Choice, ChoiceGroup, Search, against_factors
-from verify.studies.main_job import Campaign, Plan, do_main_job, preset
+from verify.studies.cross_validation import ChoiceGroup, against_factors
+from verify.studies.main_job import FIGURE_ONE, Campaign, Plan, do_main_job, preset
+from verify.training.cross_validation import DecayChoice, DecaySearch
 from verify.training.data import DataKind
 from verify.training.measure import RunResult
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
 SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "--workers", "2"]
@@ -77,10 +79,10 @@ def test_cross_validation_finds_factors_better_and_says_when_they_are_not(tmp_pa
 
 
 def test_the_verdict_turns_when_factors_lose():
-    search = Search(Run(dim=8, alpha=1.0, kappa0=0.5, width=1.0, lambda_=1.0, noise=0.5), (0.1, 0.2, 0.3))
+    search = DecaySearch(Run(Problem(1.0, MarchenkoPastur(0.5), 1.0, 0.5), dim=8), (0.1, 0.2, 0.3))
     groups = [
         ChoiceGroup(1.0, 8, what, tuple(
-            Choice(search, (), (), 0.2, 1, 1, 1, error + 0.001 * i, 1, Status.CONVERGED, 0.0, 1, 0.0) for i in range(8)
+            DecayChoice(search, (), (), 0.2, 1, 1, 1, error + 0.001 * i, 1, DescentStatus.CONVERGED, 0.0, 1, 0.0) for i in range(8)
         ))
         for what, error in ((Parametrisation.FACTORISED, 0.2), (Parametrisation.SYMMETRIC, 0.1))
     ]  # fmt: skip
@@ -91,7 +93,7 @@ def test_the_verdict_turns_when_factors_lose():
 
 def test_the_report_stands_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(job, "CURVE_POINTS", 4)
-    base = Run(dim=24, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
+    base = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=24)
     campaign = Campaign(DataKind.SEQUENCES, ((16, 4), (24, 4)), (1.0, 2.0), (1.0,))
     outcome = do_main_job(
         Plan(base, (campaign,), ((1.0, 24, 4),)), Store(tmp_path, RunResult), lambda stage: None, workers=2
@@ -108,17 +110,17 @@ def test_the_report_stands_alone(tmp_path, monkeypatch):
 
 
 def test_a_campaign_varies_any_field_of_a_run():
-    base = Run(dim=24, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
+    base = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=24)
     varied = ({"tokens": 3}, {"beta": 2.0, "lambda_": 0.1}, {"parametrisation": "symmetric"})
     runs = Campaign(DataKind.SEQUENCES, ((16, 1), (24, 2)), (1.0,), (1.0,), varied).runs(base)
     assert len(set(runs)) == len(runs) == 9
-    assert {(r.tokens, r.beta, r.lambda_, str(r.parametrisation)) for r in runs} == {
+    assert {(p.tokens, p.beta, p.lambda_, str(p.parametrisation)) for p in (r.problem for r in runs)} == {
         (3, 1.0, 0.05, "factorised"), (2, 2.0, 0.1, "factorised"), (2, 1.0, 0.05, "symmetric")
     }  # fmt: skip
 
 
 def test_spectrum_runs_of_the_main_job_are_those_of_its_curve():
-    plan = preset("main", "lbfgs", 0, "deterministic", "cpu", shuffle_labels=False)
+    plan = preset("main", FIGURE_ONE)
     campaign = set(plan.campaigns[0].runs(plan.base))
     assert [set(runs) <= campaign for runs in plan.spectrum_runs()] == [True, True, True, False]
     assert all(math.isclose(w * d, round(w * d)) for c in plan.campaigns for d, _ in c.sizes for w in c.widths)

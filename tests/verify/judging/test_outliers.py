@@ -1,25 +1,22 @@
 """Trained eigenvalues and eigenvectors against those of the denoising problem: three large ones, and a whole symmetric matrix."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
+from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum
 from verify.judging.spectra import mass_above
 from verify.training.data import DataKind
 from verify.training.measure import execute
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
 SPIKES, COUNT = (4.0, 2.5, 0.12), 6
 #: On token sequences the overlaps lost are a third larger: the largest eigenvalue carries most of tr S^2, indices are not Gaussian.
-RUN = Run(
-    dim=48, alpha=1.0, kappa0=None, spikes=SPIKES, width=1.0, lambda_=0.05, noise=0.5, data=DataKind.GAUSSIAN_EQUIVALENT
-)
+RUN = Run(Problem(1.0, finite_rank(SPIKES, 48), 0.05, 0.5), dim=48, data=DataKind.GAUSSIAN_EQUIVALENT)
 #: What is left of finite size, as a share of the expected value: the theory holds the d eigenvalues and errs by O(1/d).
 FINITE_SIZE = 1 / RUN.dim
 
@@ -34,8 +31,8 @@ def theory():
 
 @pytest.fixture(scope="module")
 def trained():
-    results = [execute(dataclasses.replace(RUN, index=i)) for i in range(COUNT)]
-    assert all(result.status is Status.CONVERGED for result in results)
+    results = [execute(RUN.varied(index=i)) for i in range(COUNT)]
+    assert all(result.status is DescentStatus.CONVERGED for result in results)
     return results
 
 
@@ -68,9 +65,9 @@ def test_an_eigenvalue_below_the_noise_is_not_found(theory, trained):
 
 def test_a_symmetric_matrix_trained_directly_keeps_all_eigenvalues():
     """Its law has no mass at zero and a negative part; singular values of training count both sides."""
-    factors = Run(dim=48, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
-    run = dataclasses.replace(factors, parametrisation=Parametrisation.SYMMETRIC)
-    results = [execute(dataclasses.replace(run, index=i)) for i in range(3)]
+    factors = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=48)
+    run = factors.varied(parametrisation=Parametrisation.SYMMETRIC)
+    results = [execute(run.varied(index=i)) for i in range(3)]
     values = tuple(map(float, run.target_eigenvalues()))
     target = Eigenvalues(values, (1 / run.dim,) * run.dim)
     asked = Problem(1.0, target, 0.05, 0.5, parametrisation=Parametrisation.SYMMETRIC)

@@ -7,26 +7,28 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.power_law import PowerLaw, power_law
 from numeric.laws.target_spectrum import target_quantile_means
-from verify.judging.realised import QUANTITIES, Prediction, Setting
-from verify.judging.scores import BAND, compare, intercept_weights, normal_score
-from verify.judging.theory import problem_at
-from verify.training.data import TargetKind
+from numeric.problem.problem import Problem
+from verify.judging.realised import COMPARED_QUANTITIES, Expected
+from verify.judging.scores import BAND, compare_with_theory, intercept_weights, normal_score
 from verify.training.measure import execute
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
+from verify.training.target import TargetKind
 
-BASE = Run(dim=20, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
-CONSTANT = Prediction(dict.fromkeys(QUANTITIES, 1.0), dict.fromkeys(QUANTITIES, 0.0))
+BASE = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=20)
+CONSTANT = Expected(dict.fromkeys(COMPARED_QUANTITIES, 1.0), dict.fromkeys(COMPARED_QUANTITIES, 0.0))
 
 
 def gaussian(result):
     """The same result, said to be of a target with a Gaussian factor."""
-    return dataclasses.replace(result, run=dataclasses.replace(result.run, target=TargetKind.GAUSSIAN))
+    return dataclasses.replace(result, run=result.run.varied(target_kind=TargetKind.GAUSSIAN))
 
 
-def constant_theory(settings):
-    return [CONSTANT for _ in settings]
+def constant_theory(problems):
+    return [CONSTANT for _ in problems]
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +41,8 @@ def synthetic(template, rng, bias, slope, runs=8):
     return [
         dataclasses.replace(
             template,
-            run=dataclasses.replace(BASE, dim=dim, index=i),
-            **{k: 1 + bias + slope / dim + rng.standard_normal() / dim for k in QUANTITIES},
+            run=BASE.varied(dim=dim, index=i),
+            **{k: 1 + bias + slope / dim + rng.standard_normal() / dim for k in COMPARED_QUANTITIES},
         )
         for dim in (40, 80)
         for i in range(runs)
@@ -48,19 +50,25 @@ def synthetic(template, rng, bias, slope, runs=8):
 
 
 def test_extrapolation_removes_a_finite_size_effect_of_many_standard_errors(template):
-    comparison = compare(synthetic(template, np.random.default_rng(0), bias=0.0, slope=10.0), constant_theory)
+    comparison = compare_with_theory(
+        synthetic(template, np.random.default_rng(0), bias=0.0, slope=10.0), constant_theory
+    )
     assert comparison.agrees
     assert all(score.raw_in_errors > 4 for score in comparison.scores)  # shown, though not judged
 
 
 def test_a_bias_is_found(template):
-    comparison = compare(synthetic(template, np.random.default_rng(0), bias=0.2, slope=10.0), constant_theory)
+    comparison = compare_with_theory(
+        synthetic(template, np.random.default_rng(0), bias=0.2, slope=10.0), constant_theory
+    )
     assert not any(verdict.agrees for verdict in comparison.verdicts)
 
 
 def test_scores_are_standard_normal_when_theory_is_right(template):
     rng = np.random.default_rng(1)
-    z = [s.z for _ in range(100) for s in compare(synthetic(template, rng, 0.0, 3.0), constant_theory).scores]
+    z = [
+        s.z for _ in range(100) for s in compare_with_theory(synthetic(template, rng, 0.0, 3.0), constant_theory).scores
+    ]
     assert np.std(z) == pytest.approx(1.0, abs=0.12)
     assert np.abs(z).max() < 4.5
 
@@ -68,31 +76,31 @@ def test_scores_are_standard_normal_when_theory_is_right(template):
 def test_a_bias_too_small_for_any_point_is_found_in_their_mean(template):
     """A theory off by two per cent once passed at every point of a small job."""
     results = [
-        dataclasses.replace(result, run=dataclasses.replace(result.run, alpha=alpha))
+        dataclasses.replace(result, run=result.run.varied(alpha=alpha))
         for alpha in range(1, 21)
         for result in synthetic(template, np.random.default_rng(alpha), 0.02, 0.0)
     ]
-    verdict = compare(results, constant_theory).verdicts[0]
+    verdict = compare_with_theory(results, constant_theory).verdicts[0]
     assert abs(verdict.worst.z) < BAND
     assert not verdict.agrees
     assert "mean over points" in verdict.advice
 
 
 def test_the_error_of_the_theory_widens_the_band(template):
-    def unsure(settings):
-        return [Prediction(CONSTANT.values, dict.fromkeys(QUANTITIES, 0.5)) for _ in settings]
+    def unsure(problems):
+        return [Expected(CONSTANT.values, dict.fromkeys(COMPARED_QUANTITIES, 0.5)) for _ in problems]
 
-    assert compare(synthetic(template, np.random.default_rng(0), 0.2, 10.0), unsure).agrees
+    assert compare_with_theory(synthetic(template, np.random.default_rng(0), 0.2, 10.0), unsure).agrees
 
 
 def test_runs_that_did_not_converge_are_listed_and_left_out(template):
     results = synthetic(template, np.random.default_rng(0), 0.0, 0.0)
-    spoiled = dataclasses.replace(results[0], status=Status.MAX_STEPS, m=1e6)
-    comparison = compare([spoiled, *results[1:]], constant_theory)
+    spoiled = dataclasses.replace(results[0], status=DescentStatus.MAX_STEPS, m=1e6)
+    comparison = compare_with_theory([spoiled, *results[1:]], constant_theory)
     assert comparison.excluded == (spoiled,)
     assert comparison.agrees
-    hopeless = [dataclasses.replace(r, status=Status.MAX_STEPS) for r in results]
-    verdict = compare(hopeless, constant_theory).verdicts[0]
+    hopeless = [dataclasses.replace(r, status=DescentStatus.MAX_STEPS) for r in results]
+    verdict = compare_with_theory(hopeless, constant_theory).verdicts[0]
     assert not verdict.agrees
     assert "too few runs converged" in verdict.advice
 
@@ -114,61 +122,61 @@ def test_normal_score_is_the_identity_for_many_runs_and_shrinks_for_few():
 
 
 def test_theory_is_asked_at_the_realised_target(template):
-    asked: list[Setting] = []
+    asked: list[Problem] = []
 
-    def theory(settings):
-        asked.extend(settings)
-        return constant_theory(settings)
+    def theory(problems):
+        asked.extend(problems)
+        return constant_theory(problems)
 
     q0 = 1.5 * 1.1**2
     results = [dataclasses.replace(gaussian(r), q0=q0) for r in synthetic(template, np.random.default_rng(0), 0, 0)]
-    compare(results, theory)
-    assert [s.target_scale for s in asked] == pytest.approx([1.1])
+    compare_with_theory(results, theory)
+    assert [problem.target.scale for problem in asked] == pytest.approx([1.1])
 
 
 def test_a_deterministic_target_is_asked_for_by_its_eigenvalues(template):
     """At kappa0 d = 1 the law of infinite d is far from the two eigenvalues that the target has."""
-    asked: list[Setting] = []
+    asked: list[Problem] = []
 
-    def theory(settings):
-        asked.extend(settings)
-        return constant_theory(settings)
+    def theory(problems):
+        asked.extend(problems)
+        return constant_theory(problems)
 
     results = synthetic(template, np.random.default_rng(0), 0.0, 0.0)
-    compare([dataclasses.replace(r, run=dataclasses.replace(r.run, kappa0=0.025)) for r in results], theory)
-    for setting in asked:
-        target = problem_at(setting).target
-        dim = len(setting.eigenvalues)
-        assert target.q0 == pytest.approx(np.square(target_quantile_means(0.025, dim)).mean())
+    compare_with_theory(
+        [dataclasses.replace(r, run=r.run.varied(target=MarchenkoPastur(0.025))) for r in results], theory
+    )
+    assert len(asked) == 2
+    for problem, dim in zip(asked, (40, 80), strict=True):
+        assert problem.target.q0 == pytest.approx(np.square(target_quantile_means(0.025, dim)).mean())
 
 
 def test_a_listed_target_is_asked_for_by_its_eigenvalues_at_each_size(template):
-    asked: list[Setting] = []
+    asked: list[Problem] = []
 
-    def theory(settings):
-        asked.extend(settings)
-        return constant_theory(settings)
+    def theory(problems):
+        asked.extend(problems)
+        return constant_theory(problems)
 
-    listed = {"kappa0": None, "power_law": 0.75}
     results = synthetic(template, np.random.default_rng(0), 0.0, 0.0)
-    results += [dataclasses.replace(r, run=dataclasses.replace(r.run, **listed)) for r in results]
-    comparison = compare(results, theory)
-    assert len({score.setting for score in comparison.scores}) == 2
-    sizes = {len(s.eigenvalues): s for s in asked if s.power_law == 0.75}
+    results += [dataclasses.replace(r, run=r.run.varied(target=power_law(0.75, r.run.dim))) for r in results]
+    comparison = compare_with_theory(results, theory)
+    assert len({score.problem for score in comparison.scores}) == 2
+    sizes = {problem.target.dim: problem.target for problem in asked if isinstance(problem.target, PowerLaw)}
     assert set(sizes) == {40, 80}
-    for dim, setting in sizes.items():
-        assert setting.kappa0 is None
-        assert sum(s * s for s in setting.eigenvalues) / dim == pytest.approx(1.0)
+    for dim, target in sizes.items():
+        assert len(target.eigenvalues) == dim
+        assert sum(s * s for s in target.eigenvalues) / dim == pytest.approx(1.0)
 
 
 def test_many_scales_are_interpolated(template):
-    def square(settings):
-        return [Prediction(dict.fromkeys(QUANTITIES, s.target_scale**2), CONSTANT.errors) for s in settings]
+    def square(problems):
+        return [Expected(dict.fromkeys(COMPARED_QUANTITIES, p.target.scale**2), CONSTANT.errors) for p in problems]
 
     results = synthetic(template, np.random.default_rng(2), 0.0, 0.0)
     results = [
         dataclasses.replace(gaussian(r), q0=1.4 + 0.01 * i, m=(1.4 + 0.01 * i) / 1.5) for i, r in enumerate(results)
     ]
-    for score in compare(results, square).scores[:1]:
+    for score in compare_with_theory(results, square).scores[:1]:
         assert score.quantity == "m"
         assert [g.residual for g in score.groups] == pytest.approx([0.0, 0.0], abs=1e-8)

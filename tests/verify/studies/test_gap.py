@@ -7,14 +7,14 @@ import pytest
 
 from numeric.cli.arguments import BadInput
 from verify.__main__ import main
-from verify.studies.gap import Gap, _trend
+from verify.studies.gap import GapAtSize, _trend
 
 
 @pytest.mark.parametrize(("gamma", "power"), [(0.25, 0.5), (0.1, 0.8), (0.75, 1.0)])
 def test_the_limit_of_a_trend_is_found_within_its_error(gamma, power):
     rng, scores = np.random.default_rng(0), []
     for _ in range(200):
-        gaps = [Gap(d, 8, 1.05 + 0.7 * d**-power + 0.01 * rng.standard_normal(), 0.01) for d in (20, 40, 80, 160)]
+        gaps = [GapAtSize(d, 8, 1.05 + 0.7 * d**-power + 0.01 * rng.standard_normal(), 0.01) for d in (20, 40, 80, 160)]
         trend = _trend(gamma, 0, tuple(gaps))
         assert trend.power == pytest.approx(power)
         scores.append((trend.limit - 1.05) / trend.error)
@@ -23,7 +23,7 @@ def test_the_limit_of_a_trend_is_found_within_its_error(gamma, power):
 
 
 def test_only_a_flat_spectrum_or_features_kept_exactly_must_lose_the_gap():
-    gaps = tuple(Gap(d, 8, 1.1, 0.001) for d in (20, 40, 80))
+    gaps = tuple(GapAtSize(d, 8, 1.1, 0.001) for d in (20, 40, 80))
     assert not _trend(0.25, 0, gaps).agrees
     assert _trend(0.75, 0, gaps).agrees
     assert not _trend(0.75, 8, gaps).agrees

@@ -13,10 +13,10 @@ from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
 from verify.__main__ import main
 from verify.figures.learning_curves import preset_figure
-from verify.judging.theory import problem_of, trained_norm
+from verify.judging.theory import trained_norm
 from verify.studies import learning_curves as gallery
 from verify.studies.learning_curves import (
-    PRESETS,
+    FIGURE_PRESETS,
     Curve,
     Family,
     Preset,
@@ -25,17 +25,16 @@ from verify.studies.learning_curves import (
     runs_of,
     study_learning_curves,
 )
-from verify.studies.main_job import figure_one
-from verify.training.data import TargetKind
+from verify.studies.main_job import FIGURE_ONE
 from verify.training.measure import execute
 
-BASE = figure_one("lbfgs", 0, TargetKind.DETERMINISTIC, "cpu")
+BASE = FIGURE_ONE
 FIGURE_TWO = Problem(alpha=1.0, target=MarchenkoPastur(0.05), lambda_=0.1, noise=0.05)
 
 
 @pytest.fixture
 def few_points(monkeypatch):
-    monkeypatch.setattr(gallery, "POINTS", 2)
+    monkeypatch.setattr(gallery, "LINE_POINTS", 2)
 
 
 @pytest.fixture
@@ -46,19 +45,17 @@ def in_process(monkeypatch):
 
 def test_presets_hold_the_settings_of_the_paper():
     """Tokens, width on both sides of the target's rank, unequal temperatures and both direct parametrisations."""
-    runs = {name: runs_of(preset, BASE) for name, preset in PRESETS.items()}
+    runs = {name: runs_of(preset, BASE) for name, preset in FIGURE_PRESETS.items()}
     assert {"1", "2", "6", "10", "11"} <= set(runs)
     every = [run for found in runs.values() for run in found]
-    assert {run.tokens for run in every} == {2, 3, 4}
-    assert {np.sign(run.width - run.kappa0) for run in runs["rank"]} == {-1, 1}
-    assert {np.sign(run.beta - run.beta0) for run in runs["10"]} == {-1, 0, 1}
-    assert {run.parametrisation for run in runs["direct"]} == set(Parametrisation)
-    assert PRESETS["2"].settings == {"kappa0": 0.05, "noise": 0.05}
-    assert all(len(preset.sizes) >= 2 for preset in PRESETS.values())  # else nothing can be extrapolated
+    assert {run.problem.tokens for run in every} == {2, 3, 4}
+    assert {np.sign(run.problem.width - run.problem.target.kappa0) for run in runs["rank"]} == {-1, 1}
+    assert {np.sign(run.problem.beta - run.problem.beta0) for run in runs["10"]} == {-1, 0, 1}
+    assert {run.problem.parametrisation for run in runs["direct"]} == set(Parametrisation)
+    assert FIGURE_PRESETS["2"].settings == {"target": MarchenkoPastur(0.05), "noise": 0.05}
+    assert all(len(preset.sizes) >= 2 for preset in FIGURE_PRESETS.values())  # else nothing can be extrapolated
     # a rounded width would be compared at another setting than the one drawn
-    assert all(run.columns == pytest.approx(run.width * run.dim) for run in every)
-    for run in dict.fromkeys(dataclasses.replace(run, index=0) for run in every):
-        problem_of(run)  # raises where the theory does not cover it
+    assert all(run.columns == pytest.approx(run.problem.width * run.dim) for run in every)
 
 
 def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, in_process, tmp_path):
@@ -66,11 +63,11 @@ def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, in
     preset = Preset("", families, (0.5, 1.0), ((16, 4), (24, 4)))
     first = study_learning_curves(preset, BASE, tmp_path, lambda _: None)
     assert first.agrees
-    assert [{s.setting.width for s in curve.scores} for curve in first.curves] == [{0.75}, {1.0}]
+    assert [{s.problem.width for s in curve.scores} for curve in first.curves] == [{0.75}, {1.0}]
     assert all(s.problem.width == float(curve.label) for curve in first.curves for s in curve.solutions)
     assert preset_figure(first.curves, preset.quantities) == preset_figure(first.curves, preset.quantities)
     one = dataclasses.replace(preset, families=families[:1])
-    broken = study_learning_curves(one, dataclasses.replace(BASE, shuffle_labels=True), tmp_path, lambda _: None)
+    broken = study_learning_curves(one, BASE.varied(shuffle_labels=True), tmp_path, lambda _: None)
     assert not broken.agrees
 
 
@@ -78,7 +75,7 @@ def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, in
 def test_a_chosen_decay_is_judged_by_the_theory_at_that_decay(few_points, in_process, tmp_path, monkeypatch):
     asked = []
     theory = gallery.watched_predictions
-    monkeypatch.setattr(gallery, "watched_predictions", lambda settings: asked.extend(settings) or theory(settings))
+    monkeypatch.setattr(gallery, "watched_predictions", lambda problems: asked.extend(problems) or theory(problems))
     searched = []  # the search itself is tested with numeric
     monkeypatch.setattr(
         gallery,
@@ -90,11 +87,11 @@ def test_a_chosen_decay_is_judged_by_the_theory_at_that_decay(few_points, in_pro
         for p in ("factorised", "symmetric")
     )
     preset = Preset(
-        "", families, (0.5, 1.0), ((12, 3), (16, 3)), ("test_error",), {"kappa0": 0.25, "noise": 0.05}
+        "", families, (0.5, 1.0), ((12, 3), (16, 3)), ("test_error",), {"target": MarchenkoPastur(0.25), "noise": 0.05}
     )  # fmt: skip
     outcome = study_learning_curves(preset, BASE, tmp_path, lambda _: None)
-    assert {setting.lambda_ for setting in asked} <= set(families[0].decays)
-    assert {setting.kappa0 for setting in asked} == {0.25}
+    assert {problem.lambda_ for problem in asked} <= set(families[0].decays)
+    assert {score.problem.target for score in outcome.comparison.scores} == {MarchenkoPastur(0.25)}
     assert len(outcome.comparison.scores) == 4 * 2 * 2  # points are not split by the decay chosen
     assert len(outcome.training_order) == 2 * 2
     assert all(item["agrees"] for item in outcome.training_order)
@@ -127,7 +124,9 @@ def test_lines_break_where_the_theory_has_no_answer(few_points):
 
 def test_the_command_writes_both_files_and_one_document(few_points, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(
-        PRESETS, "1", dataclasses.replace(PRESETS["1"], families=PRESETS["1"].families[:1], alphas=(0.5, 1.0))
+        FIGURE_PRESETS,
+        "1",
+        dataclasses.replace(FIGURE_PRESETS["1"], families=FIGURE_PRESETS["1"].families[:1], alphas=(0.5, 1.0)),
     )
     arguments = ["figure", "1", "--dim", "16,24", "--runs", "3", "--out", str(tmp_path), "--workers", "2"]
     code = main([*arguments, "--json"])

@@ -10,24 +10,26 @@ import pytest
 import torch
 
 from numeric.cli.arguments import BadInput
+from numeric.laws.power_law import power_law
 from numeric.problem.decay_law import DecayLaw
+from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from numeric.studies.regimes import regime_at
 from numeric.studies.spectrum import learned_spectrum
 from verify.__main__ import main
 from verify.cli import scaling as scaling_command
-from verify.judging.realised import realised_setting
+from verify.judging.realised import realised_problem
 from verify.judging.scores import BAND
-from verify.judging.spectra import LEAST_P, Panel, distance, model_spectra
-from verify.judging.theory import problem_at
+from verify.judging.spectra import LEAST_P, TrainedSpectrum, distance, model_spectra
 from verify.studies import scaling
 from verify.studies.scaling import Place, slope_over, trained_parts
 from verify.studies.scaling_plan import ScalingPlan
-from verify.training.data import DataKind, rotated_target
+from verify.training.data import DataKind
 from verify.training.measure import execute, hidden_overlaps
 from verify.training.run import Run
+from verify.training.target import rotated_target
 
-BASE = Run(dim=12, alpha=0.5, kappa0=None, width=1.0, lambda_=0.5, noise=0.5, power_law=0.75)
+BASE = Run(Problem(0.5, power_law(0.75, 12), 0.5, 0.5), dim=12)
 INVERSE, CONSTANT = DecayLaw("1/d", power=-1.0), DecayLaw("1")
 PLAN = ScalingPlan(BASE, (INVERSE, CONSTANT), (0.5, 1.0), ((12, 2), (16, 3)), ((1.0, 2),))
 
@@ -42,7 +44,7 @@ def one_slope_of_the_phase_diagram(monkeypatch):
 def test_a_plan_has_every_run_once_and_knows_its_law():
     runs = PLAN.runs()
     assert len(set(runs)) == len(runs) == 2 * 2 * (2 + 3)
-    assert {(run.dim, PLAN.decay_of(run)): run.lambda_ for run in runs} == {
+    assert {(run.dim, PLAN.decay_of(run)): run.problem.lambda_ for run in runs} == {
         (12, INVERSE): 1 / 12, (16, INVERSE): 1 / 16, (12, CONSTANT): 1.0, (16, CONSTANT): 1.0
     }  # fmt: skip
     assert all(set(group) <= set(runs) for group in PLAN.spectrum_runs().values())
@@ -87,7 +89,7 @@ def test_slopes_are_those_of_power_laws_with_intervals_that_cover():
 def test_slopes_on_sequences_are_judged_from_enough_samples_for_each_dimension():
     sequences, gaussian = (
         PLAN,
-        dataclasses.replace(PLAN, base=dataclasses.replace(BASE, data=DataKind.GAUSSIAN_EQUIVALENT)),
+        dataclasses.replace(PLAN, base=BASE.varied(data=DataKind.GAUSSIAN_EQUIVALENT)),
     )
     assert [sequences.judges(200, n) for n in (1999, 2000)] == [False, True]
     assert gaussian.judges(200, 500)
@@ -117,15 +119,15 @@ def test_trained_parts_add_up(learned):
 
 
 def test_the_best_multiple_of_the_target_has_no_excess_and_no_map_has_less():
-    clean = execute(dataclasses.replace(BASE, noise=0.0))
+    clean = execute(BASE.varied(noise=0.0))
     assert clean.best_error == pytest.approx(0, abs=1e-5)  # labels of S0 itself: what interpolation in c leaves
     noisy = execute(BASE)
     assert 0 < noisy.best_error < noisy.test_error
 
 
 def law_and_model():
-    run = dataclasses.replace(BASE, dim=40, alpha=1.0)
-    solution = solve(problem_at(realised_setting(run, 1.0))).unwrap()
+    run = BASE.varied(dim=40, alpha=1.0)
+    solution = solve(realised_problem(run, 1.0)).unwrap()
     return run, solution, learned_spectrum(solution)
 
 
@@ -133,19 +135,19 @@ def test_spectra_of_the_model_have_ordinary_p_values_and_others_have_none():
     run, solution, law = law_and_model()
     rng = np.random.default_rng(3)
     simulated = np.array([distance(law, model_spectra(solution, run, 4, rng)) for _ in range(99)])
-    own = [Panel(1.0, 40, law, model_spectra(solution, run, 4, rng), simulated).p_value for _ in range(20)]
+    own = [TrainedSpectrum(1.0, 40, law, model_spectra(solution, run, 4, rng), simulated).p_value for _ in range(20)]
     assert 0.2 < np.mean(own) < 0.8
     assert min(own) > LEAST_P
     louder = model_spectra(dataclasses.replace(solution, delta=1.3 * solution.delta), run, 4, rng)
-    assert not Panel(1.0, 40, law, louder, simulated).p_value > 1 / 100
+    assert not TrainedSpectrum(1.0, 40, law, louder, simulated).p_value > 1 / 100
 
 
 def test_the_law_of_the_model_is_the_limit_of_its_spectra():
     """Outliers and bulk together; the distance falls like 1/d."""
     gaps = []
     for dim in (20, 80):
-        run = dataclasses.replace(BASE, dim=dim, alpha=1.0)
-        solution = solve(problem_at(realised_setting(run, 1.0))).unwrap()
+        run = BASE.varied(dim=dim, alpha=1.0)
+        solution = solve(realised_problem(run, 1.0)).unwrap()
         values = model_spectra(solution, run, 20, np.random.default_rng(0))
         gaps.append(distance(learned_spectrum(solution), values))
     assert gaps[1] < 0.5 * gaps[0]
@@ -187,8 +189,8 @@ def test_sequences_have_their_own_theory_but_next_to_the_threshold_which_costs_n
     assert all(sum(point["theory_parts"].values()) == pytest.approx(1) for point in above)
     assert [spectrum["alpha"] for spectrum in found["spectra"]] == [1.0]
     assert {point["alpha"] for point in found["comparison"]["points"]} == {1.0}
-    run = dataclasses.replace(BASE, dim=16, alpha=1.0, lambda_=1.0)
-    own = solve(dataclasses.replace(problem_at(realised_setting(run, 1.0)), leading=8))
+    run = BASE.varied(dim=16, alpha=1.0, lambda_=1.0)
+    own = solve(dataclasses.replace(realised_problem(run, 1.0), leading=8))
     by_quantity = {score["quantity"]: score for score in found["comparison"]["points"]}
     assert by_quantity["m"]["sizes"][-1]["theory"] == pytest.approx(own.m, rel=2e-3)  # another start
 

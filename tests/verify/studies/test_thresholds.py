@@ -4,16 +4,18 @@ import numpy as np
 import pytest
 
 from numeric.cli.arguments import BadInput
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Problem
 from verify.__main__ import main
 from verify.jobs.store import Store
 from verify.judging.crossing import SizePoints, crossing_of, find_crossing
 from verify.studies.descents import compare_descents
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
-from verify.training.vanishing_decay import VanishingResult, follow
+from verify.training.vanishing_decay import VanishingResult, train_at_vanishing_decay
 
 THRESHOLD, ALPHAS = 0.2, np.array([0.24, 0.28, 0.32, 0.36])
-TINY = Run(dim=12, alpha=0.4, kappa0=0.5, width=1.0, lambda_=1e-3, noise=0.25)
+TINY = Run(Problem(0.4, MarchenkoPastur(0.5), 1e-3, 0.25), dim=12)
 
 
 def root(alphas, threshold):
@@ -56,11 +58,11 @@ def test_intervals_cover_as_often_as_they_say():
 
 @pytest.fixture(scope="module")
 def followed():
-    return follow(TINY)
+    return train_at_vanishing_decay(TINY)
 
 
 def test_the_loss_falls_with_the_decay_and_extrapolates(followed):
-    assert followed.status is Status.CONVERGED
+    assert followed.status is DescentStatus.CONVERGED
     larger, smaller = followed.train_error
     assert 0 < followed.limit("train_error") ** 2 < smaller < larger
 
@@ -75,14 +77,14 @@ def test_noise_below_the_dimension_count_is_fitted_and_above_it_is_not():
     """Width below 1: above (kappa - kappa^2/2)/D labels outnumber the parameters of S, whatever the replica-symmetric value."""
     losses = []
     for alpha in (0.05, 0.16):  # the count gives 0.109 for kappa = 1/4 at large d, 0.126 at d = 16
-        run = Run(dim=16, alpha=alpha, kappa0=0.25, width=0.25, lambda_=1e-5, noise=0.2)
-        losses.append(follow(run).limit("train_error"))
+        run = Run(Problem(alpha, MarchenkoPastur(0.25), 1e-5, 0.2, width=0.25), dim=16)
+        losses.append(train_at_vanishing_decay(run).limit("train_error"))
     assert losses[0] < 0.02 * losses[1]
 
 
 @pytest.mark.parametrize("alpha", [0.12, 0.4])
 def test_weight_decay_on_factors_is_a_trace_penalty(alpha):
-    found = compare_descents(Run(dim=20, alpha=alpha, kappa0=0.5, width=1.0, lambda_=0.01, noise=0.25))
+    found = compare_descents(Run(Problem(alpha, MarchenkoPastur(0.5), 0.01, 0.25), dim=20))
     assert found.agrees, found
 
 

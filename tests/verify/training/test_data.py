@@ -16,11 +16,10 @@ from verify.training.data import (
     draw_inputs,
     draw_labels,
     fresh_indices,
-    gaussian_target,
-    rotated_target,
     row_softmax,
     slope_by_indices,
 )
+from verify.training.target import gaussian_target, rotated_target
 
 KINDS = list(DataKind)
 

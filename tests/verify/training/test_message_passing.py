@@ -1,7 +1,5 @@
 """Message passing: its pieces are what they say, its fixed point is the minimum, and the theory predicts both."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 import torch
@@ -12,14 +10,12 @@ from numeric.saddle.solve import solve
 from verify.judging.scores import BAND, intercept_weights, normal_score
 from verify.training.data import DataKind
 from verify.training.draw import draw
-from verify.training.message_passing import Channel, pass_messages, soft_threshold
-from verify.training.minimise import Lbfgs, Status
+from verify.training.message_passing import LabelChannel, pass_messages, soft_threshold
+from verify.training.minimise import DescentStatus, Lbfgs
 from verify.training.risk import Risk
 from verify.training.run import Run
 
-RUN = Run(
-    dim=24, alpha=1.0, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5, data=DataKind.GAUSSIAN_EQUIVALENT
-)  # fmt: skip
+RUN = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=24, data=DataKind.GAUSSIAN_EQUIVALENT)  # fmt: skip
 
 
 def symmetric_basis(dim):
@@ -41,9 +37,9 @@ def test_divergence_of_the_threshold_equals_central_differences():
 
 
 def make_channel(tokens, beta=1.5, n=200):
-    run = dataclasses.replace(RUN, dim=10, alpha=n / 100, tokens=tokens, noise=1.0)
+    run = RUN.varied(dim=10, alpha=n / 100, tokens=tokens, noise=1.0)
     units = torch.as_tensor(np.random.default_rng(1).standard_normal((n, tokens * (tokens + 1) // 2)))
-    return Channel(draw(run).labels, beta), units
+    return LabelChannel(draw(run).labels, beta), units
 
 
 @pytest.mark.parametrize("tokens", [2, 3])
@@ -73,13 +69,13 @@ def test_no_other_start_leads_lower(V):
 
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_the_fixed_point_is_the_minimum(tokens):
-    run = dataclasses.replace(RUN, tokens=tokens)
+    run = RUN.varied(tokens=tokens)
     drawn = draw(run)
-    passed = pass_messages(drawn.inputs, drawn.labels, run.lambda_, run.beta)
-    assert passed.status is Status.CONVERGED
-    risk = Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta)
+    passed = pass_messages(drawn.inputs, drawn.labels, run.problem.lambda_, run.problem.beta)
+    assert passed.status is DescentStatus.CONVERGED
+    risk = Risk(drawn.inputs, drawn.labels, run.problem.lambda_, run.problem.beta)
     minimum = Lbfgs(tolerance=1e-8).minimise(risk, drawn.start)
-    assert minimum.status is Status.CONVERGED
+    assert minimum.status is DescentStatus.CONVERGED
     s = risk.weights.attention_map(torch.as_tensor(minimum.weights))
     # both stop at relative steps of 1e-8; messages contract by about .6 a step, the risk is curved by a tenth of its scale
     assert float((passed.s - s).norm() / s.norm()) < 1e-6
@@ -87,8 +83,8 @@ def test_the_fixed_point_is_the_minimum(tokens):
 
 def test_a_step_limit_is_reported():
     drawn = draw(RUN)
-    passed = pass_messages(drawn.inputs, drawn.labels, RUN.lambda_, RUN.beta, max_steps=3)
-    assert passed.status is Status.MAX_STEPS
+    passed = pass_messages(drawn.inputs, drawn.labels, RUN.problem.lambda_, RUN.problem.beta, max_steps=3)
+    assert passed.status is DescentStatus.MAX_STEPS
     assert passed.steps == 3
 
 
@@ -98,7 +94,7 @@ def test_messages_end_where_the_theory_says():
     sizes, count = (20, 36), 6
     means, errors = [], []
     for dim in sizes:
-        runs = np.array([measured(dataclasses.replace(RUN, dim=dim, index=i)) for i in range(count)])
+        runs = np.array([measured(RUN.varied(dim=dim, index=i)) for i in range(count)])
         means.append(runs.mean(0))
         errors.append(runs.std(0, ddof=1) / np.sqrt(count))
     weights = intercept_weights(sizes, [count] * 2)
@@ -112,7 +108,13 @@ def test_messages_end_where_the_theory_says():
 
 def measured(run):
     drawn = draw(run)
-    passed = pass_messages(drawn.inputs, drawn.labels, run.lambda_, run.beta, tolerance=1e-5)
-    assert passed.status is Status.CONVERGED
+    passed = pass_messages(drawn.inputs, drawn.labels, run.problem.lambda_, run.problem.beta, tolerance=1e-5)
+    assert passed.status is DescentStatus.CONVERGED
     m, q = (float((passed.s * other).sum()) / run.dim for other in (drawn.s0, passed.s))
-    return m, q, Risk(drawn.inputs, drawn.labels, run.lambda_, run.beta).train_error(passed.s), passed.V, passed.Vh
+    return (
+        m,
+        q,
+        Risk(drawn.inputs, drawn.labels, run.problem.lambda_, run.problem.beta).train_error(passed.s),
+        passed.V,
+        passed.Vh,
+    )

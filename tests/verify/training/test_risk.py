@@ -8,10 +8,11 @@ import torch
 
 from numeric.laws.target_spectrum import target_quantile_means
 from numeric.problem.problem import Parametrisation
-from verify.training.data import DataKind, draw_inputs, draw_labels, rotated_target
-from verify.training.minimise import Adam, Lbfgs, Proximal, Status
+from verify.training.data import DataKind, draw_inputs, draw_labels
+from verify.training.minimise import Adam, DescentStatus, Lbfgs, Proximal
 from verify.training.parametrisation import WEIGHTS, Factors
 from verify.training.risk import Risk
+from verify.training.target import rotated_target
 
 
 def make_risk(dim=8, n=60, tokens=2, kind=DataKind.SEQUENCES, lambda_=0.05, beta=1.3, seed=0, what="factorised"):
@@ -87,14 +88,14 @@ def overlaps(minimum, s0):
 def test_minimisers_and_starts_agree(n, width):
     risk, s0 = make_risk(dim=10, n=n)
     reference = Lbfgs(tolerance=1e-7).minimise(risk, start(10, width))
-    assert reference.status is Status.CONVERGED
+    assert reference.status is DescentStatus.CONVERGED
     others = {
         "other start": (Lbfgs().minimise(risk, 2 * start(10, width, seed=7)), 1e-4),
         "no proximal steps": (Lbfgs(proximal_steps=0).minimise(risk, start(10, width)), 1e-4),
         "adam": (Adam().minimise(risk, start(10, width)), 3e-3),
     }
     for name, (minimum, tolerance) in others.items():
-        assert minimum.status is Status.CONVERGED, name
+        assert minimum.status is DescentStatus.CONVERGED, name
         assert minimum.loss == pytest.approx(reference.loss, rel=tolerance), name
         assert overlaps(minimum, s0) == pytest.approx(overlaps(reference, s0), rel=tolerance), name
 
@@ -108,7 +109,7 @@ def test_direct_training_reaches_one_minimum_from_anywhere(what, n):
         for minimiser, seed in ((Lbfgs(), 1), (Lbfgs(proximal_steps=0), 2), (Proximal(), 3))
     )
     for minimum in (first, second, proximal):
-        assert minimum.status is Status.CONVERGED
+        assert minimum.status is DescentStatus.CONVERGED
         # relative gradient 1e-5 over a curvature of at least that of the penalty, of the order of the loss here
         np.testing.assert_allclose(minimum.weights, first.weights, atol=1e-4 * np.abs(first.weights).max())
     if what == "symmetric":
@@ -127,7 +128,7 @@ def test_more_freedom_gives_a_lower_minimum():
 def test_heavy_weight_decay_gives_the_zero_map():
     risk, _ = make_risk(lambda_=100.0)
     minimum = Lbfgs().minimise(risk, start(8, 5))
-    assert minimum.status is Status.CONVERGED
+    assert minimum.status is DescentStatus.CONVERGED
     assert np.abs(minimum.weights).max() < 1e-3
 
 
@@ -135,7 +136,7 @@ def test_heavy_weight_decay_gives_the_zero_map():
 def test_a_descent_cut_short_says_so(minimiser):
     risk, _ = make_risk()
     minimum = minimiser.minimise(risk, start(8, 5))
-    assert minimum.status is Status.MAX_STEPS
+    assert minimum.status is DescentStatus.MAX_STEPS
     assert minimum.evaluations == 5
     assert minimum.relative_gradient > minimiser.tolerance
     assert "raise the step limit" in minimum.status.value
@@ -144,10 +145,10 @@ def test_a_descent_cut_short_says_so(minimiser):
 def test_a_loss_that_is_not_finite_says_so():
     risk, _ = make_risk()
     minimum = Lbfgs().minimise(risk, start(8, 5) * np.inf)
-    assert minimum.status is Status.DIVERGED
+    assert minimum.status is DescentStatus.DIVERGED
 
 
 def test_a_tolerance_out_of_reach_is_not_called_converged():
     risk, _ = make_risk()
     minimum = Lbfgs(tolerance=1e-30, max_steps=2000).minimise(risk, start(8, 5))
-    assert minimum.status in (Status.STALLED, Status.MAX_STEPS)
+    assert minimum.status in (DescentStatus.STALLED, DescentStatus.MAX_STEPS)

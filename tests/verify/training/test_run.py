@@ -9,22 +9,45 @@ import numpy as np
 import pytest
 import torch
 
+from numeric.laws.eigenvalue_list import finite_rank
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.power_law import power_law
 from numeric.problem.parameter import InvalidParameter
+from numeric.problem.problem import Problem
 from verify.jobs.pool import WorkerError, execute_all
 from verify.jobs.store import Store
-from verify.training.data import DataKind, TargetKind, haar_rotation
+from verify.training.data import DataKind
 from verify.training.draw import draw
 from verify.training.measure import RunResult, execute, fresh_errors, leading_overlaps
-from verify.training.minimise import Status
+from verify.training.minimise import DescentStatus
 from verify.training.run import Run
+from verify.training.target import TargetKind, haar_rotation
 
-TINY = Run(dim=8, alpha=0.5, kappa0=0.5, width=1.0, lambda_=0.05, noise=0.5)
+SEEDED = [2816187078, 1618268423, 2139964010]
+TINY = Run(Problem(0.5, MarchenkoPastur(0.5), 0.05, 0.5), dim=8)
 
 
 def canned(run: Run) -> RunResult:
     """A result at no cost: what the store and the pool do does not depend on what is in it."""
     return RunResult(
-        run, 1, 1, 1, 1, 1, 1, 1, 1, (1.0, 0.5), (1.0, 0.5), (0.9, 0.4), (0.1, 0.0), 1, Status.CONVERGED, 0.0, 1, 0.0
+        run,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+        (1.0, 0.5),
+        (1.0, 0.5),
+        (0.9, 0.4),
+        (0.1, 0.0),
+        1,
+        DescentStatus.CONVERGED,
+        0.0,
+        1,
+        0.0,
     )
 
 
@@ -43,7 +66,7 @@ def test_equal_runs_give_equal_results():
 
 def test_seeds_differ_where_the_physics_differs_and_only_there():
     def state(**changes):
-        return dataclasses.replace(TINY, **changes).seeds()["inputs"].generate_state(4).tolist()
+        return TINY.varied(**changes).seeds()["inputs"].generate_state(4).tolist()
 
     same = [
         state(),
@@ -54,12 +77,24 @@ def test_seeds_differ_where_the_physics_differs_and_only_there():
     ]
     assert all(s == same[0] for s in same)
     other = [state(), state(index=1), state(entropy=1), state(alpha=0.6), state(width=0.5), state(noise=0.4)]
-    other += [state(kappa0=None, power_law=gamma) for gamma in (0.5, 1.0)] + [state(kappa0=None, spikes=(2.0,))]
+    other += [state(target=power_law(gamma, 8)) for gamma in (0.5, 1.0)] + [state(target=finite_rank((2.0,), 8))]
     assert len({tuple(s) for s in other}) == len(other)
 
 
+def test_a_power_law_follows_the_dimension():
+    run = TINY.varied(target=power_law(0.75, 8))
+    assert run.varied(dim=16, noise=0.2) == Run(Problem(0.5, power_law(0.75, 16), 0.05, 0.2), dim=16)
+
+
+def test_data_are_those_of_the_first_release():
+    """A seed is that of the parameters by name: what holds them must not matter."""
+    laws = (TINY.problem.target, power_law(0.75, 8), finite_rank((2.0,), 8))
+    states = [int(TINY.varied(target=law).seeds()["inputs"].generate_state(1)[0]) for law in laws]
+    assert states == SEEDED
+
+
 def test_a_measured_run_is_consistent():
-    result = execute(dataclasses.replace(TINY, dim=16))
+    result = execute(TINY.varied(dim=16))
     values = np.array(result.singular_values)
     assert result.q == pytest.approx((values**2).mean(), rel=1e-10)
     assert result.estimation_error == pytest.approx(result.q0 - 2 * result.m + result.q, rel=1e-12)
@@ -80,25 +115,25 @@ def everywhere():
 
 @pytest.mark.parametrize("changes", everywhere(), ids=str)
 def test_every_kind_of_run_converges_and_learns(changes):
-    run = dataclasses.replace(TINY, dim=16, **{"alpha": 1.0, **changes})
+    run = TINY.varied(dim=16, **{"alpha": 1.0, **changes})
     result, drawn = execute(run), draw(run)
-    assert result.status is Status.CONVERGED
+    assert result.status is DescentStatus.CONVERGED
     untrained = fresh_errors(run, torch.zeros_like(drawn.s0), drawn.s0, drawn.test).test
     assert result.train_error < result.test_error < untrained
 
 
 def test_a_general_map_is_measured_whole():
-    result = execute(dataclasses.replace(TINY, dim=16, alpha=1.0, parametrisation="general"))
+    result = execute(TINY.varied(dim=16, alpha=1.0, parametrisation="general"))
     assert result.q == pytest.approx((np.array(result.singular_values) ** 2).mean(), rel=1e-10)
     penalty = 0.05 * result.q  # lambda d ||A||^2/d^2
     assert result.loss == pytest.approx(result.train_error + penalty, rel=1e-10)
 
 
 def test_targets_have_the_eigenvalues_they_state():
-    power = dataclasses.replace(TINY, kappa0=None, power_law=0.75).target_eigenvalues()
+    power = TINY.varied(target=power_law(0.75, 8)).target_eigenvalues()
     assert (power**2).mean() == pytest.approx(1.0, rel=1e-14)
     assert power[0] / power[3] == pytest.approx(4**0.75, rel=1e-14)
-    spiked = dataclasses.replace(TINY, kappa0=None, spikes=(1.0, 3.0))
+    spiked = TINY.varied(target=finite_rank((1.0, 3.0), 8))
     assert spiked.target_eigenvalues().tolist() == [3.0, 1.0] + [0.0] * 6
     drawn = draw(spiked)
     np.testing.assert_allclose(np.linalg.eigvalsh(drawn.s0)[-2:], [1.0, 3.0], rtol=1e-12)
@@ -121,7 +156,7 @@ def test_overlaps_see_a_rotation_and_not_one_within_an_eigenspace():
 
 
 def test_restarts_see_other_weights_and_reach_the_same_minimum():
-    first, second = execute(TINY), execute(dataclasses.replace(TINY, restart=1))
+    first, second = execute(TINY), execute(TINY.varied(restart=1))
     assert first.relative_gradient != second.relative_gradient
     assert first.m == pytest.approx(second.m, rel=1e-4)
 
@@ -130,19 +165,18 @@ def test_restarts_see_other_weights_and_reach_the_same_minimum():
     ("changes", "message"),
     [
         ({"alpha": 0.0}, "alpha = 0.0: must be positive"),
-        ({"kappa0": -1.0}, "kappa0 = -1.0: must be positive"),
         ({"noise": -0.1}, "noise = -0.1: must not be negative"),
-        ({"tokens": 1}, "tokens = 1: must be at least 2"),
+        ({"tokens": 1}, "tokens = 1: must be an integer from 2"),
         ({"lambda_": 0.0}, "lambda_ = 0.0: must be positive"),
         ({"minimiser": "sgd"}, "minimiser = 'sgd': is unknown"),
-        ({"power_law": 0.75}, "kappa0 = 0.5: state one target law"),
-        ({"kappa0": None}, "kappa0 = None: state one target law"),
-        ({"kappa0": None, "power_law": -1.0}, "power_law = -1.0: must be positive"),
         (
-            {"kappa0": None, "spikes": (1.0,), "target": "gaussian"},
+            {"target": power_law(0.75, 8), "target_kind": "gaussian"},
             "target = 'gaussian': this law has no Gaussian factor",
         ),
-        ({"kappa0": None, "spikes": (1.0, 0.0)}, "spikes = .*: must be positive"),
+        ({"target": finite_rank((1.0,), 9)}, "target = .*: is no list of dim = 8 eigenvalues"),
+        ({"target": MarchenkoPastur(0.5, 2.0)}, "target = .*: has a scale of its own"),
+        ({"leading": 2, "target": power_law(0.75, 8)}, "leading = 2: is of the theory"),
+        ({"dim": 3}, "dim = 3: must be at least 4"),
         ({"parametrisation": "symmetric", "width": 0.5}, "width = 0.5: a symmetric matrix has no rank limit"),
         ({"parametrisation": "general", "data": "gaussian-equivalent"}, "data = 'gaussian-equivalent': has symmetric"),
         ({"alpha": float("nan")}, "alpha = nan: must be positive"),
@@ -150,13 +184,14 @@ def test_restarts_see_other_weights_and_reach_the_same_minimum():
 )
 def test_a_run_cannot_be_invalid(changes, message):
     with pytest.raises(InvalidParameter, match=message):
-        dataclasses.replace(TINY, **changes)
+        TINY.varied(**changes)
 
 
 def test_stored_results_come_back_whole(tmp_path):
     runs = [
-        dataclasses.replace(TINY, target=TargetKind.GAUSSIAN, data=DataKind.GAUSSIAN_EQUIVALENT),
-        dataclasses.replace(TINY, kappa0=None, spikes=(2.0, 1.0), parametrisation="general"),
+        TINY.varied(target_kind=TargetKind.GAUSSIAN, data=DataKind.GAUSSIAN_EQUIVALENT),
+        TINY.varied(target=finite_rank((2.0, 1.0), 8), parametrisation="general"),
+        TINY.varied(target=power_law(0.75, 8), tokens=3),
     ]
     results = {run: execute(run) for run in runs}
     for result in results.values():
@@ -166,7 +201,7 @@ def test_stored_results_come_back_whole(tmp_path):
 
 def test_a_line_cut_short_is_passed_over_and_does_not_take_the_next_with_it(tmp_path):
     store = Store(tmp_path, RunResult)
-    runs = [dataclasses.replace(TINY, index=i) for i in range(3)]
+    runs = [TINY.varied(index=i) for i in range(3)]
     for run in runs[:2]:
         store.append(canned(run))
     store.path.write_bytes(store.path.read_bytes()[:-40])
@@ -186,7 +221,7 @@ def test_records_of_another_protocol_or_key_are_not_used(tmp_path):
 
 def test_resuming_does_only_what_is_missing(tmp_path):
     store = Store(tmp_path, RunResult)
-    runs = [dataclasses.replace(TINY, index=i) for i in range(4)]
+    runs = [TINY.varied(index=i) for i in range(4)]
     store.append(canned(runs[2]))
     results = execute_all(runs, store, workers=2, progress=False)
     assert [r.run for r in results] == runs

@@ -6,23 +6,26 @@ import numpy as np
 import pytest
 import torch
 
+from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.parameter import InvalidParameter
+from numeric.problem.problem import Problem
 from verify.jobs.pool import execute_all
-from verify.studies.cross_validation import Search, choice_store, choose
+from verify.studies.cross_validation import choice_store
+from verify.training.cross_validation import DecaySearch, choose
 from verify.training.draw import draw
 from verify.training.measure import fresh_errors
-from verify.training.minimise import Lbfgs, Status
+from verify.training.minimise import DescentStatus, Lbfgs
 from verify.training.risk import Risk
 from verify.training.run import Run
 
-BASE = Run(dim=12, alpha=0.6, kappa0=0.25, width=1.0, lambda_=0.1, noise=0.5)
-SEARCH = Search(BASE, (1e-3, 0.02, 0.1, 0.5, 10.0), folds=3)
+BASE = Run(Problem(0.6, MarchenkoPastur(0.25), 0.1, 0.5), dim=12)
+SEARCH = DecaySearch(BASE, (1e-3, 0.02, 0.1, 0.5, 10.0), folds=3)
 
 
 @pytest.mark.parametrize("what", ["factorised", "symmetric", "general"])
 def test_the_choice_has_the_least_validation_loss_and_is_inside(what):
-    choice = choose(dataclasses.replace(SEARCH, base=dataclasses.replace(BASE, parametrisation=what)))
-    assert choice.status is Status.CONVERGED
+    choice = choose(dataclasses.replace(SEARCH, base=BASE.varied(parametrisation=what)))
+    assert choice.status is DescentStatus.CONVERGED
     assert choice.inside
     assert choice.lambda_ == SEARCH.decays[int(np.argmin(choice.validation))]
     # the choice beats either end clearly: too weak fits noise, too strong learns nothing
@@ -37,10 +40,10 @@ def test_validation_losses_are_those_of_cold_starts():
         losses = []
         for part in parts:
             keep = torch.as_tensor(np.setdiff1d(np.arange(BASE.samples), part))
-            risk = Risk(drawn.inputs.select(keep), drawn.labels[keep], decay, BASE.beta)
+            risk = Risk(drawn.inputs.select(keep), drawn.labels[keep], decay, BASE.problem.beta)
             minimum = Lbfgs(tolerance=1e-7).minimise(risk, 0.5 * drawn.start.flip(1))
             held = torch.as_tensor(part)
-            judge = Risk(drawn.inputs.select(held), drawn.labels[held], decay, BASE.beta)
+            judge = Risk(drawn.inputs.select(held), drawn.labels[held], decay, BASE.problem.beta)
             losses.append(judge.train_error(risk.weights.attention_map(torch.as_tensor(minimum.weights))))
         # the descents end at relative gradients of 1e-5: errors are within 1e-4, as the minimisers' docstring says of m and q
         assert np.mean(losses) == pytest.approx(expected, rel=1e-4)
@@ -48,7 +51,7 @@ def test_validation_losses_are_those_of_cold_starts():
 
 def test_the_final_map_is_trained_on_all_samples_with_the_choice():
     choice, drawn = choose(SEARCH), draw(BASE)
-    risk = Risk(drawn.inputs, drawn.labels, choice.lambda_, BASE.beta)
+    risk = Risk(drawn.inputs, drawn.labels, choice.lambda_, BASE.problem.beta)
     s = risk.weights.attention_map(torch.as_tensor(Lbfgs().minimise(risk, drawn.start).weights))
     assert choice.train_error == risk.train_error(s)
     assert choice.test_error == fresh_errors(BASE, s, drawn.s0, drawn.test).test

@@ -1,0 +1,104 @@
+"""Generated code at the reference points: float64, multiprecision and balls each meet the stored 50-digit values."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+import mpmath
+import sympy as sp
+from flint import acb, arb, fmpq
+
+from derive.code.proofs.generated_module import load
+from derive.code.proofs.oracles import POINTS, Oracle, sample
+from derive.language.step import Step
+from derive.pipeline import functions
+
+_MP = mpmath.mp.clone()
+_MP.dps = 60  # ten more than stored values have
+_STATED = _MP.mpf(10) ** -48  # these are rounded to 50 digits
+_BITS = 230  # balls of 69 digits
+_RADIUS = 1e-50
+_FLOAT = 1e-12  # sums of up to 15 terms, each at most 1e3 times the result at these points
+
+
+def failures(
+    sources: Mapping[str, str], stored: Mapping[str, list[Oracle]], steps: tuple[Step, ...]
+) -> Iterator[tuple[str, str]]:
+    """(language or "oracles", what fails) for the modules of each language and the stored values of each equation."""
+    modules = {language: load(text) for language, text in sources.items()}
+    for _, function in functions(steps):
+        for point in range(POINTS):
+            exact, where = sample(function, point), f"at reference point {point + 1}"
+            outputs = {
+                language: ARITHMETIC[language].outputs(getattr(module, function.name), exact)
+                for language, module in modules.items()
+            }
+            for k, identifier in enumerate(function.equation_ids()):
+                stated = _stated(stored.get(identifier, []), point, [str(value) for value in exact])
+                if stated is None:
+                    yield "oracles", f"{identifier} has no value {where}"
+                    continue
+                for language, values in outputs.items():
+                    if not ARITHMETIC[language].meets(values[k], stated):
+                        yield language, f"{identifier} misses its value {where}"
+
+
+def _stated(oracles: list[Oracle], point: int, inputs: list[str]) -> mpmath.mpc | None:
+    """The stored value at a reference point, None if there is none at these inputs."""
+    if point >= len(oracles) or list(oracles[point]["inputs"].values()) != inputs:
+        return None
+    return _MP.mpc(_MP.mpmathify(oracles[point]["value"].replace("*I", "j").replace(" ", "")))
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """One kind of numbers that generated code computes with: from a real and an imaginary part, and when a result meets a value."""
+
+    number: Callable[[sp.Rational, sp.Rational], Any]
+    meets: Callable[[Any, mpmath.mpc], bool]
+    leading: tuple[Any, ...] = ()
+
+    def outputs(self, generated: Callable[..., Any], inputs: list[sp.Expr]) -> tuple[Any, ...]:
+        """Values of a generated function at exact inputs."""
+        with flint.ctx.workprec(_BITS):
+            values = generated(*self.leading, *(self.number(*value.as_real_imag()) for value in inputs))
+        return values if isinstance(values, tuple) else (values,)
+
+
+def _float64(real: sp.Rational, imaginary: sp.Rational) -> complex | float:
+    return complex(real, imaginary) if imaginary else float(real)
+
+
+def _multiprecision(real: sp.Rational, imaginary: sp.Rational) -> Any:
+    x, y = (_MP.mpf(int(part.p)) / int(part.q) for part in (real, imaginary))
+    return _MP.mpc(x, y) if imaginary else x
+
+
+def _ball(real: sp.Rational, imaginary: sp.Rational) -> Any:
+    x, y = (fmpq(int(part.p), int(part.q)) for part in (real, imaginary))
+    return acb(x, y) if imaginary else arb(x)
+
+
+def _float64_meets(value: Any, stated: mpmath.mpc) -> bool:
+    return abs(complex(value) - complex(stated)) <= _FLOAT * max(1, abs(complex(stated)))
+
+
+def _multiprecision_meets(value: Any, stated: mpmath.mpc) -> bool:
+    return bool(abs(value - stated) <= _STATED * max(1, abs(stated)))
+
+
+def _ball_meets(value: Any, stated: mpmath.mpc) -> bool:
+    """The ball is small and holds a number that rounds to the stated one."""
+    with flint.ctx.workprec(_BITS):
+        ball = acb(value)
+        centre = acb(*(arb(_MP.nstr(part, _MP.dps)) for part in (stated.real, stated.imag)))
+        near = (ball - centre).abs_lower() <= arb(_MP.nstr(_STATED)) * (1 + centre.abs_upper())
+        return bool(near) and float(ball.rad()) < _RADIUS * (1 + float(centre.abs_upper()))
+
+
+ARITHMETIC = {
+    "float64": Arithmetic(_float64, _float64_meets),
+    "multiprecision": Arithmetic(_multiprecision, _multiprecision_meets, leading=(_MP,)),
+    "balls": Arithmetic(_ball, _ball_meets),
+}

@@ -1,0 +1,55 @@
+"""Numbers that one label carries, D = T(T+1)/2 - 1: what the softmax shows of a symmetric index (theory note, section 1)."""
+
+import sympy as sp
+
+from derive.language.notation import sym
+from derive.language.step import Display, Function, Step, require_zero, scalar
+
+(T,) = sym("T")
+
+
+def difference_map(tokens: int) -> sp.Matrix:
+    """All differences h_ab - h_aa within rows, as a matrix acting on the entries a <= b of the symmetric index."""
+    pairs = [(a, c) for a in range(tokens) for c in range(a, tokens)]
+    column = {pair: k for k, pair in enumerate(pairs)}
+    rows = []
+    for a in range(tokens):
+        for c in range(tokens):
+            if c != a:
+                row = [0] * len(pairs)
+                row[column[min(a, c), max(a, c)]] += 1
+                row[column[a, a]] -= 1
+                rows.append(row)
+    return sp.Matrix(rows)
+
+
+def label_numbers() -> sp.Expr:
+    """Numbers that one label carries: rank of the within-row differences of a symmetric T x T index.
+
+    Computed for T = 2, 3, 4 and interpolated, checked at 5 and 6; a constant shift of all entries is the one direction
+    the rows cannot see.
+    """
+    ranks = {tokens: difference_map(tokens).rank() for tokens in (2, 3, 4, 5, 6)}
+    polynomial = sp.interpolate([(tokens, ranks[tokens]) for tokens in (2, 3, 4)], T)
+    for tokens in (5, 6):
+        require_zero(polynomial.subs(T, tokens) - ranks[tokens], f"numbers in a label of {tokens} tokens")
+    return sp.expand(polynomial)
+
+
+def functions() -> tuple[Function, ...]:
+    """D at any number of tokens."""
+    return (scalar("label_numbers", "numbers that one label carries", (T,), "D", label_numbers()),)
+
+
+def steps() -> tuple[Step, ...]:
+    """What a label shows."""
+    return (
+        Step(
+            "label_numbers",
+            "Numbers that one label carries",
+            r"The softmax of a row shows differences within it. Those of all rows of a symmetric $T\times T$ index determine "
+            r"it up to one additive constant.",
+            (Display("D", label_numbers()),),
+            functions(),
+        ),
+    )

@@ -1,0 +1,113 @@
+"""The square loss entry by entry, and what is left of it when the label's noise is averaged (theory note, section 7).
+
+Two labels of one sequence, their noises independent, have one mean: quantities of that mean are averages of products of the two, and
+no mean needs to be known.
+"""
+
+import sympy as sp
+
+from derive.language.notation import sym
+from derive.language.step import Display, Function, Step, require_zero, scalar
+
+s_k, e_k, y_k, y_other = sym("s_k e_k y_k y_other")
+mean_loss, loss_at_mean = sym("mean_loss loss_at_mean")
+MEAN, SECOND_MOMENT = sp.Symbol(r"\bar y"), sp.Symbol(r"\overline{y^2}")
+
+
+def residual() -> sp.Expr:
+    """Of one entry of a row."""
+    return s_k - y_k
+
+
+def entry_loss() -> sp.Expr:
+    """Loss of one entry in its residual."""
+    return e_k**2
+
+
+def over_labels(polynomial: sp.Expr) -> sp.Expr:
+    """Mean over the noise of two labels of one sequence."""
+    moments = (sp.Integer(1), MEAN, SECOND_MOMENT)
+    terms = sp.Poly(polynomial, y_k, y_other).terms()
+    return sum((coefficient * moments[i] * moments[j] for (i, j), coefficient in terms), sp.Integer(0))
+
+
+def bias() -> sp.Expr:
+    """Loss of a prediction at the label's mean."""
+    return entry_loss().subs(e_k, residual()).subs(y_k, MEAN)
+
+
+def least() -> sp.Expr:
+    """Mean loss of the best prediction, the variance of the label; any other prediction adds its loss at the label's mean."""
+    of_prediction = over_labels(entry_loss().subs(e_k, residual()))
+    (best,) = sp.solve(sp.diff(of_prediction, s_k), s_k)
+    variance = of_prediction.subs(s_k, best)
+    require_zero(of_prediction - variance - bias(), "mean loss: variance of the label, and loss at its mean")
+    return variance
+
+
+def least_of_mean() -> sp.Expr:
+    """The least loss from the mean loss of any prediction and its loss at the mean label."""
+    value = mean_loss - loss_at_mean
+    mean = over_labels(entry_loss().subs(e_k, residual()))
+    require_zero(value.subs({mean_loss: mean, loss_at_mean: bias()}) - least(), "least loss from any prediction")
+    return value
+
+
+def least_of_two() -> sp.Expr:
+    """An average of two labels that has the least loss for its mean: so much of the loss of one as a prediction of the other."""
+    share, difference = sp.Symbol("share"), entry_loss().subs(e_k, y_k - y_other)
+    (found,) = sp.solve(share * over_labels(difference) - least(), share)
+    return sp.cancel(found) * difference
+
+
+def bias_of_two() -> sp.Expr:
+    """A product of residuals of two labels, whose noises drop out, that has the loss at the label's mean for its mean."""
+    product = residual() * residual().subs(y_k, y_other)
+    require_zero(over_labels(sp.expand(product)) - bias(), "loss at the mean label from two labels")
+    return product
+
+
+def functions() -> tuple[Function, ...]:
+    """Entry by entry: sums over the entries are the loss, and what averages over labels leave of it."""
+    return (
+        scalar("residual", "residual of one entry of a row", (s_k, y_k), "e_k", residual()),
+        scalar("entry_loss", "loss of one entry of a row", (e_k,), r"\ell_k", entry_loss()),
+        scalar(
+            "least_loss",
+            "variance of the label, from the mean loss of any prediction and its loss at the mean label",
+            (mean_loss, loss_at_mean),
+            r"\operatorname{Var}y",
+            least_of_mean(),
+        ),
+        scalar(
+            "label_spread",
+            "its mean over two labels of one sequence is the variance of the label",
+            (y_k, y_other),
+            r"\operatorname{Var}y_k",
+            least_of_two(),
+        ),
+        scalar(
+            "residual_product",
+            "its mean over two labels of one sequence is the loss at the mean label",
+            (s_k, y_k, y_other),
+            r"(s_k-\mathbb Ey_k)^2",
+            bias_of_two(),
+        ),
+    )
+
+
+def steps() -> tuple[Step, ...]:
+    """The square loss."""
+    return (
+        Step(
+            "square_loss",
+            "Square loss, and its average over the noise of the labels",
+            r"Given a sequence the mean loss of a prediction $s$ is the variance of the label and the loss of $s$ at its mean. "
+            r"For two labels $y$, $y'$ with independent noise both are means of products.",
+            (
+                Display(r"\mathbb E(s-y)^2", over_labels(entry_loss().subs(e_k, residual()))),
+                Display(r"\operatorname{Var}y", least()),
+            ),
+            functions(),
+        ),
+    )

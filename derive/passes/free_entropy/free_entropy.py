@@ -1,0 +1,77 @@
+"""Free entropy: order parameters times conjugates, the averaged envelope of the channel, the prior (theory note, section 2)."""
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.language.step import Display, Step
+from derive.passes.free_entropy.prior import denoiser
+from derive.passes.free_entropy.replicas import channel_limit, conjugates, coupling_term, overlaps
+
+ENVELOPE = sp.Function("M")
+SPECTRAL = sp.Function("J")
+
+alpha, m, q, V, v, b, x = sym("alpha m q V v b x")
+
+
+def free_entropy(model: Model) -> sp.Expr:
+    """e(m, q, V, mh, qh, Vh) with the averaged envelope M(m, q, V) and the spectral function J(v, b) left symbolic."""
+    prior = denoiser(model)
+    psi = prior.prefactor * SPECTRAL(prior.variance, prior.threshold)
+    return alpha * ENVELOPE(m, q, V) + coupling_term() - psi
+
+
+def steps(model: Model) -> tuple[Step, ...]:
+    """The passes from the replicated action to the free entropy."""
+    h, z, gaussian = sp.symbols("h z g_2", real=True)
+    field = channel_limit(z, gaussian).field
+    prior = denoiser(model)
+    return (
+        Step(
+            "action",
+            "Replicated action and replica-symmetric ansatz",
+            r"The data average of $Z^r$ depends on the replicas only through $Q_{ab}=\operatorname{tr}(S_aS_b)/d$ and "
+            r"$m_a=\operatorname{tr}(S_aS_0)/d$. At inverse temperature $1/\tau$ replicas differ by $V\tau$. Traces are computed "
+            r"for $r\times r$ matrices at symbolic $r$; then $r\to0$, then $\tau\to0$.",
+            (
+                Display(r"Q_{aa}", overlaps().diagonal),
+                Display(r"\hat Q_{aa}", conjugates().diagonal),
+                Display(r"\operatorname{Tr} Q\hat Q", sp.expand(overlaps().times(conjugates()).trace())),
+                Display(
+                    r"-\lim_{\tau,r\to0}\tfrac{\tau}{r}\left(-r\tfrac{m\hat m}{\tau}-\tfrac12\operatorname{Tr}Q\hat Q\right)",
+                    coupling_term(),
+                ),
+            ),
+        ),
+        Step(
+            "channel",
+            "Channel: one index per unit variance",
+            r"A Hubbard-Stratonovich field $g_2$ decouples the replicas of the index; at $r\to0$ one replica is Gaussian around "
+            r"the field $w$ with variance $V\tau$, so that $\tau\to0$ leaves a minimisation: the Moreau envelope of the loss.",
+            (
+                Display("w", field),
+                Display(
+                    r"M(m,q,V) = \mathbb E\min_h\Big\{\ell(h,z)+\sum_{a\le b}\tfrac{1}{1+\delta_{ab}}(\cdot)\Big\},\quad(\cdot)",
+                    (h - sp.Symbol("w")) ** 2 / (2 * V),
+                ),
+            ),
+        ),
+        Step(
+            "prior",
+            "Prior: denoising of a matrix",
+            r"A symmetric Gaussian matrix decouples the replicas of $S$; $\tau\to0$ leaves a maximisation that is diagonal in the "
+            r"eigenbasis of $Y=S_0+\delta G$. Positivity of $S$ keeps the eigenvalues $x$ of $Y$ above the threshold $b$.",
+            (
+                Display("s^*(x)", prior.gain * (x - prior.threshold)),
+                Display("b", prior.threshold),
+                Display(r"v=\delta^2", prior.variance),
+                Display(r"\Psi(\hat m,\hat q,\hat V)", prior.prefactor * SPECTRAL(v, b)),
+            ),
+        ),
+        Step(
+            "free_entropy",
+            "Free entropy",
+            r"The limit of $(\min L)/d^2$ is the stationary value of $e$; $J(v,b)=\int(x-b)_+^2\,d\mu_v(x)$.",
+            (Display("e", alpha * ENVELOPE(m, q, V) + coupling_term() - prior.prefactor * SPECTRAL(v, b)),),
+        ),
+    )

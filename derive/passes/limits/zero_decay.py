@@ -1,0 +1,123 @@
+"""The limit lambda -> 0 below interpolation, where every label is fitted (theory note, sections 5 and 6)."""
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.language.step import Display, Function, Step, require_zero, scalar
+from derive.passes.channel.replicon import growth
+from derive.passes.free_entropy.prior import denoiser
+from derive.passes.free_entropy.replicas import envelope_energy
+from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
+
+alpha, beta, beta0, D, rho, m, q, V, Vh, q0 = sym("alpha beta beta0 D rho m q V Vh q0")
+v, b, c, J, J_v, J_b, F, DD, mh = sym("v b c J J_v J_b F DD mh")
+
+
+def interpolating_envelope() -> sp.Expr:
+    """M when every label can be fitted (V -> infinity): the elastic cost of reaching h = (beta0/beta) z up to a shift.
+
+    One visible direction of unit variance costs E(h - w)^2/(2V), with (w, z) of covariance [[q, m], [m, rho]];
+    there are D of them.
+    """
+    ratio = beta0 / beta
+    per_direction = sp.expand(ratio**2 * rho - 2 * ratio * m + q)
+    return D * per_direction / (2 * V)
+
+
+@cache
+def weak_regularisation(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
+    """v, c and V Vh of the reduced problem below interpolation, where lambda -> 0 sends V to infinity as 1/lambda."""
+    prior, conjugates = denoiser(model), conjugates_at(model, interpolating_envelope())
+    at_limit = {v: prior.variance, c: prior.gain, V: V * Vh}
+    return MappingProxyType({name: sp.cancel(form.subs(conjugates)) for name, form in at_limit.items()})
+
+
+@cache
+def sample_ratio(model: Model) -> sp.Expr:
+    """Alpha in J_v: V Vh = J_v/2 of the spectrum is what the fitted channel has."""
+    (ratio,) = sp.solve(sp.Eq(reduced(model)[V] * Vh, weak_regularisation(model)[V]), alpha)
+    return sp.cancel(ratio)
+
+
+def interpolating_residual(model: Model) -> sp.Expr:
+    """What vanishes below interpolation: the balance of v at the sample ratio that V Vh = J_v/2 fixes.
+
+    Temperatures set the gain alone: labels are fitted at beta0/beta times the target, with its noise, whatever the two are.
+    """
+    limit, order, ratio = weak_regularisation(model), reduced(model), sample_ratio(model)
+    overlap, norm = (order[name].subs(c, limit[c]) for name in (m, q))
+    balance = v - limit[v].subs({m: overlap, q: norm}).subs(alpha, ratio)
+    residual = sp.expand(sp.cancel(balance * J_v)).subs(rho, q0 + model.channel.noise)
+    for temperature in (beta, beta0):
+        require_zero(sp.diff(residual, temperature), "the balance below interpolation knows no temperature")
+    return residual
+
+
+def interpolating_response() -> sp.Expr:
+    """F where every label is fitted: the dual field f = (h - w)/V answers to w with -1/V along each of the D visible directions."""
+    h, w = sp.symbols("h w")
+    dual = -sp.diff(envelope_energy(h - w), w)
+    return D * sp.diff(dual, w) ** 2
+
+
+def interpolating_replicon(model: Model) -> sp.Expr:
+    """The replicon below interpolation: V and the sample ratio drop out with V Vh = D alpha = J_v/2."""
+    ratio = sample_ratio(model)
+    stiffness = weak_regularisation(model)[V] / V  # Vh, which is mh/c
+    value = 1 - growth(model).subs(F, interpolating_response()).subs(c, mh / stiffness).subs(alpha, ratio)
+    return sp.expand(sp.cancel(value))
+
+
+def functions(model: Model) -> tuple[Function, ...]:
+    """Generated functions of the limit lambda -> 0."""
+    noise = model.channel.noise_settings
+    return (
+        scalar(
+            "interpolating_residual",
+            "vanishes below interpolation at lambda -> 0, J, J_v, J_b at (v, b)",
+            (J, J_v, J_b, v, b, *noise, q0),
+            "0",
+            interpolating_residual(model),
+        ),
+        scalar(
+            "interpolating_gain",
+            "gain below interpolation at lambda -> 0: labels are reproduced",
+            (beta, beta0),
+            "c",
+            weak_regularisation(model)[c],
+        ),
+        scalar(
+            "interpolating_replicon",
+            "replicon eigenvalue below interpolation at lambda -> 0",
+            (DD, J_v),
+            r"\Lambda",
+            interpolating_replicon(model),
+        ),
+    )
+
+
+def steps(model: Model) -> tuple[Step, ...]:
+    """Weak regularisation."""
+    limit = weak_regularisation(model)
+    return (
+        Step(
+            "weak_regularisation",
+            "Weak regularisation below interpolation",
+            r"As $\lambda\to0$ every label is fitted, $V$ grows as $1/\lambda$ and the envelope becomes quadratic, with $D$ visible "
+            r"directions.",
+            (
+                Display("M", interpolating_envelope()),
+                Display("v", limit[v]),
+                Display("c", limit[c]),
+                Display(r"V\hat V", limit[V]),
+                Display("F", interpolating_response()),
+                Display(r"\Lambda", interpolating_replicon(model)),
+            ),
+            functions(model),
+        ),
+    )

@@ -1,0 +1,62 @@
+"""What Y shows of each target eigenvalue: the outlier of a feature, and the overlap of eigenvectors (theory note, section 4)."""
+
+import sympy as sp
+
+from derive.language.elementary import ImaginaryPart
+from derive.language.notation import sym
+from derive.language.step import Display, Function, Output, Step, scalar
+from derive.passes.spectral_function.eigenvalue_list import position, position_slope
+
+g, u, v, s, transform, spread = sym("g u v s transform spread")
+
+
+def outlier() -> tuple[sp.Expr, sp.Expr]:
+    """Position and squared overlap of the outlier of a target eigenvalue s of vanishing weight.
+
+    The eigenvalue s adds a pole of weight w -> 0 to the transform of the others, which takes effect at u = s only. Its share of the
+    resolvent is w/(u(x) - s), a pole in x of residue w dx/du at s: the overlap.
+    """
+    return position().subs({u: s, g: transform}), position_slope()
+
+
+def feature_share() -> sp.Expr:
+    """Mean squared overlap of an eigenvector of Y with a target eigenvector of unit weight: their densities, from the resolvents.
+
+    The resolvent of Y is that of S0 at u, on average.
+    """
+    return ImaginaryPart(1 / (u - s)) / ImaginaryPart(g)
+
+
+def functions() -> tuple[Function, ...]:
+    """Generated functions of outliers and overlaps."""
+    position, overlap = outlier()
+    return (
+        Function(
+            "outlier",
+            "position and squared overlap of the outlier of a target eigenvalue s, from the transform of the others",
+            (s, v, transform, spread),
+            (Output("position", r"x_s", position), Output("overlap", r"o_s", overlap)),
+        ),
+        scalar(
+            "feature_share",
+            "mean squared overlap of an eigenvector of Y with a target eigenvector of unit weight",
+            (u, s, g),
+            "o(x,s)",
+            feature_share(),
+        ),
+    )
+
+
+def steps() -> tuple[Step, ...]:
+    """Outliers and overlaps."""
+    position, overlap = outlier()
+    return (
+        Step(
+            "outliers",
+            "Outliers: features of the target that Y shows",
+            r"A target eigenvalue $s$ of vanishing weight adds a pole at $u=s$ to $G$: an outlier at the image of $s$ under "
+            r"$x=u+vG(u)$, whose residue is the squared overlap, positive while it is an outlier.",
+            (Display("x_s", position), Display("o_s", overlap), Display("o(x,s)", feature_share())),
+            functions(),
+        ),
+    )

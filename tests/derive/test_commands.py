@@ -1,0 +1,120 @@
+"""The command line of derive: what it prints, and how it refuses bad input (one line, exit 2, no traceback)."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from derive import __main__ as command
+from derive.code import emit
+from derive.models import available, load
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def derive(monkeypatch, capsys):
+    """`python -m derive ...` in this process: exit code, stdout and stderr."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["derive", *arguments])
+        try:
+            code = command.main()
+        except SystemExit as stop:
+            code = stop.code
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["explain", "no.such.equation"], "no.such.equation"),
+        (["explain", "overlaps.none"], "overlaps.none"),
+        (["tex", "no_such_model"], "no_such_model"),
+        (["explain", "generated/tied_attention/float64.py:3"], "line 3"),
+        (["explain", "generated/tied_attention/float64.py:99999"], "not 99999"),
+        (["explain", "generated/tied_attention_two_bulks/float64.py:99999"], "not 99999"),
+        (["explain", "nowhere.py:1"], "nowhere.py"),
+        (["gen", "no_such_model"], "no_such_model"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_unknown_names_are_refused_without_deriving(arguments, text, derive, monkeypatch):
+    monkeypatch.setattr("derive.tools.explain.derive", lambda _: pytest.fail("derived"))
+    code, out, err = derive(*arguments)
+    assert code == 2 and out == ""
+    assert text in err and err.count("\n") == 1
+
+
+def test_a_refusal_is_one_line_of_the_process_too():
+    command_line = [sys.executable, "-m", "derive", "explain", "no.such.equation"]
+    done = subprocess.run(command_line, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "no.such.equation" in done.stderr and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("model", available())
+def test_explain_finds_a_generated_line(model, derive):
+    lines = (ROOT / "generated" / model / "float64.py").read_text().splitlines()
+    number = next(k for k, line in enumerate(lines, 1) if line.startswith("def overlaps")) + 5
+    code, out, _ = derive("explain", f"generated/{model}/float64.py:{number}", "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert document["function"] == "overlaps"
+    assert document["step"]["name"] == "reduction"
+    assert [equation["id"] for equation in document["equations"]] == ["overlaps.m", "overlaps.q", "overlaps.V"]
+    assert f"generated/{model}/float64.py:{number - 5}" in document["locations"]
+
+
+def test_explain_knows_an_equation_that_is_not_generated_yet(derive, tmp_path, monkeypatch):
+    monkeypatch.setattr(emit, "GENERATED", tmp_path)
+    code, out, _ = derive("explain", "overlaps.m")
+    assert code == 0 and out.startswith("overlaps: order parameters")
+
+
+def test_check_says_what_is_proven_of_every_model(derive):
+    code, out, _ = derive("check")
+    lines = out.splitlines()
+    assert code == 0
+    assert [line.split(":")[0] for line in lines] == list(available())
+    assert all("equal to their source" in line and "stored values met" in line for line in lines)
+    document = json.loads(derive("check", "--json")[1])
+    assert document["problems"] == []
+    assert [report["model"] for report in document["models"]] == list(available())
+
+
+def test_check_names_what_is_wrong(derive, tmp_path, monkeypatch):
+    monkeypatch.setattr(emit, "GENERATED", tmp_path)
+    monkeypatch.setattr(emit, "REASONS", tmp_path / "reasons.md")
+    for name in available():
+        emit.generate(load(name), force=False, reason=None)
+    (tmp_path / "tied_attention" / "balls.py").unlink()
+    (tmp_path / "left_over").mkdir()
+    code, out, _ = derive("check")
+    assert code == 1
+    assert out.splitlines()[:3] == [
+        "generated/tied_attention/balls.py: missing",
+        "generated/left_over/: no model of this name",
+        "tied_attention: 1 problems",
+    ]
+
+
+def test_list_names_equations_and_diff_finds_them_unchanged(derive):
+    code, out, _ = derive("list", "--json")
+    document = json.loads(out)
+    assert code == 0 and list(document) == list(available())
+    code, out, _ = derive("diff", "--json")
+    changes = json.loads(out)
+    assert code == 0
+    for model, rows in changes.items():
+        assert [row["equation"] for row in rows] == document[model]["equations"]
+        assert {row["verdict"] for row in rows} == {"unchanged"}
+
+
+def test_tex_prints_a_document(derive):
+    code, out, _ = derive("tex", "tied_attention")
+    assert code == 0 and out.startswith("\\documentclass") and out.rstrip().endswith("\\end{document}")

@@ -1,0 +1,100 @@
+"""The target of a run: how it is drawn from a law of its eigenvalues, and how records state that law.
+
+S0 is d x d, symmetric and positive. A law is one of numeric's values: MarchenkoPastur, PowerLaw in dimension d, or any list of d
+eigenvalues.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from typing import Any
+
+import numpy as np
+
+from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
+from numeric.laws.law import Target
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.power_law import PowerLaw, power_law
+from numeric.laws.target_spectrum import target_quantile_means
+from numeric.problem.parameter import InvalidParameter
+
+
+class TargetKind(enum.StrEnum):
+    """How the eigenvalues of the target are drawn: those of a random factor, or the means of the law over d equal masses."""
+
+    GAUSSIAN = "gaussian"
+    DETERMINISTIC = "deterministic"
+
+
+def rank_ratio(law: Target) -> float:
+    """Return kappa0 of a Marchenko-Pastur target.
+
+    Raises InvalidParameter for any other.
+    """
+    if not isinstance(law, MarchenkoPastur):
+        raise InvalidParameter("target", law, "is no Marchenko-Pastur law and has no rank ratio", "state kappa0")
+    return law.kappa0
+
+
+def target_rank(dim: int, kappa0: float) -> int:
+    """Return m0, the columns of a Gaussian target's W0: kappa0 d to the nearest integer, at least one."""
+    return max(1, round(kappa0 * dim))
+
+
+def gaussian_target(dim: int, kappa0: float, rng: np.random.Generator) -> np.ndarray:
+    """Return S0 = W0 W0^T / sqrt(m0 d), shape (d, d): tr S0^2/d fluctuates by several percent at d = 100."""
+    rank = target_rank(dim, kappa0)
+    factor = rng.standard_normal((dim, rank))
+    return factor @ factor.T / math.sqrt(rank * dim)
+
+
+def rotated_target(eigenvalues: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return S0 = O diag(s) O^T with O Haar, shape (d, d), of eigenvalues s (d,): only its directions are random."""
+    rotation = haar_rotation(len(eigenvalues), rng)
+    return (rotation * eigenvalues) @ rotation.T
+
+
+def haar_rotation(dim: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a Haar-distributed orthogonal matrix, shape (d, d)."""
+    q, r = np.linalg.qr(rng.standard_normal((dim, dim)))
+    return q * np.sign(np.diag(r))  # without the signs the law would depend on how QR picks them
+
+
+def deterministic_eigenvalues(law: Target, dim: int) -> np.ndarray:
+    """Return the d eigenvalues of a deterministic target, decreasing, shape (d,): the law's own if it is a list.
+
+    Raises InvalidParameter for a list that does not have d.
+    """
+    if not isinstance(law, Eigenvalues):
+        return target_quantile_means(rank_ratio(law), dim)
+    values, weights = law.arrays
+    counts = np.round(weights * dim)
+    if not np.allclose(weights * dim, counts, rtol=0, atol=1e-6) or counts.sum() != dim:
+        raise InvalidParameter("target", law, f"is no list of dim = {dim} eigenvalues", "give each the weight 1/dim")
+    return np.repeat(values, counts.astype(int))[::-1]
+
+
+def in_dimension(law: Target, dim: int) -> Target:
+    """Return the law of the same target in another dimension; a list other than a power law has none, and stays as it is."""
+    return power_law(law.gamma, dim, law.second_moment, law.per_octave) if isinstance(law, PowerLaw) else law
+
+
+def target_record(law: Target, dim: int) -> dict[str, Any]:
+    """Return the law as plain JSON values: `kappa0`, or `power_law` (gamma, at tr S0^2/d = 1), or `spikes` (these, the rest 0)."""
+    kappa0 = law.kappa0 if isinstance(law, MarchenkoPastur) else None
+    gamma = law.gamma if isinstance(law, PowerLaw) else None
+    spikes: list[float] = []
+    if kappa0 is None and gamma is None:
+        eigenvalues = deterministic_eigenvalues(law, dim)
+        spikes = eigenvalues[eigenvalues > 0].tolist()
+    return {"kappa0": kappa0, "power_law": gamma, "spikes": spikes}
+
+
+def target_of_record(record: dict[str, Any], dim: int) -> Target:
+    """Inverse of `target_record`. Raises KeyError, TypeError or ValueError for any other record."""
+    if record["kappa0"] is not None:
+        return MarchenkoPastur(record["kappa0"])
+    if record["power_law"] is not None:
+        return power_law(record["power_law"], dim)
+    return finite_rank(tuple(record["spikes"]), dim)
