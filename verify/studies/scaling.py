@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from numeric.model import float64 as generated
-from numeric.prediction.test_error import prediction_of
+from numeric.prediction.prediction import prediction_of
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from numeric.laws import power_law as law_of_powers
 from numeric.laws.power_law import power_law, truncation
-from numeric.prediction.test_error import prediction_of
+from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve

@@ -22,7 +22,7 @@ _SAMPLING, _STREAM = Sampling(2**14), 2
 
 @dataclass(frozen=True)
 class RowAverages:
-    """Sampled averages at any number of tokens (see numeric.prediction.gaussian.Averages)."""
+    """Sampled averages at any number of tokens (see numeric.prediction.gaussian_indices.Averages)."""
 
     labels: Labels
 

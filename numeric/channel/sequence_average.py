@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.channel import proximal, sample
+from numeric.channel import pair_minimiser, sequence_minimiser
 from numeric.channel.control_variate import TERMS, add_control_terms, lanes
 from numeric.channel.fields import Fields
 from numeric.channel.index import TokenIndex, token_index
-from numeric.channel.sample import (
+from numeric.channel.sequence_minimiser import (
     cholesky,
     component_displacement,
     component_dual,
@@ -245,7 +245,7 @@ def _add_features(shares, features, out):  # type: ignore[no-untyped-def]
             out[i] += shares[k] * features[k, i]
 
 
-_SOURCES = digest(physics, proximal, sample)
+_SOURCES = digest(physics, pair_minimiser, sequence_minimiser)
 
 
 @entry
