@@ -175,8 +175,7 @@ def _context(jobs: Sequence[Job]) -> BaseContext:
     A fork of this process could deadlock on these; processes of their own would each take seconds to import the same.
     """
     context = multiprocessing.get_context("forkserver")
-    main = getattr(sys.modules["__main__"], "__spec__", None)
-    context.set_forkserver_preload([*{job.task.__module__ for job in jobs}, *([main.name] if main else [])])
+    context.set_forkserver_preload(sorted({job.task.__module__ for job in jobs}))
     return context
 
 
