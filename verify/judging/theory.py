@@ -30,18 +30,20 @@ def solve_along(problem: Problem, alphas: Iterable[float], watch: Watch = iter) 
     return {solution.problem.alpha: solution.unwrap() for solution in curve}
 
 
-def replica_predictions(problems: Sequence[Problem], watch: Watch = iter) -> list[Expected]:
-    """Return what the replica theory expects at each problem, in order; problems that differ in alpha alone share a curve.
+def watched_predictions(problems: Sequence[Problem]) -> list[Expected]:
+    """Return what the theory expects at each problem, in order; problems that differ in alpha alone share a curve.
 
-    Raises numeric's NotConverged where the solver did not converge.
+    A progress bar on stderr counts points: more than two tokens take seconds for each. Raises numeric's NotConverged where the solver
+    did not converge.
     """
     families = _families(problems)
-    curves = [solve_along(family, alphas, watch) for family, alphas in families.items()]
+    with progress("theory", len(problems)) as watch:
+        curves = [solve_along(family, alphas, watch) for family, alphas in families.items()]
     return _picked(problems, families, curves)
 
 
 def pooled_predictions(pool: Pool) -> Predictor:
-    """`replica_predictions` with a job of `pool` for each curve."""
+    """`watched_predictions` with a job of `pool` for each curve."""
 
     def theory(problems: Sequence[Problem]) -> list[Expected]:
         return _picked(problems, _families(problems), pool.results(_prediction_jobs(problems)))
@@ -92,12 +94,6 @@ def expected_of(solution: Solution) -> Expected:
 def trained_norm(solution: Solution) -> float:
     """tr(S S^T)/d, as a run measures it: the norm of the symmetric part, q of the theory, and that of the antisymmetric one."""
     return solution.q + (solution.antisymmetric.q if solution.antisymmetric else 0.0)
-
-
-def watched_predictions(problems: Sequence[Problem]) -> list[Expected]:
-    """`replica_predictions` with a progress bar on stderr: more than two tokens take seconds a point."""
-    with progress("theory", len(problems)) as watch:
-        return replica_predictions(problems, watch)
 
 
 @contextmanager
