@@ -1,4 +1,4 @@
-"""The multiple c* of the target of least test error: what infinitely many samples teach (theory note, section 3)."""
+"""The multiple c* of the target of least test error: what infinitely many samples teach (theory note, section 7)."""
 
 from collections.abc import Callable
 from typing import NamedTuple

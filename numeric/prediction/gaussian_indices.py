@@ -7,7 +7,7 @@ from typing import Protocol
 
 from numeric.model import float64 as generated
 from numeric.prediction.best_multiple import BestMultiple, root_of_slope
-from numeric.prediction.labels import Estimate, Labels
+from numeric.prediction.label_parameters import Estimate, Labels
 from numeric.prediction.pair_test_error import PairAverages
 from numeric.prediction.row_test_error import RowAverages
 from numeric.problem.overlaps import Overlaps

@@ -11,14 +11,14 @@ import numpy as np
 from scipy.special import softmax
 
 from numeric.channel.fields import Fields
-from numeric.channel.index import TokenIndex, token_index
 from numeric.channel.rules import split
+from numeric.channel.whitened_index import TokenIndex, token_index
 from numeric.laws.law import Array
 from numeric.maths.replicates import half_width
 from numeric.maths.sobol import Sampling, gaussians
 from numeric.model import float64 as generated
 from numeric.prediction.best_multiple import BestMultiple, least_point
-from numeric.prediction.labels import Estimate
+from numeric.prediction.label_parameters import Estimate
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from numeric.prediction.best_multiple import BestMultiple
 from numeric.prediction.gaussian_indices import GaussianPrediction
-from numeric.prediction.labels import Estimate, Labels
+from numeric.prediction.label_parameters import Estimate, Labels
 from numeric.prediction.leading_features import LeadingPrediction
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.special import softmax
 
 from numeric.channel.fields import Fields
-from numeric.channel.index import visible_basis
+from numeric.channel.whitened_index import visible_basis
 from numeric.maths.replicates import half_width
 from numeric.maths.sobol import Array, Sampling, gaussians
 from numeric.model import float64 as generated
-from numeric.prediction.labels import Estimate, Labels
+from numeric.prediction.label_parameters import Estimate, Labels
 
 _SAMPLING, _STREAM = Sampling(2**14), 2
 

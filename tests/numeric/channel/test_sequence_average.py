@@ -12,10 +12,10 @@ from strategies import log_uniform
 
 from numeric.channel import sequence_minimiser
 from numeric.channel.fields import Fields
-from numeric.channel.index import token_index
 from numeric.channel.pair_average import COARSE
 from numeric.channel.rules import Quadrature, Sampled
 from numeric.channel.sequence_average import sample_means
+from numeric.channel.whitened_index import token_index
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.sobol import Sampling

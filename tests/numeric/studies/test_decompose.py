@@ -19,7 +19,7 @@ from numeric.maths.domain import OutsideDomain
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
 from numeric.prediction.gaussian_indices import GaussianPrediction
-from numeric.prediction.labels import Labels
+from numeric.prediction.label_parameters import Labels
 from numeric.prediction.pair_test_error import PairAverages
 from numeric.prediction.row_test_error import RowAverages
 from numeric.problem.problem import Problem
