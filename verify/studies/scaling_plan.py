@@ -72,11 +72,10 @@ class ScalingPlan:
         """Sizes and laws of weight decay at which heads are trained."""
         return [(dim, decay) for decay in self.decays for dim, _ in self.sizes]
 
-    def samples(self, dim: int, decay: DecayLaw) -> list[int]:
-        """Numbers of samples there, of curves and of spectra, increasing."""
-        spectra = (group for (law, _), group in self.spectrum_runs().items() if law == decay)
-        runs = [*self.runs(), *(run for group in spectra for run in group)]
-        return sorted({run.samples for run in runs if run.dim == dim and self.decay_of(run) == decay})
+    def samples(self, dim: int) -> list[int]:
+        """Numbers of samples at one size, of curves and of spectra, increasing."""
+        spectra = [alpha for alpha, _ in self.spectra] if dim == self.sizes[-1][0] else []
+        return sorted({self.base.varied(dim=dim, alpha=alpha).samples for alpha in (*self.alphas, *spectra)})
 
     def decay_of(self, run: Run) -> DecayLaw:
         """The law that the weight decay of a run follows."""
@@ -149,7 +148,7 @@ def theories(plan: ScalingPlan, pool: Pool) -> Iterator[tuple[PlaceKey, PlaceThe
     """
     for dim, decay in plan.places():
         curves = pool.results(_place_jobs(plan, dim, decay))
-        for n, gaussian, own in zip(plan.samples(dim, decay), *curves, strict=True):
+        for n, gaussian, own in zip(plan.samples(dim), *curves, strict=True):
             gaussian.solution.unwrap()
             yield (dim, decay.at(dim), n), PlaceTheory(gaussian, own)
 
@@ -157,7 +156,7 @@ def theories(plan: ScalingPlan, pool: Pool) -> Iterator[tuple[PlaceKey, PlaceThe
 def _place_jobs(plan: ScalingPlan, dim: int, decay: DecayLaw) -> list[Job]:
     """For Gaussian indices and for the runs' own, which on Gaussian-equivalent data are the same job."""
     problems = plan.run_at(dim, decay).problem, plan.own_problem(dim, decay)
-    return [scaling_curve_job(problem, plan.samples(dim, decay)) for problem in problems]
+    return [scaling_curve_job(problem, plan.samples(dim)) for problem in problems]
 
 
 def scaling_curve_job(problem: Problem, samples: Sequence[float]) -> Job:

@@ -49,6 +49,8 @@ def test_a_plan_has_every_run_once_and_knows_its_law():
     }  # fmt: skip
     assert all(set(group) <= set(runs) for group in PLAN.spectrum_runs().values())
     assert all(run.dim == 16 for group in PLAN.spectrum_runs().values() for run in group)
+    spectra = dataclasses.replace(PLAN, spectra=((2.0, 1),))
+    assert [spectra.samples(dim) for dim in (12, 16)] == [[72, 144], [128, 256, 512]]
 
 
 def place(samples, excess, theory):
