@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numeric.channel.averages import Averages, one_replicate
+from numeric.channel.blocks import Blocks
 from numeric.channel.closed import Closed
 from numeric.channel.fields import Fields
 from numeric.channel.pair_average import COARSE, Resolution, average, unlearned
@@ -174,6 +175,8 @@ def coarse_rules(problem: Problem) -> tuple[ChannelRule, ...]:
     """The coarsest rules for a problem, the one to try first in front."""
     if problem.channel == "closed":
         return (Closed(),)
+    if problem.channel == "blocks":
+        return (Blocks(),)
     symmetric = problem.parametrisation is not Parametrisation.GENERAL
     if problem.leading:
         return (PRODUCT_SAMPLING,)

@@ -30,6 +30,8 @@ def replicon(problem: Problem, at: Denoised) -> float:
         response, (c, bound) = problem.generated.closed_response(overlaps.V), (denoising.c, denoising.energy.J_v)
         spectral = bound if problem.both_ends else spectral_factor(denoising)
         return float(problem.generated.replicon(problem.alpha, response, spectral, c, mh))
+    if problem.channel == "blocks":
+        return float("nan")
     spectral = spectral_factor(denoising)
     means = _responses(problem, overlaps)
     if np.isinf(spectral) or (means.rest.any() and means.moved.any()):

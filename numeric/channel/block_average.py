@@ -1,0 +1,157 @@
+"""Averages over the samples of one block of visible indices, whatever its output and loss (theory note, section 3).
+
+One visible index: a trapezoidal rule over what the label sees, and for each label a Gauss-Legendre rule over the rest of the field in
+pieces between the jumps of the minimiser, which are located. More: Gauss-Hermite in every direction, for minimisers that do not jump.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
+from numpy.polynomial.legendre import leggauss
+
+from numeric.channel.block_sample import Array, BlockSample
+from numeric.channel.fields import Fields
+
+SPAN = 8.5  # standard deviations that are integrated: what is left out has a probability of 2e-17
+REACH = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
+JUMP = 1e-3  # least distance of two minimisers of one sample, in the same unit
+BISECTIONS = 50  # of the interval that holds a jump: to rounding
+
+
+class BlockMeans(NamedTuple):
+    """Means over the samples of all copies: training loss, elastic energy R, E f.gamma1, E f.gamma2, test loss; Tr Sigma H at S = 0."""
+
+    train: float
+    R: float
+    F1: float
+    F2: float
+    test: float
+
+
+class _Points(NamedTuple):
+    """Standard Gaussian components seen by the label and not, shape (indices, points), and weights."""
+
+    seen: Array
+    unseen: Array
+    weights: Array
+
+
+def block_means(sample: BlockSample, fields: Fields, V: float, nodes: int) -> BlockMeans:
+    """Averages at these fields of a student and V, with so many nodes in each direction."""
+    root = np.linalg.cholesky(sample.covariance)
+    if sample.indices == 1:
+        points, u, w, y = _piecewise(sample, fields, V, nodes, float(root[0, 0]))
+    else:
+        points = _tensor(sample.indices, nodes)
+        w, y, fit = _fields(sample, fields, points, root)
+        u = _lower(sample, w, y, fit, V)[0]
+    away = u - w
+    dual = np.linalg.solve(sample.covariance, away) / V
+    gamma = [root @ part for part in (points.seen, points.unseen)]
+    values = (
+        sample.loss(u, y),
+        V * np.sum(away * dual, axis=0),
+        *(np.sum(dual * part, axis=0) for part in gamma),
+        sample.loss(w, y),
+    )
+    return BlockMeans(*(sample.copies * float(points.weights @ np.broadcast_to(value, points.weights.shape)) for value in values))
+
+
+def unlearned_means(sample: BlockSample, fields: Fields, nodes: int) -> tuple[float, float, float, float]:
+    """Loss, R and E f.gamma1 of S = 0, where f is minus the slope of the loss, and the mean of tr Sigma H."""
+    x, weights = hermegauss(nodes)
+    grid = np.array(np.meshgrid(*[x] * sample.indices, indexing="ij")).reshape(sample.indices, -1)
+    product = weights / weights.sum()
+    for _ in range(sample.indices - 1):
+        product = np.multiply.outer(product, weights / weights.sum())
+    gamma = np.linalg.cholesky(sample.covariance) @ grid
+    y, rest = sample.label(fields.target * gamma), np.zeros_like(grid)
+    dual = -sample.gradient(rest, y)
+    values = (
+        sample.loss(rest, y),
+        np.einsum("i...,ij,j...->...", dual, sample.covariance, dual),
+        np.sum(dual * gamma, axis=0),
+        np.einsum("ij,ji...->...", sample.covariance, sample.hessian(rest, y)),
+    )
+    return tuple(sample.copies * float(product.ravel() @ np.broadcast_to(value, grid.shape[1])) for value in values)  # type: ignore[return-value]
+
+
+def _fields(sample: BlockSample, fields: Fields, points: _Points, root: Array) -> tuple[Array, Array, Array]:
+    """Student field, label, and the student's index that fits it."""
+    seen, unseen = root @ points.seen, root @ points.unseen
+    z = fields.target * seen
+    return fields.teacher * seen + fields.independent * unseen, sample.label(z), sample.fitted(z)
+
+
+def _lower(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> tuple[Array, Array]:
+    """The minimiser of lower energy from rest and from the fit, and by how much that from rest is higher; zero where they are one."""
+    reach = REACH / dict(sample.settings).get("beta", 1.0)
+    rest, fitted = (sample.minimiser(start, w, y, V, reach) for start in (w, fit))
+    apart = np.max(np.abs(rest - fitted), axis=0) > JUMP * reach
+    gap = np.where(apart, sample.energy(rest, w, y, V) - sample.energy(fitted, w, y, V), 0.0)
+    return np.where(gap > 0, fitted, rest), gap
+
+
+def _tensor(indices: int, nodes: int) -> _Points:
+    """Gauss-Hermite in 2 x indices directions."""
+    x, weights = hermegauss(nodes)
+    weights = weights / weights.sum()
+    grid = np.array(np.meshgrid(*[x] * (2 * indices), indexing="ij")).reshape(2 * indices, -1)
+    product = weights
+    for _ in range(2 * indices - 1):
+        product = np.multiply.outer(product, weights)
+    return _Points(grid[:indices], grid[indices:], product.ravel())
+
+
+def _piecewise(
+    sample: BlockSample, fields: Fields, V: float, nodes: int, root: float
+) -> tuple[_Points, Array, Array, Array]:
+    """Points between the jumps of the minimiser for each label, with minimiser, field and label there."""
+    outer = np.linspace(-SPAN, SPAN, nodes)
+    outer_weights = np.exp(-(outer**2) / 2)
+    outer_weights /= outer_weights.sum()
+    ends = _jumps(sample, fields, V, root, outer)
+    x, weights = leggauss(nodes)
+    low, high = ends[:-1], ends[1:]  # pieces x labels
+    middle, half = (low + high) / 2, (high - low) / 2
+    unseen = (middle[..., None] + half[..., None] * x).reshape(1, -1)
+    gauss = half[..., None] * weights * np.exp(-((middle[..., None] + half[..., None] * x) ** 2) / 2) / np.sqrt(2 * np.pi)
+    seen = np.broadcast_to(outer[None, :, None], (*low.shape, nodes)).reshape(1, -1)
+    points = _Points(seen, unseen, (gauss * outer_weights[None, :, None]).ravel())
+    w, y, fit = _fields(sample, fields, points, np.array([[root]]))
+    return points, _lower(sample, w, y, fit, V)[0], w, y
+
+
+def _jumps(sample: BlockSample, fields: Fields, V: float, root: float, outer: Array) -> Array:
+    """Ends of the pieces for each label, ascending, shape (pieces + 1, labels): the span, and where rest and fit cost the same."""
+    span = np.full_like(outer, SPAN)
+    scan = np.linspace(-SPAN, SPAN, 41)
+
+    def gap(unseen: Array, seen: Array) -> Array:
+        points = _Points(seen[None, :], unseen[None, :], seen)
+        w, y, fit = _fields(sample, fields, points, np.array([[root]]))
+        return _lower(sample, w, y, fit, V)[1]
+
+    found = gap(np.tile(scan, len(outer)), np.repeat(outer, len(scan))).reshape(len(outer), len(scan))
+    better = found > 0  # the fit is: from the first to the last place where it is
+    if not better.any():
+        return np.array([-span, span])
+    first, last = better.argmax(axis=1), len(scan) - 1 - better[:, ::-1].argmax(axis=1)
+    some = better.any(axis=1)
+    low = _bisected(gap, outer, scan, first - 1, first, some & (first > 0))
+    high = _bisected(gap, outer, scan, last + 1, last, some & (last < len(scan) - 1))
+    return np.array([-span, np.where(np.isnan(low), -span, low), np.where(np.isnan(high), span, high), span])
+
+
+def _bisected(gap, outer: Array, scan: Array, outside: Array, inside: Array, here: Array) -> Array:  # type: ignore[no-untyped-def]
+    """Where the gap changes its sign between two places of the scan, for the labels `here`; not a number for the others."""
+    place = np.full(len(outer), np.nan)
+    if here.any():
+        left, right, seen = scan[outside[here]], scan[inside[here]], outer[here]
+        for _ in range(BISECTIONS):
+            middle = (left + right) / 2
+            fits = gap(middle, seen) > 0
+            left, right = np.where(fits, left, middle), np.where(fits, middle, right)
+        place[here] = (left + right) / 2
+    return place
