@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtri
-from scipy.stats import qmc
 
 from numeric.maths.kernels import over_blocks
 
@@ -43,8 +42,8 @@ class Sampling:
 def gaussians(dimensions: int, sampling: Sampling, stream: int = 0) -> Array:
     """Normal deviates, shape (replicates * points, dimensions); those of another stream are independent."""
     seeds = np.random.SeedSequence((dimensions, stream)).spawn(sampling.replicates)
-    sets = (qmc.Sobol(dimensions, rng=np.random.default_rng(seed)).random(sampling.points) for seed in seeds)
-    return ndtri(np.concatenate(list(sets)))
+    sets = [scipy.stats.qmc.Sobol(dimensions, rng=np.random.default_rng(seed)) for seed in seeds]
+    return scipy.special.ndtri(np.concatenate([one.random(sampling.points) for one in sets]))
 
 
 def block_sums(kernel: Callable[[Array, Array], None], points: Array, columns: int, block: int, group: int) -> Array:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from scipy.optimize import brentq
+import scipy
 
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
@@ -74,5 +74,5 @@ def _best_multiple(averages: Averages) -> BestMultiple:
     low, high = (factor * labels.beta0 / labels.beta for factor in FACTORS)
     if slope(low) >= 0 or slope(high) <= 0:
         raise OutsideDomain(f"no best multiple of the target between {low:g} and {high:g}")
-    c = float(brentq(slope, low, high, xtol=1e-15, rtol=1e-14))
+    c = float(scipy.optimize.brentq(slope, low, high, xtol=1e-15, rtol=1e-14))
     return BestMultiple(c, averages.test_error(*generated.multiple_overlaps(c, labels.q0)).value)

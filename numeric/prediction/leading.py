@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import softmax
+import scipy
 
 from numeric.channel.fields import Fields
 from numeric.channel.index import TokenIndex, token_index
@@ -60,8 +59,8 @@ class LeadingPrediction:
         """Test errors by replicates, shape (replicates,); each point is taken with both signs of what only the student sees."""
         problem = self.problem
         students, target = _indices(split(overlaps, problem).fields(), token_index(problem.tokens))
-        labels = softmax(problem.beta0 * target, axis=-1)
-        residuals = [generated.residual(softmax(problem.beta * one, axis=-1), labels) for one in students]
+        labels = scipy.special.softmax(problem.beta0 * target, axis=-1)
+        residuals = [generated.residual(scipy.special.softmax(problem.beta * one, axis=-1), labels) for one in students]
         losses = [np.sum(generated.entry_loss(residual), axis=(1, 2)) for residual in residuals]
         return np.asarray(np.mean(losses, axis=0).reshape(SAMPLING.replicates, -1).mean(axis=1))
 
@@ -83,7 +82,7 @@ def _errors(prediction: LeadingPrediction, c: float) -> Array:
 def _best_factor(prediction: LeadingPrediction) -> float:
     problem = prediction.problem
     low, high = np.log(FACTORS) + np.log(problem.beta0 / problem.beta)
-    found = minimize_scalar(
+    found = scipy.optimize.minimize_scalar(
         lambda log: float(prediction.errors(prediction.multiple(float(np.exp(log)))).mean()),
         bounds=(low, high),
         method="bounded",
