@@ -17,7 +17,7 @@ from numeric.maths.kernels import over_blocks
 
 Array = NDArray[np.float64]
 BLOCK = 64  # points that one thread takes at a time and adds up in order
-KEPT = 2**17  # numbers, a megabyte: so many are kept on disk, as the part of SciPy that draws them takes .4 s to load
+KEPT = 2**15  # numbers: so many are kept on disk, as the part of SciPy that draws them takes .4 s to load
 
 
 @dataclass(frozen=True)
