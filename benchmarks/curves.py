@@ -11,7 +11,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 
 from benchmarks.timing import Case, report, seconds
-from numeric.channel.quadrature import Resolution
+from numeric.channel.pair_average import Resolution
 from numeric.channel.rules import ChannelRule, Quadrature, Sampled
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import Sampling

@@ -11,7 +11,7 @@ from derive.code.printers import latex
 from derive.language.model import Model, ModelError
 from derive.language.step import DerivationError
 from derive.pipeline import derive, functions
-from derive.scaling import exponents
+from derive.scaling import exponent_tables
 from derive.tools.diff import compare
 from derive.tools.explain import Unknown, explain
 
@@ -136,7 +136,7 @@ def command_explain(arguments: argparse.Namespace) -> int:
     """Explain an equation of the first model that has it, or every scaling exponent of a power-law target."""
     if arguments.query == "exponents":
         model = load(models.available()[0])
-        say(arguments, exponents.record(model), exponents.explanation(model))
+        say(arguments, exponent_tables.record(model), exponent_tables.explanation(model))
         return 0
     reasons = []
     for name in [name for name in models.available() if f"{name}/" in arguments.query] or models.available():

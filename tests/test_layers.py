@@ -1,6 +1,7 @@
 """The arrows between packages and between their rooms, and what a threshold command may import."""
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -82,6 +83,14 @@ def test_no_module_imports_itself_through_others():
 
 def test_the_picture_is_that_of_the_code():
     assert PICTURE.read_text() == picture(), "draw it anew: python -m docs.architecture"
+
+
+def test_documents_and_comments_name_files_that_exist():
+    path = re.compile(r"(?:derive|numeric|verify|docs|benchmarks|tests)/[\w./]*\.(?:py|md|json)")
+    texts = [*ROOT.glob("docs/*.md"), ROOT / "README.md", *MODULES.values()]
+    named = {(text.name, found) for text in texts for found in path.findall(text.read_text())}
+    assert len(named) > 20
+    assert {(text, found) for text, found in named if not (ROOT / found).exists()} == set()
 
 
 def test_folders_are_small():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 from strategies import kappa0s, laws, log_uniform, problems, thresholds, variances
 
-from numeric.channel.quadrature import COARSE, average
+from numeric.channel.pair_average import COARSE, average
 from numeric.laws.law import Target, edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.target_spectrum import target_density, target_edges
@@ -22,7 +22,7 @@ from numeric.proven_laws.finite import FiniteLaw, exact_list
 from numeric.proven_laws.rational import rational_law
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum
-from numeric.thresholds.bayes import bayes_recovery
+from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 

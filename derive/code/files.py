@@ -12,7 +12,7 @@ from derive.code.printers import balls, float64, latex, multiprecision
 from derive.code.proofs import accuracy, oracles
 from derive.language.model import Model
 from derive.pipeline import derive, functions
-from derive.scaling import exponents
+from derive.scaling import exponent_tables
 
 SOURCE = Path(__file__).parents[1]
 MANIFEST, EQUATIONS, ORACLES = "MANIFEST.json", "equations.json", "oracles.json"
@@ -57,8 +57,8 @@ def build(model: Model) -> Mapping[str, str]:
         "multiprecision.py": multiprecision.module(model.title, steps),
         "balls.py": balls.module(model.title, steps),
         "equations.tex": latex.document(model, steps),
-        "exponents.tex": exponents.table(model),
-        "exponents.py": exponents.module(model),
+        "exponents.tex": exponent_tables.table(model),
+        "exponents.py": exponent_tables.module(model),
     }
     names = " ".join(function.name for _, function in functions(steps))
     rounding = accuracy.statements(model.target, steps, bodies["float64.py"], bodies["balls.py"])
@@ -68,7 +68,7 @@ def build(model: Model) -> Mapping[str, str]:
         stated = rounding if name == "float64.py" else {}
         files[name] = _header(comment, {**facts, "equations": names, **stated, "body": digest(body)}) + body
     files[EQUATIONS] = json.dumps(latex.equation_records(steps), indent=1, ensure_ascii=False) + "\n"
-    files["exponents.json"] = json.dumps(exponents.record(model), indent=1) + "\n"
+    files["exponents.json"] = json.dumps(exponent_tables.record(model), indent=1) + "\n"
     files[ORACLES] = json.dumps({"digits": oracles.DIGITS, "values": oracles.table(steps)}, indent=1) + "\n"
     files[MANIFEST] = (
         json.dumps({**facts, "files": {name: digest(text) for name, text in sorted(files.items())}}, indent=1) + "\n"

@@ -17,7 +17,7 @@ from derive.language.step import DerivationError, require_zero
 from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
 from derive.passes.spectral_function.outliers import outlier
-from derive.passes.spectral_function.semicircle import semicircle_above
+from derive.passes.spectral_function.semicircle import edge_powers, energy_above, open_bulk
 from derive.scaling.balance import Balance, Regime, Solution, System
 
 alpha, D, Delta, kappa, lambda_, n, d, gamma = sym("alpha D Delta kappa lambda_ n d gamma")
@@ -107,53 +107,6 @@ def lesser_end(power: int, low: sp.Expr, high: sp.Expr) -> sp.Expr:
     """Relative size of the lesser end of the sum of s^power over low < s < high, and of its steps for power <= 0."""
     exponent = power - 1 / gamma
     return (low / high) ** (exponent if power >= 2 else -exponent)
-
-
-class Bulk(NamedTuple):
-    """J and J_v of a semicircle of unit variance above its fraction cos(phi)."""
-
-    J: sp.Expr
-    J_v: sp.Expr
-
-
-@cache
-def semicircle() -> Bulk:
-    """Closed forms in the angle phi."""
-    phi = sp.Symbol("phi", positive=True)
-    square = semicircle_above(lambda x: (x - 2 * sp.cos(phi)) ** 2, phi)
-    # J = v f(phi) with cos(phi) = b/(2 sqrt v): at fixed b the angle grows by cos/(2 v sin).
-    return Bulk(square, square + sp.diff(square, phi) * sp.cos(phi) / (2 * sp.sin(phi)))
-
-
-@cache
-def edge_powers() -> Bulk:
-    """Leading powers of J/v and J_v where the threshold is a fraction eta below the edge, b = 2 delta (1 - eta)."""
-    (phi,) = semicircle().J.free_symbols
-    leading = (_leading_term(form, phi) for form in semicircle())
-    return Bulk(*(term.subs(phi, sp.sqrt(2 * eta)) for term in leading))  # phi^2/2 = eta at leading order
-
-
-def _leading_term(form: sp.Expr, x: sp.Symbol, known: int = 12) -> sp.Expr:
-    """Lowest power of x in a quotient of polynomials in x, sin(k x) and cos(k x), by their Taylor polynomials."""
-
-    def lowest(part: sp.Expr) -> sp.Expr:
-        for function in (sp.sin, sp.cos):
-            part = part.replace(
-                function, lambda angle, f=function: sp.series(f(x), x, 0, known).removeO().subs(x, angle)
-            )
-        *_, ((power,), coefficient) = sp.Poly(part, x).terms()
-        if power >= known:
-            raise DerivationError(f"{form} vanishes up to {x}^{known}")
-        return coefficient * x**power
-
-    numerator, denominator = sp.fraction(sp.together(form))
-    return lowest(numerator) / lowest(denominator)
-
-
-def open_bulk() -> Bulk:
-    """J/v and J_v where the threshold is far below delta."""
-    (phi,) = semicircle().J.free_symbols
-    return Bulk(*(form.subs(phi, sp.pi / 2) for form in semicircle()))
 
 
 def _require_noise_only(model: Model) -> None:
@@ -256,11 +209,11 @@ def peak(model: Model, side: int) -> System:
     At V -> infinity and b -> 0 two pairs of terms cancel: v - J/(2 D alpha) and 1 - J_v/(2 D alpha). What is left of them are
     the detuning and the first order in y = b/delta.
     """
-    (phi,) = semicircle().J.free_symbols
+    (phi,) = energy_above().J.free_symbols
     y = sp.Symbol("y", positive=True)
     angle = sp.acos(y / 2)
-    constants = [form.subs(phi, angle.subs(y, 0)) for form in semicircle()]
-    slopes = [(sp.diff(form, phi) * sp.diff(angle, y)).subs({phi: angle.subs(y, 0), y: 0}) for form in semicircle()]
+    constants = [form.subs(phi, angle.subs(y, 0)) for form in energy_above()]
+    slopes = [(sp.diff(form, phi) * sp.diff(angle, y)).subs({phi: angle.subs(y, 0), y: 0}) for form in energy_above()]
     require_zero(constants[0] - constants[1], "noise and response become critical at one sample ratio")
     one = sp.Integer(1)
     if not all(slope.is_negative for slope in slopes):

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.channel import proximal, sample
-from numeric.channel.proximal import REACH
-from numeric.channel.sample import (
+from numeric.channel import pair_minimiser, sequence_minimiser
+from numeric.channel.pair_minimiser import REACH
+from numeric.channel.sequence_minimiser import (
     component_displacement,
     component_dual,
     component_energy,
@@ -36,7 +36,7 @@ RESIDUAL = (0.0, 0.0, 0.0, 1.0)
 side_by_side = partial(inner, fastmath={"nnan"})  # so that a maximum is one instruction
 _slope, _curvature = inner(physics.row_slope), inner(physics.row_curvature)
 _curvature_local, _feature_index = inner(physics.row_curvature_local), inner(physics.feature_index)
-_SOURCES = digest(physics, proximal, sample, sobol)
+_SOURCES = digest(physics, pair_minimiser, sequence_minimiser, sobol)
 
 
 class Lanes(NamedTuple):

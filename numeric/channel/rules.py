@@ -1,7 +1,7 @@
 """Averages over the output channel, whatever the number of tokens: two rules with one interface.
 
-Two tokens are integrated by a deterministic rule in four dimensions (numeric.channel.quadrature); more, a general matrix, and labels
-too sharp for it by randomised quasi-Monte Carlo (numeric.channel.sampling).
+Two tokens are integrated by a deterministic rule in four dimensions (numeric.channel.pair_average); more, a general matrix, and labels
+too sharp for it by randomised quasi-Monte Carlo (numeric.channel.sequence_average).
 """
 
 from collections.abc import Hashable, Iterator
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numeric.channel.fields import Fields
-from numeric.channel.quadrature import COARSE, ChannelAverages, Resolution, average, unlearned
-from numeric.channel.sampling import sample_means, unlearned_means
+from numeric.channel.pair_average import COARSE, ChannelAverages, Resolution, average, unlearned
+from numeric.channel.sequence_average import sample_means, unlearned_means
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated

@@ -13,7 +13,7 @@ import scipy
 from flint import arb
 from numpy.typing import NDArray
 
-from numeric.laws import cubic
+from numeric.laws import marchenko_pastur_root
 from numeric.laws.exact_values import exact_values
 from numeric.laws.law import (
     TRUSTED,
@@ -112,7 +112,7 @@ class MarchenkoPastur:
 
     def upper_edge(self, v: float) -> float:
         """Upper end of the support."""
-        return finite_edge(v, float(cubic.upper_edge(float(v), *self.law)))
+        return finite_edge(v, float(marchenko_pastur_root.upper_edge(float(v), *self.law)))
 
     def single_intervals(self, v: float) -> Array:
         """None: the law has no eigenvalue of its own."""
@@ -134,7 +134,7 @@ class MarchenkoPastur:
             return self.mass_above(0.0, x) - share
 
         cut = float(scipy.optimize.brentq(excess, _LOWEST * top, top, xtol=1e-15 * top, rtol=1e-14))
-        above = Values(*cubic.at_point(0.0, cut, *self.law)[0])  # the closed forms hold at v = 0 too
+        above = Values(*marchenko_pastur_root.at_point(0.0, cut, *self.law)[0])  # the closed forms hold at v = 0 too
         return float(generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, 0.0, above.mass)[0])
 
     def features(self, v: float) -> float:
@@ -151,7 +151,7 @@ class MarchenkoPastur:
 
     def mass_above(self, v: float, x: float) -> float:
         """Mass of mu_v above x, to double precision of the whole mass."""
-        values, _ = cubic.at_point(float(v), float(x), *self.law)
+        values, _ = marchenko_pastur_root.at_point(float(v), float(x), *self.law)
         return float(Values(*values).mass)
 
     def energy(self, v: float, b: float, width: float) -> Energy:
@@ -164,7 +164,7 @@ class MarchenkoPastur:
         Raises:
             Unresolved: x is too close to an edge of the support for it.
         """
-        values, errors = cubic.at_point(float(v), float(x), *self.law)
+        values, errors = marchenko_pastur_root.at_point(float(v), float(x), *self.law)
         if all(error <= TRUSTED * abs(value) for error, value in zip(errors, values, strict=True)):
             return Values(*values)
         return self.exact_values(v, x)
@@ -183,7 +183,10 @@ class MarchenkoPastur:
         flat_v, flat_b = (np.full(shape, value, dtype=float).ravel() for value in (v, b))
         found, errors = np.empty((4, len(flat_v))), np.empty((4, len(flat_v)))
         over_blocks(
-            lambda first, last: cubic.fill_points(first, last, flat_v, flat_b, *self.law, found, errors), len(flat_v)
+            lambda first, last: marchenko_pastur_root.fill_points(
+                first, last, flat_v, flat_b, *self.law, found, errors
+            ),
+            len(flat_v),
         )
         for k in np.flatnonzero(np.any(errors > TRUSTED * np.abs(found), axis=0)):
             exact = self.exact_values(flat_v[k], flat_b[k])
@@ -210,7 +213,7 @@ def physical_root(v: Array | float, b: Array, law: Parameters) -> NDArray[np.com
     shape = np.broadcast_shapes(*(np.shape(value) for value in arguments))
     found = np.empty(shape, dtype=np.complex128)
     flat_v, flat_b, kappa0, r = (np.full(shape, value, dtype=float).ravel() for value in arguments)
-    cubic.fill_roots(flat_v, flat_b, kappa0, r, found.ravel())
+    marchenko_pastur_root.fill_roots(flat_v, flat_b, kappa0, r, found.ravel())
     return found
 
 

@@ -82,7 +82,7 @@ class Solution:
     replicon: float
     residual: float
     iterations: int
-    errors: dict[str, float] = field(default_factory=dict)
+    errors: dict[str, float] = field(default_factory=dict, hash=False)
     strengths: tuple[float, ...] = ()
 
     def value(self, name: str) -> float | None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from numeric.laws.divided_difference import second_difference
 from numeric.laws.law import TRUSTED, Bounded, Energy
 from numeric.model import float64 as generated
-from numeric.prediction.test_error import prediction_of
+from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status, failed

@@ -25,8 +25,8 @@ import numpy as np
 
 from numeric.laws.law import energy_above, quantile
 from numeric.model import float64 as generated
-from numeric.prediction.gaussian import GaussianPrediction
-from numeric.prediction.labels import Labels
+from numeric.prediction.gaussian_indices import GaussianPrediction
+from numeric.prediction.label_parameters import Labels
 from numeric.problem.problem import Parametrisation
 from numeric.problem.solution import Solution
 from numeric.saddle.estimator import estimator_of

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from numeric.proven_laws.rational import exact_marchenko_pastur
-from numeric.thresholds.bayes import bayes_recovery
+from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.recovery import recovery
 
 DIGITS = 15

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from numeric.laws.power_law import PowerLaw
 from numeric.model import float64 as generated
-from numeric.prediction.test_error import Prediction, prediction_of
+from numeric.prediction.prediction import Prediction, prediction_of
 from numeric.problem.parameter import InvalidParameter
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution

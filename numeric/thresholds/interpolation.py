@@ -7,8 +7,9 @@ from numeric.maths.balls import Ball, ball
 from numeric.model import balls as generated
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import Law, require
-from numeric.thresholds.condition import Condition, full_rank_energy, rank_limited_energy
-from numeric.thresholds.proof import Threshold, exponent, proven, require_common
+from numeric.thresholds.interpolation_roots import Condition, full_rank_energy
+from numeric.thresholds.proven_digits import Threshold, exponent, proven, require_common
+from numeric.thresholds.rank_limited_energy import rank_limited_energy
 
 MOST_BOXES = 20_000  # of the search for all roots at width < 1, in closed form: ten seconds
 MOST_FINITE_BOXES = 600  # the same for a finite list of up to ten eigenvalues; longer ones share them out

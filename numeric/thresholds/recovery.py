@@ -9,8 +9,8 @@ from numeric.maths.ball_roots import Function, Isolation, locate
 from numeric.maths.balls import START_BITS, Ball, ball, working
 from numeric.model import balls as generated
 from numeric.proven_laws.law import Law, require
-from numeric.thresholds.condition import Excess
-from numeric.thresholds.proof import Threshold, exact, exponent, proven, require_common
+from numeric.thresholds.interpolation_roots import Excess
+from numeric.thresholds.proven_digits import Threshold, exact, exponent, proven, require_common
 
 CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
 CHOICE_LIMITED_RECOVERY = (

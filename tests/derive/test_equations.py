@@ -8,7 +8,7 @@ from derive.language.notation import sym
 from derive.models import load
 from derive.passes.channel import label_numbers
 from derive.passes.limits import bayes_optimal as bayes
-from derive.passes.limits import interpolation, recovery, zero_decay
+from derive.passes.limits import projections, recovery, zero_decay
 from derive.passes.spectral_function import rational_law as spectral
 from derive.passes.spectral_function import semicircle
 from numeric.model import multiprecision as generated
@@ -101,7 +101,7 @@ def test_bayes_optimal_recovery_counts_parameters():
     (zero_mass, D) = recovery.zero_mass, recovery.D
     rank = 1 - zero_mass
     assert sp.expand(bayes.recovery_ratio(MODEL) - (rank - rank**2 / 2) / D) == 0
-    assert sp.expand(interpolation.manifold_bound().subs(interpolation.kappa, rank) - bayes.recovery_ratio(MODEL)) == 0
+    assert sp.expand(projections.manifold_bound().subs(projections.kappa, rank) - bayes.recovery_ratio(MODEL)) == 0
 
 
 def test_partial_fractions_are_those_of_sympy():

@@ -29,6 +29,7 @@ from verify.cli.arguments import (
 )
 from verify.figures.drawing import styled
 from verify.figures.scaling import draw_windows, excess_figure, trained_decomposition_figure
+from verify.jobs.pool import Pool
 from verify.report.documents import scaling_document
 from verify.report.lines import scaling_lines
 from verify.studies.scaling import ScalingOutcome, study_scaling
@@ -98,7 +99,8 @@ def figure(arguments: argparse.Namespace) -> int:
 def _deliver(plan: ScalingPlan, drawings: Sequence[Drawing], arguments: argparse.Namespace) -> int:
     started, folder = time.perf_counter(), Path(arguments.out)
     store = result_store(folder)
-    outcome = study_scaling(plan, store, note, arguments.workers)
+    with Pool(arguments.workers) as pool:
+        outcome = study_scaling(plan, store, pool)
     note("figures")
     for name, draw in drawings:
         for suffix, content in styled(partial(draw, outcome)).items():

@@ -1,7 +1,7 @@
 """Where a quantity that vanishes at a threshold crosses zero: per size, with a bootstrap interval, extrapolated in d.
 
 Near a threshold the square roots of the training loss (above interpolation) and of the estimation error (below recovery) vanish
-linearly in the sample ratio. At each size alpha is fitted as a polynomial in that root, whose value at zero is the crossing; the
+linearly in the sample ratio. At each size alpha is fitted as a straight line in that root, whose value at zero is the crossing; the
 crossings at several d are extrapolated as a + c/d. The same fit applied to the theory's curve at the same sample ratios misses
 the threshold by the bend of the curve over the window; that miss is subtracted, and reported.
 """
@@ -15,7 +15,6 @@ import numpy as np
 
 from numeric.laws.law import Array
 
-DEGREE = 1  #: of alpha in the vanishing root: what the curves bend over the window is taken from the theory's own bend
 RESAMPLES = 2000
 INTERVAL_PROBABILITY = 0.95
 
@@ -62,9 +61,15 @@ class Crossing:
     fit_bias: float
 
 
-def crossing_of(alphas: Array, roots: Array, weights: Array | None = None) -> float:
-    """Alpha at which the root vanishes: the constant of a polynomial of degree DEGREE in the root."""
-    return float(np.polynomial.polynomial.polyfit(roots, alphas, DEGREE, w=weights)[0])
+def crossing_of(alphas: Array, roots: Array, weights: Array | float = 1.0) -> Array:
+    """Alpha at which the root vanishes: the constant of a straight line in the root, by least squares along the last axis.
+
+    `weights` are inverse errors of alpha. How the curves bend over the window is taken from the theory's own bend.
+    """
+    shares = np.broadcast_to(np.square(weights), roots.shape[-1:])
+    root, alpha = (np.average(values, -1, shares)[..., None] for values in (roots, alphas))
+    slope = np.sum(shares * (roots - root) * (alphas - alpha), -1) / np.sum(shares * (roots - root) ** 2, -1)
+    return alpha[..., 0] - slope * root[..., 0]
 
 
 def find_crossing(points: Sequence[SizePoints], theory: tuple[Array, Array], threshold: float, seed: int) -> Crossing:
@@ -73,29 +78,23 @@ def find_crossing(points: Sequence[SizePoints], theory: tuple[Array, Array], thr
     The interval resamples the runs at each size and sample ratio.
     """
     rng = np.random.default_rng(seed)
-    fit_bias = crossing_of(*theory) - threshold
-    weights = [1 / np.maximum(item.errors(), item.means() * 1e-3) for item in points]
-    estimate = [crossing_of(item.alphas, item.means(), weight) for item, weight in zip(points, weights, strict=True)]
-    resampled = np.empty((RESAMPLES, len(points)))
-    for row in resampled:
-        for k, (item, weight) in enumerate(zip(points, weights, strict=True)):
-            means = np.array([rng.choice(value, len(value)).mean() for value in item.values])
-            row[k] = crossing_of(item.alphas, means, weight)
-    spread = resampled.std(axis=0)
+    fit_bias = float(crossing_of(*theory)) - threshold
+    crossings = np.stack([_crossings(item, rng) for item in points], axis=-1)
     inverse = np.array([1 / item.dim for item in points])
-
-    def at_infinity(crossings: Array) -> float:
-        return float(np.polynomial.polynomial.polyfit(inverse, crossings, 1, w=1 / spread)[0])
-
-    infinite = _interval(at_infinity(np.array(estimate)), np.array([at_infinity(row) for row in resampled]))
-    by_size = {
-        item.dim: _interval(value, column).shifted(-fit_bias)
-        for item, value, column in zip(points, estimate, resampled.T, strict=True)
-    }
-    return Crossing(by_size, infinite.shifted(-fit_bias), fit_bias)
+    infinite = crossing_of(crossings, inverse, 1 / crossings[1:].std(axis=0))
+    by_size = {item.dim: _interval(column).shifted(-fit_bias) for item, column in zip(points, crossings.T, strict=True)}
+    return Crossing(by_size, _interval(infinite).shifted(-fit_bias), fit_bias)
 
 
-def _interval(value: float, resampled: Array) -> Interval:
+def _crossings(item: SizePoints, rng: np.random.Generator) -> Array:
+    """The estimate at one size, then those of runs drawn from these again, shape (1 + RESAMPLES,)."""
+    means, least = item.means(), item.means() * 1e-3
+    drawn = [rng.choice(values, (RESAMPLES, len(values))).mean(axis=1) for values in item.values]
+    return crossing_of(item.alphas, np.vstack([means, np.stack(drawn, axis=1)]), 1 / np.maximum(item.errors(), least))
+
+
+def _interval(found: Array) -> Interval:
+    """Of an estimate followed by resampled ones."""
     tail = (1 - INTERVAL_PROBABILITY) / 2
-    low, high = np.quantile(resampled, [tail, 1 - tail])
-    return Interval(value, float(low), float(high))
+    low, high = np.quantile(found[1:], [tail, 1 - tail])
+    return Interval(float(found[0]), float(low), float(high))

@@ -84,13 +84,27 @@ def expected_values(results: Iterable[Measured], theory: Predictor) -> dict[Run,
     is of third order in a spread of a few percent.
     """
     wanted = {r.run: realised_problem(r.run, r.q0) for r in results}
-    families: dict[Problem, set[float]] = {}
-    for problem in wanted.values():
-        families.setdefault(_rescaled(problem, 1.0), set()).add(_scale(problem))
-    nodes = {family: _nodes(scales) for family, scales in families.items()}
-    problems = [_rescaled(family, scale) for family, scales in nodes.items() for scale in scales]
+    nodes = _scales_to_solve(wanted.values())
+    problems = _at_scales(nodes)
     solved = dict(zip(problems, theory(problems), strict=True))
     return {run: _interpolate(p, nodes[_rescaled(p, 1.0)], solved) for run, p in wanted.items()}
+
+
+def problems_to_solve(results: Iterable[Measured]) -> list[Problem]:
+    """Return the problems at which `expected_values` asks the theory."""
+    return _at_scales(_scales_to_solve(realised_problem(r.run, r.q0) for r in results))
+
+
+def _scales_to_solve(problems: Iterable[Problem]) -> dict[Problem, list[float]]:
+    """The nodes in the scale for each problem of unit scale."""
+    families: dict[Problem, set[float]] = {}
+    for problem in problems:
+        families.setdefault(_rescaled(problem, 1.0), set()).add(_scale(problem))
+    return {family: _nodes(scales) for family, scales in families.items()}
+
+
+def _at_scales(nodes: Mapping[Problem, list[float]]) -> list[Problem]:
+    return [_rescaled(family, scale) for family, scales in nodes.items() for scale in scales]
 
 
 def _scale(problem: Problem) -> float:

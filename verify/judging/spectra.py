@@ -18,6 +18,7 @@ from numeric.model import float64 as generated
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum
+from verify.jobs.pool import Job
 from verify.judging.realised import realised_problem
 from verify.training.measure import RunResult
 from verify.training.minimise import DescentStatus
@@ -27,6 +28,7 @@ from verify.training.target import TargetKind, gaussian_target, rank_ratio
 #: Singular values below this share of the largest are zeros that the descent reached to its tolerance.
 ZERO = 1e-3
 MODEL_DRAWS = 199  #: of the model: p-values are multiples of 1/(MODEL_DRAWS + 1)
+_COST = 4e-5  #: seconds of all draws beside one run, for each entry of its matrix
 LEAST_P = 1 / (
     MODEL_DRAWS + 1
 )  #: reached where no drawn distance is as large as the trained one: by chance once in 200 spectra
@@ -91,6 +93,13 @@ def trained_spectrum(results: Sequence[RunResult], solved: Solution | None = Non
     return TrainedSpectrum(
         run.problem.alpha, run.dim, theory, np.array([r.singular_values for r in converged]), np.array(drawn)
     )
+
+
+def spectrum_job(results: Sequence[RunResult], solved: Solution | None = None) -> Job:
+    """`trained_spectrum` as a job."""
+    run = results[0].run
+    label = f"spectrum at dim {run.dim} alpha {run.problem.alpha:g}"
+    return Job(trained_spectrum, (tuple(results), solved), "spectra", _COST * run.dim**2 * len(results), label)
 
 
 def model_spectra(solution: Solution, run: Run, count: int, rng: np.random.Generator) -> np.ndarray:

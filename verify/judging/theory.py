@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from tqdm import tqdm
@@ -11,11 +11,14 @@ from tqdm import tqdm
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch, learning_curve
-from verify.judging.realised import COMPARED_QUANTITIES, Expected
+from verify.jobs.pool import Job, Pool
+from verify.judging.realised import COMPARED_QUANTITIES, Expected, Measured, Predictor, problems_to_solve
+from verify.training.minimise import DescentStatus
 
 #: Relative error asked of the theory: the mean of eight trained heads scatters by several times as much, more so after extrapolation.
 #: It enters the scores. Two tokens are solved far better at no extra cost; where the channel is sampled it saves three quarters.
 ACCURACY = 3e-3
+_COST = 0.15  #: seconds of a point of a curve; two tokens
 
 
 def solve_along(problem: Problem, alphas: Iterable[float], watch: Watch = iter) -> dict[float, Solution]:
@@ -27,19 +30,58 @@ def solve_along(problem: Problem, alphas: Iterable[float], watch: Watch = iter) 
     return {solution.problem.alpha: solution.unwrap() for solution in curve}
 
 
-def replica_predictions(problems: Sequence[Problem], watch: Watch = iter) -> list[Expected]:
-    """Return what the replica theory expects at each problem, in order; problems that differ in alpha alone share a curve.
+def watched_predictions(problems: Sequence[Problem]) -> list[Expected]:
+    """Return what the theory expects at each problem, in order; problems that differ in alpha alone share a curve.
 
-    Raises numeric's NotConverged where the solver did not converge.
+    A progress bar on stderr counts points: more than two tokens take seconds for each. Raises numeric's NotConverged where the solver
+    did not converge.
     """
+    families = _families(problems)
+    with progress("theory", len(problems)) as watch:
+        curves = [solve_along(family, alphas, watch) for family, alphas in families.items()]
+    return _picked(problems, families, curves)
+
+
+def pooled_predictions(pool: Pool) -> Predictor:
+    """`watched_predictions` with a job of `pool` for each curve."""
+
+    def theory(problems: Sequence[Problem]) -> list[Expected]:
+        return _picked(problems, _families(problems), pool.results(_prediction_jobs(problems)))
+
+    return theory
+
+
+def comparison_jobs(results: Iterable[Measured]) -> list[Job]:
+    """The jobs that comparing `results` with `pooled_predictions` asks for."""
+    return _prediction_jobs(problems_to_solve(r for r in results if r.status is DescentStatus.CONVERGED))
+
+
+def curve_job(problem: Problem, alphas: Iterable[float], stage: str) -> Job:
+    """`solve_along` as a job."""
+    points = tuple(sorted(set(alphas)))
+    label = f"theory curve at width {problem.width:g}, lambda {problem.lambda_:g}"
+    return Job(solve_along, (problem, points), stage, _COST * len(points), label)
+
+
+def _prediction_jobs(problems: Sequence[Problem]) -> list[Job]:
+    families = _families(problems).items()
+    return [curve_job(family, alphas, "theory at the realised targets") for family, alphas in families]
+
+
+def _families(problems: Sequence[Problem]) -> dict[Problem, set[float]]:
+    """The alphas of each curve."""
     families: dict[Problem, set[float]] = {}
     for problem in problems:
         families.setdefault(problem.at(1.0), set()).add(problem.alpha)
-    solved: dict[Problem, Expected] = {}
-    for family, alphas in families.items():
-        for alpha, solution in solve_along(family, alphas, watch).items():
-            solved[family.at(alpha)] = expected_of(solution)
-    return [solved[problem] for problem in problems]
+    return families
+
+
+def _picked(
+    problems: Sequence[Problem], families: Iterable[Problem], curves: Iterable[Mapping[float, Solution]]
+) -> list[Expected]:
+    """From the curve of each family, what is expected at each problem."""
+    along = dict(zip(families, curves, strict=True))
+    return [expected_of(along[problem.at(1.0)][problem.alpha]) for problem in problems]
 
 
 def expected_of(solution: Solution) -> Expected:
@@ -52,12 +94,6 @@ def expected_of(solution: Solution) -> Expected:
 def trained_norm(solution: Solution) -> float:
     """tr(S S^T)/d, as a run measures it: the norm of the symmetric part, q of the theory, and that of the antisymmetric one."""
     return solution.q + (solution.antisymmetric.q if solution.antisymmetric else 0.0)
-
-
-def watched_predictions(problems: Sequence[Problem]) -> list[Expected]:
-    """`replica_predictions` with a progress bar on stderr: more than two tokens take seconds a point."""
-    with progress("theory", len(problems)) as watch:
-        return replica_predictions(problems, watch)
 
 
 @contextmanager

@@ -45,6 +45,7 @@ def main_job_document(outcome: MainJobOutcome) -> dict[str, Any]:
         "parameters": {key: base[key] for key in _SHARED},
         "seed": outcome.plan.base.entropy,
         "seconds": outcome.seconds,
+        "elapsed": outcome.elapsed,
         "run_seconds": math.fsum(result.seconds for result in outcome.results.values()),
         "versions": versions(),
     }  # fmt: skip

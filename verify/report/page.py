@@ -194,7 +194,8 @@ def _provenance(outcome: MainJobOutcome) -> str:
         ),
         "seed": f"{facts['seed']}, spawned per point and run",
         "versions": ", ".join(f"{name} {number}" for name, number in facts["versions"].items()),
-        "wall time": ", ".join(f"{stage} {seconds:.0f} s" for stage, seconds in facts["seconds"].items()),
+        "processor time": ", ".join(f"{stage} {seconds:.0f} s" for stage, seconds in facts["seconds"].items()),
+        "wall time": f"{facts['elapsed']:.0f} s",
         "sum over runs": f"{facts['run_seconds']:.0f} s",
     }
     body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(str(v))}</td></tr>" for k, v in rows.items())

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
-from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
+from numeric.studies.phase_diagram import phase_diagram
 from numeric.studies.regimes import Regime
 from numeric.studies.scaling import local_slope
+from verify.jobs.pool import Job, Pool
 
 #: Regimes of the two exponents, -(1 - 1/(2 gamma)) and -(2 - 1/gamma); slopes are taken about their centres.
 REGIMES = ("spikes_and_slit.noise", "spikes.decay")
 GAMMA = Fraction(3, 4)
 _PER_OCTAVE = 64  #: blocks of the target's tail: slopes change by less than 1e-3 from sixteen times as many
+_COST = 0.4  #: seconds of a slope, for each decade of the dimension
 CLOSE = 0.01  #: from here on the theory is said to have reached the exponent
 
 
@@ -34,15 +37,31 @@ class Approach:
         return abs(slope - float(self.exponent)) + error < CLOSE
 
 
-def approaches(dims: Sequence[int], noise: float) -> tuple[Approach, ...]:
-    """Both exponents at the gamma of the paper."""
+def slope_jobs(dims: Sequence[int], noise: float) -> list[Job]:
+    """A job for each slope that `approaches` asks for."""
+    return [job for _, jobs in _slopes_asked_for(dims, noise) for job in jobs]
+
+
+def approaches(dims: Sequence[int], noise: float, pool: Pool) -> tuple[Approach, ...]:
+    """Both exponents at the gamma of the paper.
+
+    Raises NoAnswer if the theory has none.
+    """
+    asked = _slopes_asked_for(dims, noise)
+    return tuple(Approach(regime.name, regime.risk[0], tuple(pool.results(jobs))) for regime, jobs in asked)
+
+
+def _slopes_asked_for(dims: Sequence[int], noise: float) -> Iterator[tuple[Regime, list[Job]]]:
+    """At growing dimension in the middle of each regime."""
     plane = phase_diagram(GAMMA, None, noise, 0)
-    return tuple(_approach(regime, plane, dims, noise) for regime in plane.regimes if regime.id in REGIMES)
+    for regime in plane.regimes:
+        if regime.id in REGIMES:
+            x, y = (round(power, 2) for power in regime.centre(plane.samples, plane.decays))
+            yield regime, [_slope_job(dim, x, y, noise) for dim in dims]
 
 
-def _approach(regime: Regime, plane: PhaseDiagram, dims: Sequence[int], noise: float) -> Approach:
-    x, y = (round(power, 2) for power in regime.centre(plane.samples, plane.decays))
-    return Approach(regime.name, regime.risk[0], tuple(_slope(dim, x, y, noise) for dim in dims))
+def _slope_job(dim: int, x: float, y: float, noise: float) -> Job:
+    return Job(_slope, (dim, x, y, noise), "exponents", _COST * math.log10(dim), f"local slope at dim {dim:.0e}")
 
 
 def _slope(dim: int, x: float, y: float, noise: float) -> tuple[int, float, float]:

@@ -16,12 +16,12 @@ import numpy as np
 
 from numeric.laws.power_law import power_law
 from numeric.maths.domain import NoAnswer
-from numeric.studies.scaling import scaling_curve
-from verify.jobs.pool import execute_all
+from numeric.studies.scaling import ScalingPoint
+from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
 from verify.judging.scores import BAND
 from verify.studies.scaling import INTERVAL
-from verify.studies.scaling_plan import LEADING, kept_exactly
+from verify.studies.scaling_plan import LEADING, kept_exactly, scaling_curve_job
 from verify.training.measure import RunResult
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run
@@ -80,32 +80,45 @@ def trends(
     Raises WorkerError if a run fails, NoAnswer where too few converged or the theory has no answer.
     """
     planned = {
-        (gamma, dim): [base.varied(target=power_law(gamma, dim), dim=dim, index=i) for i in range(count)]
+        gamma: [
+            [base.varied(target=power_law(gamma, dim), dim=dim, index=i) for i in range(count)] for dim, count in sizes
+        ]
         for gamma in gammas
-        for dim, count in sizes
     }
-    results = iter(execute_all([run for runs in planned.values() for run in runs], store, workers=workers))
-    found = {place: [next(results) for _ in runs] for place, runs in planned.items()}
-    theories = [(gamma, leading) for gamma in gammas for leading in ((0, LEADING) if gamma > 0.5 else (0,))]
+    theories = {
+        (gamma, leading): [_theory_job(runs[0], leading) for runs in planned[gamma]]
+        for gamma in gammas
+        for leading in ((0, LEADING) if gamma > 0.5 else (0,))
+    }
+    training = {
+        gamma: [[training_job(run, store) for run in runs] for runs in groups] for gamma, groups in planned.items()
+    }
+    with Pool(workers) as pool:
+        pool.results([job for groups in training.values() for jobs in groups for job in jobs])
+        trained = {gamma: [pool.results(jobs) for jobs in groups] for gamma, groups in training.items()}
+        solved = {key: pool.results(jobs) for key, jobs in theories.items()}
     return tuple(
-        _trend(gamma, leading, tuple(_gap(found[gamma, dim], min(leading, kept_exactly(dim))) for dim, _ in sizes))
-        for gamma, leading in theories
+        _trend(gamma, leading, tuple(map(_gap, trained[gamma], curves))) for (gamma, leading), curves in solved.items()
     )
 
 
-def _gap(results: Sequence[RunResult], leading: int) -> GapAtSize:
-    run = results[0].run
+def _theory_job(run: Run, leading: int) -> Job:
+    problem = dataclasses.replace(run.problem, leading=min(leading, kept_exactly(run.dim)))
+    return scaling_curve_job(problem, [run.samples])
+
+
+def _gap(results: Sequence[RunResult], curve: Sequence[ScalingPoint]) -> GapAtSize:
+    dim = results[0].run.dim
     excess = [result.excess_error for result in results if result.status is DescentStatus.CONVERGED]
     if len(excess) < 2:
-        raise NoAnswer(f"d = {run.dim}: fewer than two runs converged")
-    asked = dataclasses.replace(run.problem, leading=leading)
-    (point,) = scaling_curve(asked, [float(run.samples)])
+        raise NoAnswer(f"d = {dim}: fewer than two runs converged")
+    (point,) = curve
     point.solution.unwrap()
     ratio, spread = (
         value / point.excess_error for value in (np.mean(excess), np.std(excess, ddof=1) / math.sqrt(len(excess)))
     )
     of_theory = point.excess_uncertainty / INTERVAL / point.excess_error
-    return GapAtSize(run.dim, len(excess), float(ratio), math.hypot(spread, ratio * of_theory))
+    return GapAtSize(dim, len(excess), float(ratio), math.hypot(spread, ratio * of_theory))
 
 
 def _trend(gamma: float, leading: int, gaps: tuple[GapAtSize, ...]) -> GapTrend:

@@ -20,15 +20,15 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.interpolation import interpolation
-from numeric.thresholds.proof import Threshold
+from numeric.thresholds.proven_digits import Threshold
 from numeric.thresholds.recovery import recovery
-from verify.jobs.pool import execute_all
+from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
 from verify.judging.scores import Comparison, compare_with_theory
-from verify.judging.spectra import TrainedSpectrum, trained_spectrum
-from verify.judging.theory import replica_predictions, solve_along
-from verify.studies.exponents import GAMMA, Approach, approaches
-from verify.studies.scaling import ScalingOutcome, study_scaling
+from verify.judging.spectra import TrainedSpectrum, spectrum_job
+from verify.judging.theory import comparison_jobs, curve_job, pooled_predictions
+from verify.studies.exponents import GAMMA, Approach, approaches, slope_jobs
+from verify.studies.scaling import ScalingOutcome, scaling_jobs, study_scaling
 from verify.studies.scaling_plan import ScalingPlan
 from verify.training.data import DataKind
 from verify.training.measure import RunResult
@@ -100,6 +100,10 @@ class Plan:
             for alpha, dim, count in self.spectra
         ]
 
+    def widths(self) -> list[float]:
+        """Every width, once."""
+        return list(dict.fromkeys(width for campaign in self.campaigns for width in campaign.widths))
+
     def runs(self) -> list[Run]:
         """Every run, once."""
         wanted = [run for campaign in self.campaigns for run in campaign.runs(self.base)]
@@ -127,7 +131,8 @@ class MainJobOutcome:
     curves: dict[float, list[Solution]]  #: theory along alpha for each width
     panels: list[TrainedSpectrum]
     thresholds: dict[str, Threshold]
-    seconds: dict[str, float]
+    seconds: dict[str, float]  #: processor time of the workers, by stage
+    elapsed: float  #: seconds
     target: TargetDensity
     laws: ScalingOutcome | None = None
     exponents: tuple[Approach, ...] = ()
@@ -147,37 +152,42 @@ def do_main_job(
 
     `note` is told what begins. Raises WorkerError if a run fails, NoAnswer if the theory has no answer.
     """
-    clock = _Clock(note)
-    clock.start("thresholds")
-    thresholds = _thresholds(plan.base)
-    clock.start("training")
-    runs = plan.runs()
-    results = dict(zip(runs, execute_all(runs, store, workers=workers), strict=True))
-    clock.start("theory at the realised targets")
-    comparisons = {
-        campaign.data: compare_with_theory([results[run] for run in campaign.runs(plan.base)], replica_predictions)
-        for campaign in plan.campaigns
-    }
-    clock.start("theory curves and spectra")
-    curves = {width: _curve(plan, width) for width in dict.fromkeys(w for c in plan.campaigns for w in c.widths)}
-    panels = [trained_spectrum([results[run] for run in runs]) for runs in plan.spectrum_runs()]
-    laws = None
-    if plan.scaling_sizes:
-        clock.start("scaling laws")
-        laws = study_scaling(plan.scaling_plan(), store, note, workers)
-    found: tuple[Approach, ...] = ()
-    if plan.dims:
-        clock.start("exponents")
-        found = approaches(plan.dims, plan.base.problem.noise)
-    density = _target_density(plan.base)
-    return MainJobOutcome(plan, results, comparisons, curves, panels, thresholds, clock.stop(), density, laws, found)
+    started = time.perf_counter()
+    with Pool(workers) as pool:
+        note("training, and the theory that does not wait for it")
+        pool.results(_first_jobs(plan, store))
+        thresholds = _thresholds(plan.base)
+        runs = plan.runs()
+        results = dict(zip(runs, pool.results([training_job(run, store) for run in runs]), strict=True))
+        note("the theory of what was trained")
+        groups = {campaign.data: [results[run] for run in campaign.runs(plan.base)] for campaign in plan.campaigns}
+        spectra = [spectrum_job([results[run] for run in group]) for group in plan.spectrum_runs()]
+        pool.results([*(job for group in groups.values() for job in comparison_jobs(group)), *spectra])
+        comparisons = {kind: compare_with_theory(group, pooled_predictions(pool)) for kind, group in groups.items()}
+        panels = pool.results(spectra)
+        curves = {width: list(pool.results([_curve_job(plan, width)])[0].values()) for width in plan.widths()}
+        laws = study_scaling(plan.scaling_plan(), store, pool) if plan.scaling_sizes else None
+        found = approaches(plan.dims, plan.base.problem.noise, pool) if plan.dims else ()
+    return MainJobOutcome(
+        plan, results, comparisons, curves, panels, thresholds, pool.seconds, time.perf_counter() - started,
+        _target_density(plan.base), laws, found,
+    )  # fmt: skip
 
 
-def _curve(plan: Plan, width: float) -> list[Solution]:
+def _first_jobs(plan: Plan, store: Store[RunResult]) -> list[Job]:
+    """All that does not depend on what was trained: together, so that the longest runs begin first and no core waits for the last."""
+    return [
+        *(training_job(run, store) for run in plan.runs()),
+        *(_curve_job(plan, width) for width in plan.widths()),
+        *(scaling_jobs(plan.scaling_plan(), store) if plan.scaling_sizes else ()),
+        *(slope_jobs(plan.dims, plan.base.problem.noise) if plan.dims else ()),
+    ]
+
+
+def _curve_job(plan: Plan, width: float) -> Job:
     alphas = [alpha for campaign in plan.campaigns for alpha in campaign.alphas]
     grid = np.geomspace(min(alphas), max(alphas), CURVE_POINTS)
-    problem = dataclasses.replace(plan.base.problem, width=width)
-    return list(solve_along(problem, grid.tolist()).values())
+    return curve_job(dataclasses.replace(plan.base.problem, width=width), grid.tolist(), "theory curves")
 
 
 def _target_density(base: Run) -> TargetDensity:
@@ -194,24 +204,6 @@ def _thresholds(base: Run) -> dict[str, Threshold]:
     if problem.noise > 0:
         found["interpolation"] = interpolation(law, Fraction(str(problem.noise)), problem.tokens, THRESHOLD_DIGITS)
     return found
-
-
-class _Clock:
-    """Wall time of each stage, in seconds."""
-
-    def __init__(self, note: Callable[[str], None]) -> None:
-        self.note, self.seconds, self.stage, self.since = note, dict[str, float](), "", 0.0
-
-    def start(self, stage: str) -> None:
-        self.stop()
-        self.note(stage)
-        self.stage, self.since = stage, time.perf_counter()
-
-    def stop(self) -> dict[str, float]:
-        if self.stage:
-            self.seconds[self.stage] = time.perf_counter() - self.since
-        self.stage = ""
-        return self.seconds
 
 
 #: The settings of the paper's Figure 1.

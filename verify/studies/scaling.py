@@ -13,28 +13,37 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from numeric.model import float64 as generated
-from numeric.prediction.test_error import prediction_of
+from numeric.prediction.prediction import prediction_of
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.studies.decompose import distance_parts
 from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
 from numeric.studies.regimes import Regime, regime_at
-from numeric.studies.scaling import ScalingPoint, power_law_of, scaling_curve
-from verify.jobs.pool import execute_all
+from numeric.studies.scaling import ScalingPoint, power_law_of
+from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
 from verify.judging.realised import Expected
 from verify.judging.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
-from verify.judging.spectra import TrainedSpectrum, trained_spectrum
+from verify.judging.spectra import TrainedSpectrum, spectrum_job
 from verify.judging.theory import expected_of, progress
-from verify.studies.scaling_plan import PlaceKey, PlaceTheory, ScalingPlan, key_of, theories
+from verify.studies.scaling_plan import (
+    PlaceKey,
+    PlaceTheory,
+    ScalingPlan,
+    SizeAndDecay,
+    key_of,
+    scaling_curve_job,
+    theories,
+    theory_jobs,
+)
 from verify.training.data import DataKind
 from verify.training.draw import require_memory
 from verify.training.measure import RunResult
@@ -46,7 +55,6 @@ _LEVEL = 0.95
 _LINE = 40  #: points of a theory curve
 INTERVAL = 1.96  #: standard errors in the half-width of the theory's intervals of 95 %
 _LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
-SizeAndDecay = tuple[int, DecayLaw]
 PHASE_DIM = 10_000  #: of the theory's local slopes in the phase diagram: half a minute for 25
 ERROR_PARTS = ("overfitting", "underfitting", "approximation")
 ErrorShares = tuple[float, float, float]  #: shares of these in the distance
@@ -170,46 +178,58 @@ class ScalingOutcome:
         )
 
 
-def study_scaling(
-    plan: ScalingPlan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None
-) -> ScalingOutcome:
+def study_scaling(plan: ScalingPlan, store: Store[RunResult], pool: Pool) -> ScalingOutcome:
     """Train what `store` lacks, solve the theory, compare.
 
     Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
     """
-    curves, spectra = plan.runs(), plan.spectrum_runs()
-    runs = list(dict.fromkeys(curves + [run for group in spectra.values() for run in group]))
+    pool.results(scaling_jobs(plan, store))
+
+    def trained(runs: Sequence[Run]) -> list[RunResult]:
+        return pool.results([training_job(run, store) for run in runs])
+
+    return judge(plan, trained(plan.runs()), {key: trained(group) for key, group in plan.spectrum_runs().items()}, pool)
+
+
+def scaling_jobs(plan: ScalingPlan, store: Store[RunResult]) -> list[Job]:
+    """All that `study_scaling` asks for and that does not depend on what was trained.
+
+    Raises InvalidParameter if the data of a run would not fit.
+    """
+    runs = [*plan.runs(), *(run for group in plan.spectrum_runs().values() for run in group)]
     require_memory(runs)
-    note("training")
-    results = dict(zip(runs, execute_all(runs, store, workers=workers), strict=True))
-    note("theory")
-    return judge(plan, [results[run] for run in curves], {k: [results[run] for run in v] for k, v in spectra.items()})
+    return [*(training_job(run, store) for run in runs), *theory_jobs(plan), *_line_jobs(plan)]
+
+
+def _line_jobs(plan: ScalingPlan) -> list[Job]:
+    """The theory of Gaussian indices as a curve at each of the plan's places."""
+    alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), _LINE))
+    return [
+        scaling_curve_job(plan.run_at(dim, decay).problem, (alphas * dim**2).tolist()) for dim, decay in plan.places()
+    ]
 
 
 def judge(
-    plan: ScalingPlan, results: Sequence[RunResult], spectra: Mapping[tuple[DecayLaw, float], Sequence[RunResult]]
+    plan: ScalingPlan,
+    results: Sequence[RunResult],
+    spectra: Mapping[tuple[DecayLaw, float], Sequence[RunResult]],
+    pool: Pool,
 ) -> ScalingOutcome:
     """Set trained heads beside the theory.
 
     Raises NoAnswer if the theory has no answer where heads were trained.
     """
-    solved = dict(theories(plan, [*results, *(result for group in spectra.values() for result in group)]))
+    solved = dict(theories(plan, pool))
     places = tuple(_places(plan, results, solved))
-    targets = [(dim, decay) for decay in plan.decays for dim, _ in plan.sizes]
-    alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), _LINE))
-    with progress("curves", len(targets) * len(alphas)) as watch:
-        lines = {
-            (dim, decay): tuple(scaling_curve(plan.run_at(dim, decay).problem, (alphas * dim**2).tolist(), watch))
-            for dim, decay in targets
-        }
     laws = {key: solved[key_of(group[0].run)].own.solution for key, group in spectra.items()}
-    drawn = {key: trained_spectrum(spectra[key], solution) for key, solution in laws.items() if solution.trusted}
+    trusted = [key for key, solution in laws.items() if solution.trusted]
+    drawn = pool.results([spectrum_job(spectra[key], laws[key]) for key in trusted])
     return ScalingOutcome(
         plan,
         places,
-        tuple(slope for dim, decay in targets for slope in _slopes(plan, places, dim, decay)),
-        lines,
-        {key: found for key, found in drawn.items() if found.theory.zero_mass < 1},
+        tuple(slope for dim, decay in plan.places() for slope in _slopes(plan, places, dim, decay)),
+        {place: tuple(line) for place, line in zip(plan.places(), pool.results(_line_jobs(plan)), strict=True)},
+        {key: found for key, found in zip(trusted, drawn, strict=True) if found.theory.zero_mass < 1},
         plan.base.varied(dim=plan.sizes[-1][0]).target_eigenvalues(),
         _comparison(plan, results, solved),
         _phases(plan) if plan.tiles else None,

@@ -14,15 +14,15 @@ from typing import NamedTuple
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.studies.scaling import ScalingPoint, power_law_of, scaling_curve
-from verify.judging.theory import progress
+from verify.jobs.pool import Job, Pool
 from verify.training.data import DataKind
-from verify.training.measure import RunResult
 from verify.training.run import Run
 
 #: Samples for each dimension from which the theory of n ~ d^2 is judged on token sequences. The noise in S, a sum of n products of
 #: tokens, is semicircular up to d/n: excess errors are 3 per cent off at n = 2.5 d, 2 at 5 d, .5 at 10 d, whatever d
 #: (docs/performance.md).
 LEAST_RATIO = 10
+_COST, _COST_LEADING = 0.12, 10.0  #: seconds of a point of the theory, without and with these
 LEADING = 8  #: features kept exactly beside sequences: with twice as many the excess error changes by less than 2e-3
 
 
@@ -68,6 +68,15 @@ class ScalingPlan:
         """`base` at one size and law of weight decay."""
         return self.base.varied(dim=dim, lambda_=decay.at(dim))
 
+    def places(self) -> list[SizeAndDecay]:
+        """Sizes and laws of weight decay at which heads are trained."""
+        return [(dim, decay) for decay in self.decays for dim, _ in self.sizes]
+
+    def samples(self, dim: int) -> list[int]:
+        """Numbers of samples at one size, of curves and of spectra, increasing."""
+        spectra = [alpha for alpha, _ in self.spectra] if dim == self.sizes[-1][0] else []
+        return sorted({self.base.varied(dim=dim, alpha=alpha).samples for alpha in (*self.alphas, *spectra)})
+
     def decay_of(self, run: Run) -> DecayLaw:
         """The law that the weight decay of a run follows."""
         return next(decay for decay in self.decays if decay.at(run.dim) == run.problem.lambda_)
@@ -89,6 +98,9 @@ class ScalingPlan:
         """The problem of runs with the law of the runs' own indices: on token sequences with leading features kept exactly."""
         sequences = self.base.data is DataKind.SEQUENCES
         return dataclasses.replace(self.run_at(dim, decay).problem, leading=kept_exactly(dim) if sequences else 0)
+
+
+SizeAndDecay = tuple[int, DecayLaw]
 
 
 class PlaceTheory(NamedTuple):
@@ -124,17 +136,31 @@ def key_of(run: Run) -> PlaceKey:
     return run.dim, run.problem.lambda_, run.samples
 
 
-def theories(plan: ScalingPlan, results: Sequence[RunResult]) -> Iterator[tuple[PlaceKey, PlaceTheory]]:
-    """The theory wherever heads were trained."""
-    for decay in plan.decays:
-        for dim, _ in plan.sizes:
-            asked, own = plan.run_at(dim, decay).problem, plan.own_problem(dim, decay)
-            samples = sorted({r.run.samples for r in results if r.run.dim == dim and plan.decay_of(r.run) == decay})
-            points = scaling_curve(asked, list(map(float, samples)))
-            exact = points
-            if own.leading:
-                with progress("leading features", len(points)) as watch:
-                    exact = scaling_curve(own, list(map(float, samples)), watch)
-            for n, gaussian, expected in zip(samples, points, exact, strict=True):
-                gaussian.solution.unwrap()
-                yield (dim, asked.lambda_, n), PlaceTheory(gaussian, expected)
+def theory_jobs(plan: ScalingPlan) -> list[Job]:
+    """The jobs that `theories` asks for."""
+    return [job for place in plan.places() for job in _place_jobs(plan, *place)]
+
+
+def theories(plan: ScalingPlan, pool: Pool) -> Iterator[tuple[PlaceKey, PlaceTheory]]:
+    """The theory wherever heads are trained.
+
+    Raises NoAnswer if that of Gaussian indices has none.
+    """
+    for dim, decay in plan.places():
+        curves = pool.results(_place_jobs(plan, dim, decay))
+        for n, gaussian, own in zip(plan.samples(dim), *curves, strict=True):
+            gaussian.solution.unwrap()
+            yield (dim, decay.at(dim), n), PlaceTheory(gaussian, own)
+
+
+def _place_jobs(plan: ScalingPlan, dim: int, decay: DecayLaw) -> list[Job]:
+    """For Gaussian indices and for the runs' own, which on Gaussian-equivalent data are the same job."""
+    problems = plan.run_at(dim, decay).problem, plan.own_problem(dim, decay)
+    return [scaling_curve_job(problem, plan.samples(dim)) for problem in problems]
+
+
+def scaling_curve_job(problem: Problem, samples: Sequence[float]) -> Job:
+    """`scaling_curve` as a job."""
+    cost = (_COST_LEADING if problem.leading else _COST) * len(samples)
+    label = f"theory curve at dim {power_law_of(problem).dim}, lambda {problem.lambda_:g}"
+    return Job(scaling_curve, (problem, tuple(map(float, samples))), "scaling laws", cost, label)

@@ -17,7 +17,7 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.interpolation import interpolation
-from numeric.thresholds.proof import Threshold
+from numeric.thresholds.proven_digits import Threshold
 from numeric.thresholds.recovery import recovery
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store

@@ -66,7 +66,7 @@ class DecaySearch:
 
     @property
     def cost(self) -> float:
-        """About how many multiplications the search takes, in the unit of `Run.cost`."""
+        """About how many seconds the search takes on one core."""
         return self.base.cost * (1 + len(self.decays) * (self.folds - 1))
 
     @property

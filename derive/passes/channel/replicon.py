@@ -10,7 +10,7 @@ import sympy as sp
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Step, require_zero, scalar
-from derive.passes.channel.two_tokens import average_derivatives
+from derive.passes.channel.envelope_derivatives import average_derivatives
 from derive.passes.free_entropy import direct_training as direct
 from derive.passes.free_entropy.prior import sensing_variance
 from derive.passes.free_entropy.saddle_point import stationarity

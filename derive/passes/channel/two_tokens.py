@@ -1,4 +1,4 @@
-"""Channel average at two tokens: what of the index is visible, the Moreau energy of one sample, derivatives of M.
+"""Channel average at two tokens: what of the index is visible, the Moreau energy of one sample.
 
 Theory note, section 3. The softmax sees the symmetric 2 x 2 index only through u = (h11 - h12, h22 - h12).
 """
@@ -10,9 +10,10 @@ import sympy as sp
 from derive.language.model import Index, Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.passes.channel import envelope_derivatives
 from derive.passes.channel.label_numbers import difference_map
 from derive.passes.channel.square_loss import entry_loss
-from derive.passes.free_entropy.replicas import channel_limit, envelope_energy
+from derive.passes.free_entropy.replicas import envelope_energy
 
 m, q, V, rho, beta, beta0 = sym("m q V rho beta beta0")
 u1, u2, w1, w2, p1, p2, f1, f2 = sym("u1 u2 w1 w2 p1 p2 f1 f2")
@@ -100,35 +101,6 @@ def _displacement_form(index: Index) -> sp.Expr:
     return precision[0, 0] * e1**2 + 2 * precision[0, 1] * e1 * e2 + precision[1, 1] * e2**2
 
 
-def field_coefficients() -> dict[str, sp.Expr]:
-    """W = teacher gamma1 + independent gamma2 and z = target gamma1, with gamma1, gamma2 ~ N(0, C) per unit."""
-    z, gaussian = sp.symbols("z g_2", real=True)
-    field = sp.expand(channel_limit(z, gaussian).field)
-    independent = sp.sqrt(q - m**2 / rho)
-    require_zero(sp.expand(sp.diff(field, gaussian) ** 2 - independent**2), "independent part of the field")
-    return {"teacher": sp.powsimp(sp.diff(field, z) * sp.sqrt(rho)), "independent": independent, "target": sp.sqrt(rho)}
-
-
-def average_derivatives() -> dict[str, sp.Expr]:
-    """M and its derivatives from averages over samples; by the envelope theorem d(Moreau)/dw = -f, f = Sigma^-1 (u* - w)/V."""
-    coefficients = field_coefficients()
-
-    def chain(variable: sp.Symbol) -> sp.Expr:
-        return -F1 * sp.diff(coefficients["teacher"], variable) - F2 * sp.diff(coefficients["independent"], variable)
-
-    elastic_part = R / (2 * V)
-    return {"M": train + elastic_part, "M_m": chain(m), "M_q": chain(q), "M_V": sp.diff(elastic_part, V)}
-
-
-def unlearned_derivatives() -> dict[str, sp.Expr]:
-    """The same at S = 0 (m = q = V = 0), where w = 0 and the envelope is the loss itself.
-
-    There d/dq acts by Gaussian integration by parts, E tr(Sigma H)/2, and d/dV = -E f^T Sigma f/2 (here R = E f^T Sigma f).
-    """
-    teacher = sp.diff(field_coefficients()["teacher"], m)
-    return {"M": train, "M_m": -F1 * teacher, "M_q": tr_H / 2, "M_V": -R / 2}
-
-
 @cache
 def sample_functions(index: Index) -> tuple[Function, ...]:
     """Loss and Moreau energy of one sample, with their first and second derivatives in u."""
@@ -163,12 +135,9 @@ def sample_functions(index: Index) -> tuple[Function, ...]:
 
 
 def average_functions(model: Model) -> tuple[Function, ...]:
-    """What turns Gaussian samples into M and its derivatives."""
+    """The Gaussian indices of samples, and quadratic forms in what is averaged."""
     sigma, axes, noise = visible_covariance(model.index), principal_axes(model.index), model.channel.noise
     dual, curvature = sp.Matrix([f1, f2]), sp.Matrix([[H11, H12], [H12, H22]])
-
-    def outputs(values: dict[str, sp.Expr]) -> tuple[Output, ...]:
-        return tuple(Output(name, name, value) for name, value in values.items())
 
     return (
         scalar(
@@ -177,12 +146,6 @@ def average_functions(model: Model) -> tuple[Function, ...]:
             (q0, *model.channel.noise_settings),
             r"\rho",
             q0 + noise,
-        ),
-        Function(
-            "field_coefficients",
-            "student field = teacher gamma1 + independent gamma2; target field = target gamma1",
-            (m, q, rho),
-            tuple(Output(name, rf"\text{{{name}}}", value) for name, value in field_coefficients().items()),
         ),
         Function(
             "principal_axes",
@@ -197,18 +160,6 @@ def average_functions(model: Model) -> tuple[Function, ...]:
             (H11, H12, H22),
             r"\operatorname{tr}\Sigma H",
             sp.expand((sigma * curvature).trace()),
-        ),
-        Function(
-            "channel_derivatives",
-            "M and its derivatives from sample averages",
-            (m, q, V, rho, train, R, F1, F2),
-            outputs(average_derivatives()),
-        ),
-        Function(
-            "unlearned_derivatives",
-            "M and its derivatives at S = 0 from sample averages",
-            (rho, train, R, F1, tr_H),
-            outputs(unlearned_derivatives()),
         ),
     )
 
@@ -225,6 +176,6 @@ def steps(model: Model) -> tuple[Step, ...]:
                 Display(r"\Sigma", visible_covariance(model.index)),
                 Display(r"\ell(u,p)", compact_loss()),
             ),
-            sample_functions(model.index) + average_functions(model),
+            (*sample_functions(model.index), *average_functions(model), *envelope_derivatives.functions()),
         ),
     )

@@ -6,12 +6,13 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.language.step import Display, Function, Step, require_zero, scalar
 from derive.passes.free_entropy.saddle_point import reduced
+from derive.passes.limits import projections
 from derive.passes.limits.zero_decay import sample_ratio, weak_regularisation
 
-alpha, D, rho, m, q, q0, t0 = sym("alpha D rho m q q0 t0")
-v, b, c, kappa, trace = sym("v b c kappa trace")
+alpha, D, rho, m, q, q0 = sym("alpha D rho m q q0")
+v, b, c = sym("v b c")
 J, J_v, J_vv = sym("J J_v J_vv")
 
 
@@ -35,16 +36,6 @@ def interpolation_slope(model: Model) -> sp.Expr:
     return sp.expand(sp.diff(residual, v) + sp.diff(residual, J) * J_v + sp.diff(residual, J_v) * J_vv)
 
 
-def interpolation_bounds(model: Model) -> tuple[sp.Expr, sp.Expr]:
-    """Bounds on v that hold for every root of E(v) = q0 + noise and every rank limit.
-
-    With P the projection on the cone of admissible S, E = tr P(S0 + delta G) S0/d lies between delta tr P(G) S0/d = delta c t0
-    (|P(G + eps S0)|^2 is convex in eps) and |P(S0 + delta G)| |S0| <= (sqrt q0 + delta) sqrt q0 (|P| is 1-Lipschitz).
-    """
-    noise = model.channel.noise
-    return (noise / sp.sqrt(q0)) ** 2, ((q0 + noise) / (trace * t0)) ** 2
-
-
 def interpolation_objective(model: Model) -> sp.Expr:
     """Alpha as a function of v whose greatest value is the threshold: (J - q0 - noise)/(2 D v).
 
@@ -59,19 +50,10 @@ def interpolation_objective(model: Model) -> sp.Expr:
     return objective
 
 
-def manifold_bound() -> sp.Expr:
-    """Sample ratio above which labels with noise outnumber the parameters of S, d kappa - kappa^2 d^2/2 of them.
-
-    Noise-disturbed labels then lie on the image of the manifold of S with probability zero (Sard), whatever its shape.
-    """
-    return sp.expand((kappa - kappa**2 / 2) / D)
-
-
 def functions(model: Model) -> tuple[Function, ...]:
     """Generated functions of the interpolation threshold."""
     residual, ratio = interpolation(model)
     noise = model.channel.noise_settings
-    least, most = interpolation_bounds(model)
     return (
         scalar(
             "interpolation_residual",
@@ -108,19 +90,6 @@ def functions(model: Model) -> tuple[Function, ...]:
             r"\alpha(v)",
             interpolation_objective(model),
         ),
-        Function(
-            "interpolation_bounds",
-            "bounds on v at every root of the interpolation residual",
-            (q0, t0, trace, *noise),
-            (Output("least", r"v_{\min}", least), Output("most", r"v_{\max}", most)),
-        ),
-        scalar(
-            "manifold_bound",
-            "sample ratio above which noisy labels outnumber the parameters of S",
-            (kappa, D),
-            r"\alpha_{\rm dim}",
-            manifold_bound(),
-        ),
     )
 
 
@@ -134,6 +103,6 @@ def steps(model: Model) -> tuple[Step, ...]:
             r"some $v$, so that the threshold is the greatest value of $\alpha(v)$; its stationary points are the roots of the "
             r"residual.",
             (Display(r"\alpha(v)", interpolation_objective(model)),),
-            functions(model),
+            (*functions(model), *projections.functions(model)),
         ),
     )

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from functools import cache
+from typing import NamedTuple
 
 import sympy as sp
 
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Output, Step
+from derive.language.step import DerivationError, Display, Function, Output, Step
 
-(theta,) = sym("theta")
+theta, eta = sym("theta eta")
 
 
 @cache
@@ -23,6 +24,53 @@ def semicircle_above(weight: Callable[[sp.Expr], sp.Expr], angle: sp.Symbol) -> 
     psi = sp.Symbol("psi", positive=True)
     density = 2 * sp.sin(psi) ** 2 / sp.pi
     return sp.integrate(sp.expand(density * weight(2 * sp.cos(psi))), (psi, 0, angle))
+
+
+class Bulk(NamedTuple):
+    """J and J_v of a semicircle of unit variance above its fraction cos(phi)."""
+
+    J: sp.Expr
+    J_v: sp.Expr
+
+
+@cache
+def energy_above() -> Bulk:
+    """Closed forms in the angle phi."""
+    phi = sp.Symbol("phi", positive=True)
+    square = semicircle_above(lambda x: (x - 2 * sp.cos(phi)) ** 2, phi)
+    # J = v f(phi) with cos(phi) = b/(2 sqrt v): at fixed b the angle grows by cos/(2 v sin).
+    return Bulk(square, square + sp.diff(square, phi) * sp.cos(phi) / (2 * sp.sin(phi)))
+
+
+@cache
+def edge_powers() -> Bulk:
+    """Leading powers of J/v and J_v where the threshold is a fraction eta below the edge, b = 2 delta (1 - eta)."""
+    (phi,) = energy_above().J.free_symbols
+    leading = (_leading_term(form, phi) for form in energy_above())
+    return Bulk(*(term.subs(phi, sp.sqrt(2 * eta)) for term in leading))  # phi^2/2 = eta at leading order
+
+
+def _leading_term(form: sp.Expr, x: sp.Symbol, known: int = 12) -> sp.Expr:
+    """Lowest power of x in a quotient of polynomials in x, sin(k x) and cos(k x), by their Taylor polynomials."""
+
+    def lowest(part: sp.Expr) -> sp.Expr:
+        for function in (sp.sin, sp.cos):
+            part = part.replace(
+                function, lambda angle, f=function: sp.series(f(x), x, 0, known).removeO().subs(x, angle)
+            )
+        *_, ((power,), coefficient) = sp.Poly(part, x).terms()
+        if power >= known:
+            raise DerivationError(f"{form} vanishes up to {x}^{known}")
+        return coefficient * x**power
+
+    numerator, denominator = sp.fraction(sp.together(form))
+    return lowest(numerator) / lowest(denominator)
+
+
+def open_bulk() -> Bulk:
+    """J/v and J_v where the threshold is far below delta."""
+    (phi,) = energy_above().J.free_symbols
+    return Bulk(*(form.subs(phi, sp.pi / 2) for form in energy_above()))
 
 
 def functions() -> tuple[Function, ...]:

@@ -34,9 +34,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print one threshold."""
     from numeric.maths.balls import Unresolved
     from numeric.proven_laws.finite import FiniteLaw
-    from numeric.thresholds.bayes import bayes_recovery
+    from numeric.thresholds.bayes_recovery import bayes_recovery
     from numeric.thresholds.interpolation import interpolation
-    from numeric.thresholds.proof import MAX_WORK
+    from numeric.thresholds.proven_digits import MAX_WORK
     from numeric.thresholds.recovery import recovery
 
     started = time.perf_counter()

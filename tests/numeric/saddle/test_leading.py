@@ -12,13 +12,13 @@ from strategies import log_uniform
 
 from numeric.channel.fields import Fields
 from numeric.channel.rules import Sampled
-from numeric.channel.sampling import sample_means
+from numeric.channel.sequence_average import sample_means
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
-from numeric.prediction.leading import LeadingPrediction
+from numeric.prediction.leading_features import LeadingPrediction
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem

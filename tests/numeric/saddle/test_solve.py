@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from numeric.channel.quadrature import COARSE
+from numeric.channel.pair_average import COARSE
 from numeric.channel.rules import Quadrature
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import kappa0s, log_uniform
 
 from numeric.__main__ import main
-from numeric.channel.sampling import sample_means
+from numeric.channel.sequence_average import sample_means
 from numeric.laws.eigenvalue_list import finite_rank
 from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -18,10 +18,10 @@ from numeric.laws.target_spectrum import target_density, target_edges
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
-from numeric.prediction.gaussian import GaussianPrediction
-from numeric.prediction.labels import Labels
-from numeric.prediction.pair import PairAverages
-from numeric.prediction.row import RowAverages
+from numeric.prediction.gaussian_indices import GaussianPrediction
+from numeric.prediction.label_parameters import Labels
+from numeric.prediction.pair_test_error import PairAverages
+from numeric.prediction.row_test_error import RowAverages
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from numeric.studies.decompose import decompose

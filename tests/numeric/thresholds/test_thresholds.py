@@ -10,7 +10,7 @@ from numeric.maths.balls import BITS_PER_DIGIT, Unresolved, decimal, working
 from numeric.model import balls as generated
 from numeric.proven_laws.finite import exact_list, exact_power_law
 from numeric.proven_laws.rational import rational_law
-from numeric.thresholds.bayes import bayes_recovery
+from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 from tests.oracles.interpolation_by_quadrature import interpolation_by_quadrature

@@ -11,21 +11,19 @@ import numpy as np
 import scipy
 
 from numeric.channel.fields import Fields
-from numeric.channel.index import TokenIndex, token_index
 from numeric.channel.rules import split
+from numeric.channel.whitened_index import TokenIndex, token_index
 from numeric.laws.law import Array
-from numeric.maths.domain import OutsideDomain
 from numeric.maths.replicates import half_width
 from numeric.maths.sobol import Sampling, gaussians
 from numeric.model import float64 as generated
-from numeric.prediction.gaussian import FACTORS
-from numeric.prediction.labels import BestMultiple, Estimate
+from numeric.prediction.best_multiple import BestMultiple, least_point
+from numeric.prediction.label_parameters import Estimate
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 
 SAMPLING = Sampling(1 << 15)  # excess errors of order .1 then scatter by 2e-3 of them
-TOLERANCE = 1e-6  # of the logarithm of the best multiple: its error is then known to the square of that
 
 
 @dataclass(frozen=True)
@@ -81,16 +79,7 @@ def _errors(prediction: LeadingPrediction, c: float) -> Array:
 @lru_cache(maxsize=16)
 def _best_factor(prediction: LeadingPrediction) -> float:
     problem = prediction.problem
-    low, high = np.log(FACTORS) + np.log(problem.beta0 / problem.beta)
-    found = scipy.optimize.minimize_scalar(
-        lambda log: float(prediction.errors(prediction.multiple(float(np.exp(log)))).mean()),
-        bounds=(low, high),
-        method="bounded",
-        options={"xatol": TOLERANCE},
-    )
-    if min(found.x - low, high - found.x) < 0.01:
-        raise OutsideDomain(f"no best multiple of the target between {np.exp(low):g} and {np.exp(high):g}")
-    return float(np.exp(found.x))
+    return least_point(lambda c: float(prediction.errors(prediction.multiple(c)).mean()), problem.beta, problem.beta0)
 
 
 def _indices(fields: Fields, index: TokenIndex) -> tuple[list[Array], Array]:

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from numeric.model import balls as generated
 from numeric.proven_laws.law import Law
-from numeric.thresholds.proof import Threshold, exact, require_common
+from numeric.thresholds.proven_digits import Threshold, exact, require_common
 
 
 def bayes_recovery(law: Law, tokens: int = 2, digits: int = 50) -> Threshold:

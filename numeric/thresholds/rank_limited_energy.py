@@ -1,88 +1,19 @@
-"""Condition for interpolation in ball arithmetic, for any target law and width (theory note, section 5)."""
+"""Energy of the largest eigenvalues of the noisy law only, in ball arithmetic: what interpolation of narrow students needs.
+
+Theory note, sections 4 and 5.
+"""
 
 from bisect import bisect
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, log
-from typing import NamedTuple
 
 from flint import arb
 
 from numeric.maths.ball_roots import locate, newton_step, proven_near
 from numeric.maths.balls import START_BITS, Ball, Unresolved, ball, polish, precision, working
 from numeric.proven_laws.law import Law, over
-
-
-class Energy(NamedTuple):
-    """J, dJ/dv and d2J/dv2 at b = 0."""
-
-    J: Ball
-    J_v: Ball
-    J_vv: Ball
-
-    def union(self, other: "Energy") -> "Energy":
-        """The smallest balls that hold both."""
-        return Energy(*(mine.union(theirs) for mine, theirs in zip(self, other, strict=True)))
-
-
-class Residual(NamedTuple):
-    """E(v) - q0 - Delta/2 with its slope in v, and where it was taken."""
-
-    value: Ball
-    slope: Ball
-    v: Ball
-    energy: Energy
-
-
-@dataclass(frozen=True)
-class Condition:
-    """The function of v whose roots are the candidates for the interpolation threshold."""
-
-    law: Law
-    noise: Fraction
-    energy: Callable[[Ball], Energy]
-
-    def __call__(self, v: Ball) -> Residual:
-        """The residual over the ball v."""
-        generated, energy = self.law.generated, self.energy(v)
-        _, q0 = self.law.moments()
-        value = generated.interpolation_residual(energy.J, energy.J_v, v, ball(self.noise), q0)
-        return Residual(value, generated.interpolation_slope(energy.J_vv, v), v, energy)
-
-    def excludes(self, left: Residual, right: Residual) -> bool:
-        """Whether the values at two points prove that no root lies between.
-
-        With P the projection on the admissible S, J = |P(S0 + delta G)|^2 is convex in delta, so that J and 2 v J_v - J increase
-        and E = J - v J_v changes by at most half of what J does. Also |P(G + eps S0)|^2 is convex in eps: E/delta does not increase.
-        """
-        change = (right.energy.J - left.energy.J) / 2
-        stretch = (right.v / left.v).sqrt()
-        level = self.law.generated.interpolation_level(self.law.moments()[1], ball(self.noise))
-        if left.value < 0:
-            return bool(left.value + change < 0 or (left.value + level) * stretch < level)
-        return bool(right.value - change > 0 or (right.value + level) / stretch > level)
-
-    def bounds(self, width: Fraction) -> tuple[Ball, Ball]:
-        """Interval of v that holds every root."""
-        generated, (t0, q0) = self.law.generated, self.law.moments()
-        theta = arb.pi() / 2
-        while not generated.semicircle_top(theta)[0] <= ball(
-            width
-        ):  # any angle with less mass above it gives a valid trace
-            theta = theta * 15 / 16
-        least, most = generated.interpolation_bounds(q0, t0, generated.semicircle_top(theta)[1], ball(self.noise))
-        return least.mid() / 2, most.mid() * 2
-
-
-def full_rank_energy(law: Law) -> Callable[[Ball], Energy]:
-    """Energy of the positive part of the noisy law, width >= 1."""
-
-    def energy(v: Ball) -> Energy:
-        point = over(law, v, arb(0))
-        return Energy(*(point.value(name) for name in Energy._fields))
-
-    return energy
+from numeric.thresholds.interpolation_roots import Energy, Excess, full_rank_energy
 
 
 def rank_limited_energy(law: Law, width: Fraction) -> Callable[[Ball], Energy]:
@@ -113,13 +44,6 @@ def _above(law: Law, v: Ball, Q: Ball, width: Fraction) -> Energy:
 
 class _InGap(Exception):
     """The mass asked for lies above every point of a gap of the noisy law; `args[0]` is one of them."""
-
-
-class Excess(NamedTuple):
-    """How much a quantity exceeds what is asked for, and the slope of that."""
-
-    value: Ball
-    slope: Ball
 
 
 class Quantile:

@@ -2,9 +2,10 @@
 
 from typing import Protocol
 
-from numeric.prediction.gaussian import GaussianPrediction
-from numeric.prediction.labels import BestMultiple, Estimate, Labels
-from numeric.prediction.leading import LeadingPrediction
+from numeric.prediction.best_multiple import BestMultiple
+from numeric.prediction.gaussian_indices import GaussianPrediction
+from numeric.prediction.label_parameters import Estimate, Labels
+from numeric.prediction.leading_features import LeadingPrediction
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution

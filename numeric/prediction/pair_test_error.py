@@ -1,7 +1,7 @@
 """Averages over the labels at two tokens (theory note, sections 3 and 7).
 
 The visible indices (u1, u2) are exchangeable and the loss is a sum over them, so the average needs one component of each pair
-only: twice its own share, which the generated loss gives at u2 = u1, p2 = p1. For more tokens see numeric.prediction.row.
+only: twice its own share, which the generated loss gives at u2 = u1, p2 = p1. For more tokens see numeric.prediction.row_test_error.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from numeric.channel.fields import Fields
 from numeric.laws.law import Array
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
-from numeric.prediction.labels import Estimate, Labels
+from numeric.prediction.label_parameters import Estimate, Labels
 
 _REACH = 9.0  # standard deviations: a mass of 2e-19 is left out
 _NODES = (160, 240, 360, 540, 810)  # trapezoidal rules per Gaussian: exponentially accurate for analytic integrands
@@ -23,7 +23,7 @@ _ACCURACY = 1e-10  # change of the average from one rule to the next
 
 @dataclass(frozen=True)
 class PairAverages:
-    """Deterministic averages at two tokens (see numeric.prediction.gaussian.Averages). They raise OutsideDomain if not resolved."""
+    """Deterministic averages at two tokens (see `Averages`). They raise OutsideDomain if not resolved."""
 
     labels: Labels
 

@@ -1,4 +1,4 @@
-"""What test errors depend on besides the student's overlaps, and the values that predictions are asked for."""
+"""What test errors depend on besides the overlaps of the student, and a value with its error."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Self
@@ -14,13 +14,6 @@ class Estimate(NamedTuple):
 
     value: float
     error: float
-
-
-class BestMultiple(NamedTuple):
-    """The multiple c* of the target of least test error, and that error (unit loss per sample)."""
-
-    c: float
-    test_error: float
 
 
 @dataclass(frozen=True)

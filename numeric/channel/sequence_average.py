@@ -1,6 +1,6 @@
 """Averages over the output channel at any number of tokens, by randomised quasi-Monte Carlo with replicates.
 
-A sample has Gaussian fields along the visible directions of its index (numeric.channel.index): gamma1, which the label sees, and
+A sample has Gaussian fields along the visible directions of its index (`whitened_index`): gamma1, which the label sees, and
 gamma2, which only the student sees; leading features kept exactly add products of Gaussians of their own. Each point
 (numeric.maths.sobol) is taken with both signs of gamma2: what is odd in gamma2, and what is left of it when student and target
 nearly agree, drops out exactly. The scatter of the replicates is the error.
@@ -15,11 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.channel import proximal, sample
+from numeric.channel import pair_minimiser, sequence_minimiser
 from numeric.channel.control_variate import TERMS, add_control_terms, lanes
 from numeric.channel.fields import Fields
-from numeric.channel.index import TokenIndex, token_index
-from numeric.channel.sample import (
+from numeric.channel.sequence_minimiser import (
     cholesky,
     component_displacement,
     component_dual,
@@ -34,6 +33,7 @@ from numeric.channel.sample import (
     solve_with,
     workspace,
 )
+from numeric.channel.whitened_index import TokenIndex, token_index
 from numeric.maths.kernels import digest, entry, inner
 from numeric.maths.sobol import BLOCK, Sampling, block_sums, gaussians
 from numeric.model import float64 as physics
@@ -245,7 +245,7 @@ def _add_features(shares, features, out):  # type: ignore[no-untyped-def]
             out[i] += shares[k] * features[k, i]
 
 
-_SOURCES = digest(physics, proximal, sample)
+_SOURCES = digest(physics, pair_minimiser, sequence_minimiser)
 
 
 @entry

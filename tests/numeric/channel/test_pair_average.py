@@ -10,8 +10,8 @@ from numba import njit
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.stats import norm, qmc
 
-from numeric.channel import proximal
-from numeric.channel.quadrature import COARSE, ChannelAverages, Resolution, average, unlearned
+from numeric.channel import pair_minimiser
+from numeric.channel.pair_average import COARSE, ChannelAverages, Resolution, average, unlearned
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as physics
 
@@ -77,9 +77,9 @@ def direct(gaussian: np.ndarray, weights: np.ndarray, point: tuple[float, ...], 
 
 
 # What only kernels call is compiled in kernels alone.
-global_minimiser = njit(lambda w1, w2, sample, setting: proximal.global_minimiser(w1, w2, sample, setting))
-single_well = njit(lambda setting: proximal.single_well(setting))
-descend = njit(lambda u1, u2, sample, setting: proximal.descend(u1, u2, sample, setting, np.inf))
+global_minimiser = njit(lambda w1, w2, sample, setting: pair_minimiser.global_minimiser(w1, w2, sample, setting))
+single_well = njit(lambda setting: pair_minimiser.single_well(setting))
+descend = njit(lambda u1, u2, sample, setting: pair_minimiser.descend(u1, u2, sample, setting, np.inf))
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_minimum_is_global(V: float, beta: float, beta0: float) -> None:
     z = np.log(p / (1.0 - p)) / beta0
     u = minimise(w, p, V, beta, 50)
     best = physics.sample_energy(*u, *w, *p, V, beta)
-    setting = proximal.Setting(V, beta, beta0)
+    setting = pair_minimiser.Setting(V, beta, beta0)
     for k in range(w.shape[1]):
-        sample = proximal.Sample(*w[:, k], *z[:, k], *p[:, k])
+        sample = pair_minimiser.Sample(*w[:, k], *z[:, k], *p[:, k])
         found = global_minimiser(w[0, k], w[1, k], sample, setting)
         energy = physics.sample_energy(*found, *w[:, k], *p[:, k], V, beta)
         # Newton leaves ~1e-15; the grid itself may miss a minimum, so only one side is tested.
@@ -103,11 +103,11 @@ def test_minimum_is_global(V: float, beta: float, beta0: float) -> None:
 @given(beta=st.floats(0.1, 20.0), seed=st.integers(0, 10**6), below=st.floats(0.01, 0.999))
 def test_no_sample_has_a_second_minimum_where_one_descent_is_enough(beta, seed, below):
     """At the bound of `single_well`, from starts far apart; for V somewhat above it there are samples with two minima."""
-    setting = proximal.Setting(below * 1.0397 / beta**2, beta, 1.0)
+    setting = pair_minimiser.Setting(below * 1.0397 / beta**2, beta, 1.0)
     assert single_well(setting) and not single_well(setting._replace(V=1.04 / beta**2))
     rng = np.random.default_rng(seed)
     w, z, starts = rng.normal(size=2) * 3 / beta, rng.normal(size=2) * 5, rng.normal(size=(4, 2)) * 4 / beta
-    sample = proximal.Sample(*w, *z, *physics.label(z, 1.0))
+    sample = pair_minimiser.Sample(*w, *z, *physics.label(z, 1.0))
     found = [descend(*start, sample, setting) for start in starts]
     assert np.ptp(found, axis=0).max() * beta < 1e-6
 

@@ -5,17 +5,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-import scipy
-
-from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
-from numeric.prediction.labels import BestMultiple, Estimate, Labels
-from numeric.prediction.pair import PairAverages
-from numeric.prediction.row import RowAverages
+from numeric.prediction.best_multiple import BestMultiple, root_of_slope
+from numeric.prediction.label_parameters import Estimate, Labels
+from numeric.prediction.pair_test_error import PairAverages
+from numeric.prediction.row_test_error import RowAverages
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.solution import Solution
-
-FACTORS = (1e-3, 2.0)  # range of c* beta/beta0: 1 without noise, and less with noise, which flattens E[y | X]
 
 
 class Averages(Hashable, Protocol):
@@ -70,9 +66,6 @@ class GaussianPrediction:
 
 @lru_cache(maxsize=64)
 def _best_multiple(averages: Averages) -> BestMultiple:
-    labels, slope = averages.labels, averages.multiple_slope
-    low, high = (factor * labels.beta0 / labels.beta for factor in FACTORS)
-    if slope(low) >= 0 or slope(high) <= 0:
-        raise OutsideDomain(f"no best multiple of the target between {low:g} and {high:g}")
-    c = float(scipy.optimize.brentq(slope, low, high, xtol=1e-15, rtol=1e-14))
+    labels = averages.labels
+    c = root_of_slope(averages.multiple_slope, labels.beta, labels.beta0)
     return BestMultiple(c, averages.test_error(*generated.multiple_overlaps(c, labels.q0)).value)

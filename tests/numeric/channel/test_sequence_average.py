@@ -10,12 +10,12 @@ from numba import njit
 from scipy.optimize import minimize
 from strategies import log_uniform
 
-from numeric.channel import sample
+from numeric.channel import sequence_minimiser
 from numeric.channel.fields import Fields
-from numeric.channel.index import token_index
-from numeric.channel.quadrature import COARSE
+from numeric.channel.pair_average import COARSE
 from numeric.channel.rules import Quadrature, Sampled
-from numeric.channel.sampling import sample_means
+from numeric.channel.sequence_average import sample_means
+from numeric.channel.whitened_index import token_index
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.sobol import Sampling
@@ -96,15 +96,15 @@ def test_the_elastic_energy_of_two_tokens_is_that_of_components_at_the_best_shif
 def test_at_a_minimiser_the_dual_field_is_minus_the_slope_of_the_loss(V, beta):
     rng, index = np.random.default_rng(7), token_index(3)
     size = len(index.visible)
-    work, stiffness = sample.workspace(3, size), np.full(size, 1 / V)
+    work, stiffness = sequence_minimiser.workspace(3, size, 0), np.full(size, 1 / V)
     for _ in range(40):
         gamma1, gamma2 = rng.normal(size=(2, size))
         w = 0.7 * gamma1 + 0.8 * gamma2
-        sample.fill_index(1.3 * gamma1, index, work.fit)
-        sample.fill_softmax(work.fit, beta, work.y)
-        energy, _ = sample.global_minimiser(w, stiffness, index, beta, work)
-        loss = sample.loss_of(work.x, index, beta, work)
-        sample.fill_loss_gradient(index, beta, work)
+        sequence_minimiser.fill_index(1.3 * gamma1, index, work.fit)
+        sequence_minimiser.fill_softmax(work.fit, beta, work.y)
+        energy, _ = sequence_minimiser.global_minimiser(w, stiffness, index, beta, work)
+        loss = sequence_minimiser.loss_of(work.x, index, beta, work)
+        sequence_minimiser.fill_loss_gradient(index, beta, work)
         dual = physics.component_dual(work.x, w, stiffness)
         assert dual == pytest.approx(-work.gradient, abs=1e-8 * beta)
         assert physics.component_displacement(dual, stiffness) == pytest.approx(
@@ -129,19 +129,21 @@ def test_the_most_negative_curvature_of_a_row():
         starts = 2 * rng.normal(size=(25, 2 * tokens))
         options = {"maxiter": 3000, "maxfev": 3000}
         least = min(minimize(lowest, start, method="Nelder-Mead", options=options).fun for start in starts)
-        assert -1e-12 <= least + sample.ROW_CURVATURE < 1e-3  # the extreme label is saturated: approached, never passed
+        assert (
+            -1e-12 <= least + sequence_minimiser.ROW_CURVATURE < 1e-3
+        )  # the extreme label is saturated: approached, never passed
 
 
 @njit  # what only kernels call is compiled in kernels alone
 def least_energy(w, z, stiffness, index, beta, work):
-    sample.fill_index(z, index, work.fit)
-    sample.fill_softmax(work.fit, beta, work.y)
-    return sample.global_minimiser(w, stiffness, index, beta, work)[0]
+    sequence_minimiser.fill_index(z, index, work.fit)
+    sequence_minimiser.fill_softmax(work.fit, beta, work.y)
+    return sequence_minimiser.global_minimiser(w, stiffness, index, beta, work)[0]
 
 
 @njit
 def descended(start, w, stiffness, index, beta, work):
-    return sample.descend(start, w, stiffness, index, beta, 1 / beta, work)
+    return sequence_minimiser.descend(start, w, stiffness, index, beta, 1 / beta, work)
 
 
 @pytest.mark.parametrize(("tokens", "V", "beta"), [(3, 20.0, 1.0), (3, 20.0, 5.0), (4, 2000.0, 1.0)])
@@ -149,7 +151,7 @@ def test_minima_are_global(tokens, V, beta):
     """Against descents from every set of fitted rows and from random points."""
     rng, index = np.random.default_rng(5), token_index(tokens)
     size = len(index.visible)
-    work, stiffness = sample.workspace(tokens, size, 0), np.full(size, 1 / V)
+    work, stiffness = sequence_minimiser.workspace(tokens, size, 0), np.full(size, 1 / V)
     for _ in range(60):
         gamma1, gamma2 = rng.normal(size=(2, size))
         w, z = 0.7 * gamma1 + 0.8 * gamma2, 1.3 * gamma1

@@ -11,18 +11,18 @@ import numpy as np
 import scipy
 
 from numeric.channel.fields import Fields
-from numeric.channel.index import visible_basis
+from numeric.channel.whitened_index import visible_basis
 from numeric.maths.replicates import half_width
 from numeric.maths.sobol import Array, Sampling, gaussians
 from numeric.model import float64 as generated
-from numeric.prediction.labels import Estimate, Labels
+from numeric.prediction.label_parameters import Estimate, Labels
 
 _SAMPLING, _STREAM = Sampling(2**14), 2
 
 
 @dataclass(frozen=True)
 class RowAverages:
-    """Sampled averages at any number of tokens (see numeric.prediction.gaussian.Averages)."""
+    """Sampled averages at any number of tokens (see numeric.prediction.gaussian_indices.Averages)."""
 
     labels: Labels
 
