@@ -60,7 +60,7 @@ _PUBLIC = {
     "to_frame": "studies.frame",
     "interpolation": "thresholds.interpolation",
     "recovery": "thresholds.recovery",
-    "bayes_recovery": "thresholds.bayes",
+    "bayes_recovery": "thresholds.bayes_recovery",
     "exact_marchenko_pastur": "proven_laws.rational",
     "learned_spectrum": "studies.spectrum",
     "decompose": "studies.decompose",

@@ -105,12 +105,25 @@ def test_generated_modules_import_only_their_numerical_library():
     assert imported(ROOT / "generated/tied_attention/balls.py") == {"flint"}
 
 
-def test_a_threshold_command_imports_no_heavy_package():
-    command = [sys.executable, "-X", "importtime", "-m", "numeric", "threshold", "recovery", "--kappa0", "1/2"]
+def loaded_by(arguments):
+    """Modules that a command loads."""
+    command = [sys.executable, "-X", "importtime", "-m", "numeric", *arguments.split()]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    loaded = {line.split("|")[-1].strip().split(".")[0] for line in done.stderr.splitlines() if "|" in line}
+    return {line.split("|")[-1].strip() for line in done.stderr.splitlines() if "|" in line}
+
+
+def test_a_threshold_command_imports_no_heavy_package():
+    loaded = {name.split(".")[0] for name in loaded_by("threshold recovery --kappa0 1/2")}
     assert "flint" in loaded
     assert not loaded & {"mpmath", "sympy", "torch", "scipy", "numba", "numpy", "matplotlib"}
+
+
+def test_a_point_of_two_tokens_loads_what_it_calls():
+    """Once its kernels are compiled and its points drawn."""
+    for _ in range(2):
+        loaded = loaded_by("curve --alpha .5 --kappa0 .5 --lambda .01 --noise .5")
+    assert "numba" in loaded
+    assert not loaded & {"scipy.stats", "scipy.optimize", "pandas", "matplotlib", "mpmath", "sympy", "torch"}
 
 
 def test_no_python_at_the_top():

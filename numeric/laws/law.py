@@ -6,8 +6,8 @@ Theory note, section 4. A target is a frozen, hashable value; eigenvalues carry 
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
@@ -170,7 +170,7 @@ def quantile(target: Target, v: float, mass: float, low: float, top: float) -> f
     def excess(x: float) -> float:
         return (target.mass_above(v, x) if x < top else 0.0) - mass  # at the edge itself two branches meet
 
-    return float(brentq(excess, low, top, xtol=1e-14, rtol=1e-14))
+    return float(scipy.optimize.brentq(excess, low, top, xtol=1e-14, rtol=1e-14))
 
 
 def edge_grid(low: float, high: float, points: int) -> tuple[Array, Array]:

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
+import scipy
 from flint import arb
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from numeric.laws import marchenko_pastur_root
 from numeric.laws.exact_values import exact_values
@@ -129,7 +129,11 @@ class MarchenkoPastur:
         if share <= 0:
             return 0.0
         top = self.upper_edge(0.0)
-        cut = float(brentq(lambda x: self.mass_above(0.0, x) - share, _LOWEST * top, top, xtol=1e-15 * top, rtol=1e-14))
+
+        def excess(x: float) -> float:
+            return self.mass_above(0.0, x) - share
+
+        cut = float(scipy.optimize.brentq(excess, _LOWEST * top, top, xtol=1e-15 * top, rtol=1e-14))
         above = Values(*marchenko_pastur_root.at_point(0.0, cut, *self.law)[0])  # the closed forms hold at v = 0 too
         return float(generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, 0.0, above.mass)[0])
 

@@ -1,4 +1,4 @@
-"""What compiled kernels share: how they are compiled, a digest of what they were compiled from, threads that run them side by side.
+"""What compiled kernels share: how they are compiled and kept, a digest of what they were compiled from, threads that run them.
 
 Compilation is what a first command waits for. It grows with the code and with the types of its arguments, so that kernels
 
@@ -11,17 +11,22 @@ Compilation is what a first command waits for. It grows with the code and with t
 import hashlib
 import inspect
 import os
+import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import pairwise
+from threading import Timer
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
 from numba import njit, types
+from numba.core.caching import FunctionCache
 from numba.extending import typeof_impl
 
 SHARES = 8  # of the work per thread: few enough that handing them out costs nothing, many enough that none waits long
+PATIENCE = 2.0  # seconds that a process compiles in silence
 
 F = TypeVar("F", bound=Callable[..., Any])
 _njit: Any = njit  # whose types know few of its options
@@ -30,7 +35,9 @@ _BARE: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrappe
 
 def entry(function: F, **options: Any) -> F:
     """Decorator of a kernel that Python calls, with a cache on disk; its last argument defaults to the `digest` of what it calls."""
-    return _njit(function, **_BARE, cache=True, nogil=True, **options)
+    kernel = _njit(function, **_BARE, nogil=True, **options)
+    kernel._cache = Cache(function)
+    return kernel
 
 
 def inner(function: F, **options: Any) -> F:
@@ -52,6 +59,54 @@ class Inner:
 @typeof_impl.register(Inner)
 def _type_of_inner(kernel: Inner, _: Any) -> Any:
     return types.Dispatcher(kernel.compiled)
+
+
+class Cache(FunctionCache):
+    """numba's cache of one kernel on disk; what is not in it is about to be compiled, and then put there."""
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """What was compiled for these types, or None; types that have since moved, as after an upgrade, leave nothing readable."""
+        try:
+            found = super().load_overload(signature, context)
+        except (ImportError, AttributeError):
+            self.flush()
+            found = None
+        if found is None:
+            _waiting.begin(self._py_func.__module__)
+        return found
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep it for other processes."""
+        _waiting.end()
+        super().save_overload(signature, compiled)
+
+
+class Waiting:
+    """The compilation that a process waits for: one line on stderr says so, once it has taken long in all."""
+
+    def __init__(self) -> None:
+        self.left, self.started, self.told = PATIENCE, 0.0, False
+
+    def begin(self, module: str) -> None:
+        """A kernel of this module is being compiled, and no other: numba has a lock."""
+        self.started = time.monotonic()
+        self.timer = Timer(max(0.0, self.left), self.tell, (module.removeprefix("numeric."),))
+        self.timer.daemon = True
+        self.timer.start()
+
+    def end(self) -> None:
+        """It is compiled."""
+        self.timer.cancel()
+        self.left -= time.monotonic() - self.started
+
+    def tell(self, what: str) -> None:
+        """Say what is being compiled, unless that was said."""
+        if not self.told:
+            self.told = True
+            sys.stderr.write(f"numeric: compiling {what} and other kernels, once per installation: some 10 to 15 s\n")
+
+
+_waiting = Waiting()
 
 
 def digest(*modules: ModuleType) -> str:

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtri
-from scipy.stats import qmc
 
+from numeric.maths.kept import kept
 from numeric.maths.kernels import over_blocks
 
 Array = NDArray[np.float64]
 BLOCK = 64  # points that one thread takes at a time and adds up in order
+KEPT = 2**15  # numbers: so many are kept on disk, as the part of SciPy that draws them takes .4 s to load
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,14 @@ class Sampling:
 @lru_cache(maxsize=4)
 def gaussians(dimensions: int, sampling: Sampling, stream: int = 0) -> Array:
     """Normal deviates, shape (replicates * points, dimensions); those of another stream are independent."""
+    few = dimensions * sampling.points * sampling.replicates <= KEPT
+    return kept(_gaussians, dimensions, sampling, stream) if few else _gaussians(dimensions, sampling, stream)
+
+
+def _gaussians(dimensions: int, sampling: Sampling, stream: int) -> Array:
     seeds = np.random.SeedSequence((dimensions, stream)).spawn(sampling.replicates)
-    sets = (qmc.Sobol(dimensions, rng=np.random.default_rng(seed)).random(sampling.points) for seed in seeds)
-    return ndtri(np.concatenate(list(sets)))
+    sets = [scipy.stats.qmc.Sobol(dimensions, rng=np.random.default_rng(seed)) for seed in seeds]
+    return scipy.special.ndtri(np.concatenate([one.random(sampling.points) for one in sets]))
 
 
 def block_sums(kernel: Callable[[Array, Array], None], points: Array, columns: int, block: int, group: int) -> Array:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+import scipy
 
 from numeric.maths.domain import OutsideDomain
 
@@ -28,7 +28,7 @@ def root_of_slope(slope: Callable[[float], float], beta: float, beta0: float) ->
     low, high = (factor * beta0 / beta for factor in _FACTORS)
     if slope(low) >= 0 or slope(high) <= 0:
         raise _outside(low, high)
-    return float(brentq(slope, low, high, xtol=1e-15, rtol=1e-14))
+    return float(scipy.optimize.brentq(slope, low, high, xtol=1e-15, rtol=1e-14))
 
 
 def least_point(error: Callable[[float], float], beta: float, beta0: float) -> float:
@@ -38,7 +38,7 @@ def least_point(error: Callable[[float], float], beta: float, beta0: float) -> f
         OutsideDomain: the minimum is at an end of the range searched.
     """
     low, high = np.log(_FACTORS) + np.log(beta0 / beta)
-    found = minimize_scalar(
+    found = scipy.optimize.minimize_scalar(
         lambda log: error(float(np.exp(log))), bounds=(low, high), method="bounded", options={"xatol": _TOLERANCE}
     )
     if min(found.x - low, high - found.x) < 0.01:

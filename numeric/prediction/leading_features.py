@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Self
 
 import numpy as np
-from scipy.special import softmax
+import scipy
 
 from numeric.channel.fields import Fields
 from numeric.channel.rules import split
@@ -57,8 +57,8 @@ class LeadingPrediction:
         """Test errors by replicates, shape (replicates,); each point is taken with both signs of what only the student sees."""
         problem = self.problem
         students, target = _indices(split(overlaps, problem).fields(), token_index(problem.tokens))
-        labels = softmax(problem.beta0 * target, axis=-1)
-        residuals = [generated.residual(softmax(problem.beta * one, axis=-1), labels) for one in students]
+        labels = scipy.special.softmax(problem.beta0 * target, axis=-1)
+        residuals = [generated.residual(scipy.special.softmax(problem.beta * one, axis=-1), labels) for one in students]
         losses = [np.sum(generated.entry_loss(residual), axis=(1, 2)) for residual in residuals]
         return np.asarray(np.mean(losses, axis=0).reshape(SAMPLING.replicates, -1).mean(axis=1))
 

@@ -8,7 +8,7 @@ digits.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
+import scipy
 
 from numeric.channel.fields import Fields
 from numeric.channel.whitened_index import visible_basis
@@ -30,15 +30,17 @@ class RowAverages:
         """Of the overlaps m and q, with the scatter of replicates."""
         labels = self.labels
         w, z = self._fields(labels.fields(m, q))
-        residual = generated.residual(softmax(labels.beta * w, axis=-1), softmax(labels.beta0 * z, axis=-1))
+        residual = generated.residual(
+            scipy.special.softmax(labels.beta * w, axis=-1), scipy.special.softmax(labels.beta0 * z, axis=-1)
+        )
         return self._mean(np.sum(generated.entry_loss(residual), axis=-1))
 
     def multiple_slope(self, c: float) -> float:
         """By the slope of the loss of a row."""
         labels = self.labels
         h0, z = self._fields(labels.fields(labels.q0, labels.q0))
-        prediction = softmax(labels.beta * c * h0, axis=-1)
-        residual = generated.residual(prediction, softmax(labels.beta0 * z, axis=-1))
+        prediction = scipy.special.softmax(labels.beta * c * h0, axis=-1)
+        residual = generated.residual(prediction, scipy.special.softmax(labels.beta0 * z, axis=-1))
         along = np.sum(prediction * residual, axis=-1, keepdims=True)
         return self._mean(np.sum(generated.row_slope(prediction, residual, along, labels.beta) * h0, axis=-1)).value
 
@@ -50,7 +52,7 @@ class RowAverages:
     def mismatch(self, c: float) -> float:
         """By two labels of one sequence."""
         h0, one, two = self._sequence()
-        prediction = softmax(self.labels.beta * c * h0, axis=-1)
+        prediction = scipy.special.softmax(self.labels.beta * c * h0, axis=-1)
         return self._mean(np.sum(generated.residual_product(prediction, one, two), axis=-1)).value
 
     def _fields(self, fields: Fields) -> tuple[Array, Array]:
@@ -63,7 +65,7 @@ class RowAverages:
         q0, beta0 = self.labels.q0, self.labels.beta0
         h0, *independent = (np.sqrt(q0) * gamma for gamma in _indices(self.labels.tokens))
         spread = np.sqrt((self.labels.rho - q0) / q0)
-        one, two = (softmax(beta0 * (h0 + spread * gamma), axis=-1) for gamma in independent)
+        one, two = (scipy.special.softmax(beta0 * (h0 + spread * gamma), axis=-1) for gamma in independent)
         return h0, one, two
 
     def _mean(self, rows: Array) -> Estimate:

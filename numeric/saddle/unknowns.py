@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from numeric.laws.law import Energy
 from numeric.maths.domain import OutsideDomain
@@ -103,7 +103,7 @@ class FreeDirections:
             near -= STRIDE
         if near == LEAST:
             raise OutsideDomain(f"no threshold leaves {free:g} of all directions free")
-        b = _below(top, float(brentq(excess, near, near + STRIDE, xtol=1e-14, rtol=1e-14)))
+        b = _below(top, float(scipy.optimize.brentq(excess, near, near + STRIDE, xtol=1e-14, rtol=1e-14)))
         energy = self._energy(v, b)
         if abs(excess_of(energy.J_v)) > SOLVED:
             raise OutsideDomain(f"the threshold that leaves {free:g} of all directions free is not resolved")

@@ -8,12 +8,13 @@ noise the target is recovered exactly beyond its threshold.
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq, minimize_scalar
 
 from numeric.laws.divided_difference import second_difference
 from numeric.laws.law import TRUSTED, Bounded, Energy
@@ -58,7 +59,7 @@ def _greatest_interpolated(problem: Problem) -> tuple[float, float]:
     values = [objective(log_v, +1) for log_v in grid]
     peak = int(np.argmax(values))
     around = grid[max(0, peak - 1)], grid[min(POINTS - 1, peak + 1)]
-    top = minimize_scalar(lambda log_v: -objective(log_v, +1), bounds=around, method="bounded").x
+    top = scipy.optimize.minimize_scalar(lambda log_v: -objective(log_v, +1), bounds=around, method="bounded").x
     return objective(top, -1) * (1 - DOUBT), max(objective(top, +1), values[peak]) * (1 + DOUBT)
 
 
@@ -101,7 +102,7 @@ def _roots(problem: Problem) -> Iterator[tuple[float, float, Energy]]:
     values = [_imbalance(problem, v) for v in grid]
     for (low, left), (high, right) in pairwise(zip(grid, values, strict=True)):
         if left * right <= 0:  # never where one is not a number
-            v = float(brentq(lambda trial: _imbalance(problem, trial), low, high, xtol=1e-300, rtol=TOLERANCE))
+            v = float(scipy.optimize.brentq(partial(_imbalance, problem), low, high, xtol=1e-300, rtol=TOLERANCE))
             yield v, _threshold(problem, v), problem.target.energy(v, _threshold(problem, v), problem.width)
 
 
@@ -111,7 +112,7 @@ def _admissible(problem: Problem) -> list[float]:
     ends = []
     for low, high in pairwise(grid):
         if (_freedom(problem, low) < 0) != (_freedom(problem, high) < 0):
-            root = brentq(lambda v: _freedom(problem, v), low, high, xtol=1e-300, rtol=TOLERANCE)
+            root = scipy.optimize.brentq(partial(_freedom, problem), low, high, xtol=1e-300, rtol=TOLERANCE)
             inside = [root * (1 + side * 4 * TOLERANCE) for side in (-1, 1)]  # the root itself may fall on either side
             ends += [v for v in inside if _freedom(problem, v) >= 0]
     return sorted([*grid, *ends])
@@ -144,7 +145,7 @@ def _threshold(problem: Problem, v: float) -> float:
     top = target.upper_edge(v)
     if _freedom(problem, v) < 0:
         return float("nan")
-    return float(brentq(excess, 0.0, top, xtol=1e-300, rtol=TOLERANCE))
+    return float(scipy.optimize.brentq(excess, 0.0, top, xtol=1e-300, rtol=TOLERANCE))
 
 
 def _solution(

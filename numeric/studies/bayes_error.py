@@ -4,7 +4,7 @@ Theory note, section 5; generated step `bayes`.
 """
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from numeric.laws.law import Target, edge_grid
 from numeric.maths.domain import OutsideDomain
@@ -49,5 +49,5 @@ def bayes_error(alpha: float, target: Target, noise: float, tokens: int = 2) -> 
         return 0.0  # beyond Bayes-optimal recovery
     if excess(high) >= 0:
         raise OutsideDomain(f"alpha = {alpha:g}: too few samples for double precision")
-    v = float(np.exp(brentq(excess, low, high, xtol=1e-12)))
+    v = float(np.exp(scipy.optimize.brentq(excess, low, high, xtol=1e-12)))
     return float(generated.bayes_error(v, cubed_density(v, target)))

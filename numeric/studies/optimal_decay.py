@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 
 from numeric.channel.rules import coarse_rules
 from numeric.problem.conjugates import Conjugates
@@ -53,7 +53,9 @@ def optimal_lambda(problem: Problem, tolerance: float = TOLERANCE, accuracy: flo
     def error(log_decay: float) -> float:
         return _solve(replace(problem, lambda_=float(np.exp(log_decay))), path[best], accuracy).test_error
 
-    found = minimize_scalar(error, bounds=tuple(edges), method="bounded", options={"xatol": tolerance, "maxiter": 60})
+    found = scipy.optimize.minimize_scalar(
+        error, bounds=tuple(edges), method="bounded", options={"xatol": tolerance, "maxiter": 60}
+    )
     if not found.success:
         raise NotConverged(f"alpha = {problem.alpha:g}: the search for the optimal lambda ended before its tolerance")
     solution = _solve(replace(problem, lambda_=float(np.exp(found.x))), path[best], accuracy)

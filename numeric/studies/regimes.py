@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from scipy.optimize import linprog
+import scipy
 
 from numeric.model import exponents as generated
 from numeric.model import record
@@ -43,7 +43,7 @@ class Regime:
         for axis, (low, high) in enumerate((samples, decays)):
             rows += [[-float(axis == 0), -float(axis == 1), 1.0], [float(axis == 0), float(axis == 1), 1.0]]
             bounds += [-low, high]
-        x, y, _ = linprog([0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)]).x
+        x, y, _ = scipy.optimize.linprog([0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)]).x
         return float(x), float(y)
 
     def correction(self, log_n: float, log_lambda: float, log_d: float) -> float:

@@ -29,10 +29,8 @@ def interpolation_by_quadrature(kappa0: Fraction, noise: Fraction, tokens: int =
     _, q0 = generated.target_moments(mp, *law)
 
     def energies(v: Real) -> tuple[Real, Real]:
-        pieces = positive_support(mp, v, law)
-        J = _integral(mp, pieces, lambda x, g: x**2 * generated.density(mp, g), v, law)
-        J_v = _integral(mp, pieces, lambda x, g: 2 * x * mp.re(g) * generated.density(mp, g), v, law)
-        return J, J_v
+        both = _integral(mp, lambda x, g: mp.mpc(x**2, 2 * x * mp.re(g)) * generated.density(mp, g), v, law)
+        return both.real, both.imag
 
     def residual(v: Real) -> Real:
         J, J_v = energies(v)
@@ -61,8 +59,9 @@ def physical_root(mp: Context, v: Real, b: Real, law: tuple[Real, ...]) -> Any:
     return mp.mpc(min((mp.re(g) for g in roots), key=lambda g: generated.resolvent_slope(mp, g, v, *law)))
 
 
-def _integral(mp: Context, pieces: list[tuple[Real, Real]], integrand: Any, v: Real, law: tuple[Real, ...]) -> Real:
-    """Tanh-sinh quadrature, piece by piece: the density has square roots at the edges."""
+def _integral(mp: Context, integrand: Any, v: Real, law: tuple[Real, ...]) -> Any:
+    """Tanh-sinh quadrature of a complex integrand, piece by piece: the density has square roots at the edges."""
+    pieces = positive_support(mp, v, law)
     return mp.fsum(mp.quad(lambda x: integrand(x, physical_root(mp, v, x, law)), piece) for piece in pieces)
 
 

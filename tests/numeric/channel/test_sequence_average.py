@@ -96,7 +96,7 @@ def test_the_elastic_energy_of_two_tokens_is_that_of_components_at_the_best_shif
 def test_at_a_minimiser_the_dual_field_is_minus_the_slope_of_the_loss(V, beta):
     rng, index = np.random.default_rng(7), token_index(3)
     size = len(index.visible)
-    work, stiffness = sequence_minimiser.workspace(3, size), np.full(size, 1 / V)
+    work, stiffness = sequence_minimiser.workspace(3, size, 0), np.full(size, 1 / V)
     for _ in range(40):
         gamma1, gamma2 = rng.normal(size=(2, size))
         w = 0.7 * gamma1 + 0.8 * gamma2

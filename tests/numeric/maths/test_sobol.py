@@ -1,0 +1,39 @@
+"""Points of randomised quasi-Monte Carlo."""
+
+import numpy as np
+import pytest
+
+from numeric.maths import kept, sobol
+from numeric.maths.sobol import Sampling
+
+SAMPLING = Sampling(8, 4)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where points are kept, and none yet in memory."""
+    monkeypatch.setattr(kept.FunctionCache, "cache_path", str(tmp_path))
+    sobol.gaussians.cache_clear()
+    return tmp_path
+
+
+def test_few_points_are_drawn_once_and_the_same_from_disk(folder, monkeypatch):
+    drawn = sobol._gaussians(3, SAMPLING, 0)
+    assert np.array_equal(sobol.gaussians(3, SAMPLING), drawn)
+    assert len(list(folder.iterdir())) == 1
+    sobol.gaussians.cache_clear()
+    monkeypatch.setattr(sobol, "scipy", None)  # which draws
+    assert np.array_equal(sobol.gaussians(3, SAMPLING), drawn)
+
+
+def test_other_streams_dimensions_and_sizes_are_other_points(folder):
+    sets = [sobol.gaussians(3, SAMPLING), sobol.gaussians(3, SAMPLING, 1), sobol.gaussians(4, SAMPLING)]
+    assert len(list(folder.iterdir())) == 3
+    assert not np.array_equal(sets[0], sets[1])
+    assert sets[0].shape == (32, 3) and sets[2].shape == (32, 4)
+
+
+def test_many_points_are_not_kept(folder, monkeypatch):
+    monkeypatch.setattr(sobol, "KEPT", 32)
+    sobol.gaussians(3, SAMPLING)
+    assert not list(folder.iterdir())
