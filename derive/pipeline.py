@@ -9,12 +9,12 @@ from derive.language.model import Model
 from derive.language.step import Function, Step
 from derive.passes.channel import (
     any_channel,
-    envelope_derivatives,
     label_numbers,
     leading_features,
     replicon,
     softmax_rows,
     square_loss,
+    training,
     two_tokens,
 )
 from derive.passes.free_entropy import direct_training, free_entropy, saddle_point
@@ -44,6 +44,7 @@ def derive(model: Model) -> tuple[Step, ...]:
         *rational_law.steps(model),  # J and its derivatives from z(g)
         *rank_limit.steps(),  # of the largest eigenvalues only
         *(_tied_softmax_channel(model) if tied else any_channel.steps(model)),
+        *training.steps(model),
         *divided_difference.steps(),  # response of the shrinkage
         *replicon.steps(model),  # needs the equations, of direct training too, and the sample averages
         *eigenvalue_list.steps(),  # J for any list of eigenvalues

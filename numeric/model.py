@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 DEFAULT = "tied_attention"
-KINDS = ("float64", "balls", "multiprecision", "exponents")
+KINDS = ("float64", "balls", "multiprecision", "exponents", "torch")
 
 
 def _folder() -> Path:

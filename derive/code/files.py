@@ -9,9 +9,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from derive.code import structure
-from derive.code.printers import balls, float64, latex, multiprecision
+from derive.code.printers import balls, float64, latex, multiprecision, torch
 from derive.code.proofs import accuracy, oracles
 from derive.language.model import Model
+from derive.passes.channel import training
 from derive.pipeline import derive, functions
 from derive.scaling import exponent_tables
 
@@ -59,6 +60,7 @@ def build(model: Model) -> Mapping[str, str]:
         "balls.py": balls.module(model.title, steps),
         "equations.tex": latex.document(model, steps),
     }
+    bodies["torch.py"] = torch.module(model.title, tuple(step for step in steps if step.name == training.NAME))
     if exponent_tables.apply(model):
         bodies |= {"exponents.tex": exponent_tables.table(model), "exponents.py": exponent_tables.module(model)}
     names = " ".join(function.name for _, function in functions(steps))

@@ -15,9 +15,11 @@ def record(model: Model) -> dict[str, object]:
         "threshold": model.matrix.linear != 0,
         "penalty": [str(symbol) for symbol in model.matrix.settings],
         "target": [str(symbol) for symbol in model.target.settings],
+        "negative_eigenvalues": model.target.has_negative_eigenvalues,
         "noise": [str(symbol) for symbol in channel.noise_settings],
         "temperatures": [str(heat) for heat in (channel.beta, channel.beta0) if heat.is_Symbol],
         "label_numbers": numbers(model),
+        "variances": [int(model.index.variance(entry)) for entry in model.index.entries],
         "channel": "tied softmax" if is_tied_softmax(model) else "closed" if all_quadratic(model) else "blocks",
         "blocks": [
             {"copies": block.copies, "indices": block.size, "numbers": len(block.output)} for block in blocks(model)

@@ -12,7 +12,7 @@ from derive.language.channel import Channel
 from derive.language.errors import ModelError
 from derive.language.index import Index, SymmetricScores
 from derive.language.matrix import Kind, Matrix
-from derive.language.notation import family
+from derive.language.notation import family, sym
 from derive.language.target import Target
 
 
@@ -50,7 +50,7 @@ class Model:
     @cached_property
     def symbols(self) -> tuple[sp.Symbol, ...]:
         """A symbol for each independent index of a sample."""
-        return tuple(sp.Symbol(f"h{a + 1}{b + 1}", real=True) for a, b in self.index.entries)
+        return sym(" ".join(f"h{a + 1}{b + 1}" for a, b in self.index.entries))
 
     def array(self, values: tuple[sp.Expr, ...]) -> sp.Matrix:
         """The indices of a sample as an array, from its independent numbers."""

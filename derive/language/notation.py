@@ -210,6 +210,16 @@ def _member(letter: str, k: int) -> Notation:
     return _real(f"{letter}{k}", f"{letter}{k}", f"{letter}_{{{k}}}", f"{meaning}, number {k}", unit, domain, values)
 
 
+INDICES = tuple((a, b) for a in range(1, 5) for b in range(1, 5))  # rows and columns of h that a model file may have
+
+
+def _index(a: int, b: int) -> Notation:
+    values = _FAMILIES["u"][3][(a + 2 * b) % 5]
+    meaning = f"index of row {a} and column {b}"
+    return _real(f"h{a}{b}", f"h{a}{b}", f"h_{{{a}{b}}}", meaning, "index", _REAL, values)
+
+
+TABLE += tuple(_index(a, b) for a, b in INDICES)
 _NAMED = {str(entry.symbol) for entry in TABLE}
 TABLE += tuple(
     _member(letter, k) for letter in _FAMILIES for k in range(1, MEMBERS + 1) if f"{letter}{k}" not in _NAMED

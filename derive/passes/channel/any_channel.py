@@ -5,7 +5,6 @@ Theory note, sections 1 and 3.
 
 import sympy as sp
 
-from derive.language.index import SymmetricScores
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Step, scalar
