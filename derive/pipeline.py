@@ -37,7 +37,7 @@ def derive(model: Model) -> tuple[Step, ...]:
     Raises:
         DerivationError: a pass found that something it relies on does not hold for this model.
     """
-    tied = is_tied_softmax(model)
+    tied, positive = is_tied_softmax(model), model.matrix.kind is Kind.POSITIVE
     return (
         *free_entropy.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
         *saddle_point.steps(model),  # e -> six equations -> reduced variables (v, b, c)
@@ -50,7 +50,7 @@ def derive(model: Model) -> tuple[Step, ...]:
         *eigenvalue_list.steps(),  # J for any list of eigenvalues
         *outliers.steps(),
         *error_decomposition.steps(),
-        *(leading_features.steps(model) if tied else ()),  # features whose indices are not Gaussian
+        *(leading_features.steps(model) if tied and positive else ()),  # features whose indices are not Gaussian
         *(_thresholds(model) if model.matrix.quadratic == 0 and any_channel.label_determines_index(model) else ()),
     )
 
@@ -58,7 +58,7 @@ def derive(model: Model) -> tuple[Step, ...]:
 def is_tied_softmax(model: Model) -> bool:
     """Whether the model is softmax attention of two tokens with square loss, whose channel has rules of its own at any length."""
     softmax = model.channel.output is channel.row_softmax and model.channel.loss is channel.square_loss
-    return softmax and model.index == SymmetricScores(2) and model.matrix.kind is Kind.POSITIVE
+    return softmax and model.index == SymmetricScores(2) and model.matrix.kind is not Kind.GENERAL
 
 
 def _tied_softmax_channel(model: Model) -> tuple[Step, ...]:

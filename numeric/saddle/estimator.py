@@ -101,7 +101,7 @@ class Factorised:
     def vanishes(self, conjugates: Conjugates) -> bool:
         """No eigenvalue of Y exceeds the threshold."""
         v, b, _ = reduced(conjugates, self.problem)
-        return b >= max(target.upper_edge(v) for target in _ends(self.problem))
+        return b > 0 and b >= max(target.upper_edge(v) for target in _ends(self.problem))
 
 
 def _ends(problem: Problem) -> tuple[Target, ...]:

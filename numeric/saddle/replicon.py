@@ -32,7 +32,7 @@ def replicon(problem: Problem, at: Denoised) -> float:
         return float(problem.generated.replicon(problem.alpha, response, spectral, c, mh))
     if problem.channel == "blocks":
         return float("nan")
-    spectral = spectral_factor(denoising)
+    spectral = denoising.energy.J_v if problem.both_ends else spectral_factor(denoising)
     means = _responses(problem, overlaps)
     if np.isinf(spectral) or (means.rest.any() and means.moved.any()):
         return -np.inf

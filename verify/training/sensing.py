@@ -91,7 +91,7 @@ class SensedRisk:
         """L/d^2 and its gradient, shape of the weights."""
         s, dim = self.shape.matrix(weights), self.shape.dim
         h = self.indices(s)
-        slopes = torch.stack(torch.broadcast_tensors(*_tuple(self._call("index_slope", h)), h[0])[:-1])
+        slopes = _stacked(self._call("index_slope", h), h[0])
         frobenius = sum(self.problem.frobenius) * dim if self.shape.threshold else 0.0
         value = self.losses(h).sum() + self.shape.decay(self.problem) * weights.square().sum() + frobenius * s.square().sum()
         slope = self._adjoint(slopes) + 2 * frobenius * s
@@ -159,8 +159,10 @@ def labels_of(h0: torch.Tensor, problem: Problem, rng: np.random.Generator) -> t
     spread = math.sqrt(problem.rho - problem.q0) * deviations(problem)[:, None]
     noisy = h0 + spread * torch.as_tensor(rng.standard_normal(tuple(h0.shape)))
     found = call(functions("torch", problem.model), "index_label", tuple(noisy), problem)
-    return torch.stack(torch.broadcast_tensors(*_tuple(found), noisy[0])[:-1], -1)
+    return _stacked(found, noisy[0]).T
 
 
-def _tuple(values):  # type: ignore[no-untyped-def]
-    return values if isinstance(values, tuple) else (values,)
+def _stacked(values, like: torch.Tensor) -> torch.Tensor:  # type: ignore[no-untyped-def]
+    """Values of a generated function, one or several, constants among them, (values, n)."""
+    several = values if isinstance(values, tuple) else (values,)
+    return torch.stack([torch.as_tensor(value).to(like).expand_as(like) for value in several])
