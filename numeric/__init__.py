@@ -64,7 +64,7 @@ _PUBLIC = {
     "exact_marchenko_pastur": "proven_laws.rational",
     "learned_spectrum": "studies.spectrum",
     "decompose": "studies.decompose",
-    "bayes_error": "studies.bayes_error",
+    "bayes_error": "studies.bayes_estimation_error",
     "scaling_curve": "studies.scaling",
     "sequential_recovery": "studies.sequential_recovery",
     "regimes": "studies.regimes",

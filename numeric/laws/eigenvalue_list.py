@@ -243,7 +243,7 @@ class Eigenvalues:
         if energy.quantile is not None or energy.J == 0:
             return above
         (J, J_v, J_b, _, _), errors = self._below(v, b)
-        value = float(generated.denoising_risk_below(J, J_v, J_b, v, b))
+        value = float(generated.denoising_error_below(J, J_v, J_b, v, b))
         sizes = zip((*errors[:3], 4 * _EPS), (1.0, 2 * v, abs(b), v + b**2), strict=True)
         return min(above, Bounded(value, sum(error * size for error, size in sizes)), key=lambda error: error.rounding)
 

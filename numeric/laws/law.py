@@ -153,7 +153,7 @@ def limited_energy(target: Target, v: float, b: float, width: float) -> Energy:
 
 def denoising_error_of(energy: Energy, q0: float, v: float, b: float) -> Bounded:
     """Bounded from all of q0, to the rounding of that."""
-    value = generated.denoising_risk(q0, energy.J, energy.J_v, energy.J_b, v, b)
+    value = generated.denoising_error(q0, energy.J, energy.J_v, energy.J_b, v, b)
     return Bounded(float(value), ROUNDING * (q0 + energy.J + abs(b * energy.J_b) + 2 * v * energy.J_v))
 
 

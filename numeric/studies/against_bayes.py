@@ -7,7 +7,7 @@ from numeric.maths.domain import OutsideDomain
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
-from numeric.studies.bayes_error import bayes_error
+from numeric.studies.bayes_estimation_error import bayes_error
 
 
 class CostPoint(NamedTuple):

@@ -6,13 +6,12 @@ from types import MappingProxyType
 
 import sympy as sp
 
-from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.language.step import Display, Function, Output, Step, scalar
+from derive.passes.free_entropy import estimation_error
 from derive.passes.free_entropy.free_entropy import ENVELOPE, SPECTRAL, free_entropy
 from derive.passes.free_entropy.prior import denoiser
-from derive.passes.spectral_function.eigenvalue_list import complement
 
 alpha, beta, c, b, delta, v, x = sym("alpha beta c b delta v x")
 m, q, V, mh, qh, Vh, q0 = sym("m q V mh qh Vh q0")
@@ -90,43 +89,6 @@ def free_entropy_value(model: Model) -> sp.Expr:
     return name_channel(free_entropy(model)).replace(SPECTRAL, lambda *_: J)
 
 
-STUDENT, TARGET = sp.symbols("S S_0")
-
-
-def in_overlaps(quadratic: sp.Expr) -> sp.Expr:
-    """Trace over d of a quadratic form in S and S0: each product replaced by its overlap."""
-    expanded = sp.expand(quadratic)
-    return expanded.xreplace({STUDENT**2: q, TARGET**2: q0}).subs(STUDENT * TARGET, m)
-
-
-def estimation_error() -> sp.Expr:
-    """tr(S - S0)^2/d in the overlaps."""
-    return in_overlaps((STUDENT - TARGET) ** 2)
-
-
-def multiple_overlaps() -> dict[sp.Symbol, sp.Expr]:
-    """Overlaps of S = c S0."""
-    forms = {m: STUDENT * TARGET, q: STUDENT**2}
-    return {order: in_overlaps(form.subs(STUDENT, c * TARGET)) for order, form in forms.items()}
-
-
-def denoising_risk(model: Model) -> sp.Expr:
-    """||S/c - S0||^2/d from the spectral function above the threshold."""
-    at_unit_gain = {order: form.subs(c, 1) for order, form in reduced(model).items() if order != V}
-    return sp.expand(estimation_error().subs(at_unit_gain))
-
-
-def denoising_risk_below(model: Model) -> sp.Expr:
-    """The same of positive matrices from the spectral function of the mirrored law at -b, of what lies below the threshold.
-
-    It has no moment of the target: nothing cancels where nearly all of it is learned.
-    """
-    mirrored = complement()
-    below = denoising_risk(model).subs({J: mirrored.J, J_v: mirrored.J_v, J_b: mirrored.J_b}, simultaneous=True)
-    require_zero(sp.diff(sp.expand(below), q0), "the risk below the threshold knows no second moment")
-    return sp.expand(below)
-
-
 def functions(model: Model) -> tuple[Function, ...]:
     """What a solver evaluates."""
     prior, conjugate, order = denoiser(model), stationarity(model), reduced(model)
@@ -160,37 +122,8 @@ def functions(model: Model) -> tuple[Function, ...]:
             "e",
             free_entropy_value(model),
         ),
-        scalar(
-            "estimation_error",
-            "||S - S0||^2/d from the overlaps",
-            (q0, m, q),
-            r"\tfrac1d\|S-S_0\|^2",
-            estimation_error(),
-        ),
-        Function(
-            "multiple_overlaps",
-            "overlaps of S = c S0",
-            (c, q0),
-            tuple(Output(str(name), sp.latex(name), form) for name, form in multiple_overlaps().items()),
-        ),
-        scalar("denoising_risk", "||S/c - S0||^2/d from the spectral function", (q0, J, J_v, J_b, v, b), "R", denoising_risk(model)),
-        *_from_below(model),
+        *estimation_error.functions(order, model.matrix.kind),
         scalar("shrinkage", "eigenvalue of S for an eigenvalue x > b of Y", (x, b, c), "s^*", c * (x - b)),
-    )
-
-
-def _from_below(model: Model) -> tuple[Function, ...]:
-    """Where one threshold cuts the law, what lies below it."""
-    if model.matrix.kind is not Kind.POSITIVE:
-        return ()
-    return (
-        scalar(
-            "denoising_risk_below",
-            "||S/c - S0||^2/d from the spectral function of the mirrored law at -b",
-            (J, J_v, J_b, v, b),
-            "R",
-            denoising_risk_below(model),
-        ),
     )
 
 

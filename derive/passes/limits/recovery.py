@@ -13,6 +13,7 @@ from derive.passes.free_entropy.saddle_point import reduced
 from derive.passes.limits.zero_decay import weak_regularisation
 from derive.passes.spectral_function.rank_limit import rank_limited
 from derive.passes.spectral_function.rational_law import Antiderivative, antiderivatives, moments
+from derive.passes.spectral_function.semicircle import energy_above
 
 alpha, beta, beta0, D, rho, m, q, V, kappa = sym("alpha beta beta0 D rho m q V kappa")
 v, b, c, delta, g, theta, zero_mass, Q = sym("v b c delta g theta zero_mass Q")
@@ -158,6 +159,18 @@ def check_recovery_balance(model: Model) -> None:
     require_zero(at_tau(order[V] * stiffness - limit[V]).subs(slope, 0), "dj2/dtau = 0 solves the equation of V")
 
 
+def check_against_semicircle(energy: sp.Expr) -> None:
+    """j2 is (1 - z0)(1 + z0 + tau^2) from the features, and z0^2 N from the semicircle of the zero eigenvalues cut at tau.
+
+    N, the energy of the unit semicircle above 2 cos(theta), is derived on its own (passes/spectral_function/semicircle.py).
+    """
+    above, tau = energy_above().J, threshold_in_noise()
+    (angle,) = above.free_symbols
+    features = (1 - zero_mass) * (1 + zero_mass + tau**2)
+    rest = in_sine_and_cosine(energy - features - zero_mass**2 * above.subs(angle, theta))
+    require_zero(sp.simplify(rest), "energy at recovery by features and semicircle")
+
+
 class Recovery(NamedTuple):
     """Perfect recovery in theta, the angle at which tau = b/delta cuts the semicircle of the zero eigenvalues."""
 
@@ -180,6 +193,7 @@ def recovery(model: Model) -> Recovery:
     require_zero(linear + 2 * threshold_in_noise() * mean, "J at first order is the trace")
     check_recovery_balance(model)
     energy = in_zero_mass(model, quadratic)
+    check_against_semicircle(energy)
     slope = derivative_in_tau(energy)
     return Recovery(
         energy=energy,

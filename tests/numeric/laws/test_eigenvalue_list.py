@@ -115,7 +115,7 @@ def test_the_risk_is_that_of_ball_arithmetic(target, v, place, depth):
         except Unresolved:
             assume(False)
         q0, (J, J_v, J_b) = law.moments()[1], (point.value(name) for name in ("J", "J_v", "J_b"))
-        exact = law.generated.denoising_risk(q0, J, J_v, J_b, arb(v), arb(x))
+        exact = law.generated.denoising_error(q0, J, J_v, J_b, arb(v), arb(x))
     assert abs(found.value - float(exact)) <= found.rounding + 1e-300
     assert found.rounding < 1e-11 * (target.q0 + v + x**2)
 

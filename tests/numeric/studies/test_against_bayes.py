@@ -10,7 +10,7 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.model import float64 as generated
 from numeric.problem.problem import Problem
 from numeric.studies.against_bayes import cost_curve
-from numeric.studies.bayes_error import bayes_error, cubed_density
+from numeric.studies.bayes_estimation_error import bayes_error, cubed_density
 from numeric.studies.recovery_table import recovery_table
 
 LAW = MarchenkoPastur(0.5)
