@@ -14,6 +14,7 @@ def record(model: Model) -> dict[str, object]:
         "matrix": model.matrix.kind.value,
         "threshold": model.matrix.linear != 0,
         "penalty": [str(symbol) for symbol in model.matrix.settings],
+        "frobenius": sorted(str(symbol) for symbol in model.matrix.quadratic.free_symbols),
         "target": [str(symbol) for symbol in model.target.settings],
         "negative_eigenvalues": model.target.has_negative_eigenvalues,
         "noise": [str(symbol) for symbol in channel.noise_settings],

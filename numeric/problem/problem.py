@@ -103,13 +103,16 @@ class Problem:
     @property
     def penalty(self) -> tuple[float, ...]:
         """Values of the settings of the penalty, in the order of the generated functions."""
-        values = {"lambda_": self.lambda_, "kappa": self.width, **dict(self.extra)}
-        return tuple(values[name] for name in self._structure["penalty"])
+        return self._values("penalty")
 
     @property
     def frobenius(self) -> tuple[float, ...]:
-        """Value of the setting of a Frobenius penalty beside the trace, nothing where the model has none."""
-        return tuple(value for name, value in self.extra if name in self._structure["penalty"])
+        """Values of the settings of a Frobenius penalty, nothing where the model has none."""
+        return self._values("frobenius")
+
+    def _values(self, of: str) -> tuple[float, ...]:
+        values = {"lambda_": self.lambda_, "kappa": self.width, **dict(self.extra)}
+        return tuple(values[name] for name in self._structure[of])
 
     def _require_features(self) -> None:
         if not (isinstance(self.leading, int) and isinstance(self.target, Eigenvalues)):

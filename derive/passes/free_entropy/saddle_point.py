@@ -103,7 +103,7 @@ def functions(model: Model) -> tuple[Function, ...]:
         Function(
             "overlaps",
             "order parameters from the spectral function at (v, b)",
-            (J, J_v, J_b, v, b, c, Vh, *model.matrix.quadratic.free_symbols),
+            (J, J_v, J_b, v, b, c, Vh, *sorted(model.matrix.quadratic.free_symbols, key=str)),
             tuple(Output(str(name), sp.latex(name), order[name]) for name in (m, q, V)),
         ),
         Function(
@@ -118,7 +118,7 @@ def functions(model: Model) -> tuple[Function, ...]:
         scalar(
             "free_entropy",
             "limit of (min L)/d^2",
-            (alpha, M, m, q, V, mh, qh, Vh, J, *model.matrix.quadratic.free_symbols),
+            (alpha, M, m, q, V, mh, qh, Vh, J, *sorted(model.matrix.quadratic.free_symbols, key=str)),
             "e",
             free_entropy_value(model),
         ),
