@@ -16,9 +16,9 @@ from derive.language.notation import sym
 from derive.language.step import DerivationError, require_zero
 from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
-from derive.passes.spectral_function.outliers import outlier
 from derive.passes.spectral_function.semicircle import edge_powers, energy_above, open_bulk
 from derive.scaling.balance import Balance, Regime, Solution, System
+from derive.scaling.learned_feature import learned_feature
 
 alpha, D, Delta, kappa, lambda_, n, d, gamma = sym("alpha D Delta kappa lambda_ n d gamma")
 m, q, V, q0, rho, v, b, c, mh, Vh = sym("m q V q0 rho v b c mh Vh")
@@ -59,27 +59,6 @@ def channel_scales(model: Model) -> ChannelScales:
     return ChannelScales(
         sp.simplify(variance), sp.cancel(prior.threshold.subs(conjugates)), sp.cancel(V * conjugates[Vh])
     )
-
-
-class Feature(NamedTuple):
-    """Contributions of one learned feature s to the risk and to J_v, per 1/d."""
-
-    risk: sp.Expr
-    J_v: sp.Expr
-
-
-def learned_feature(model: Model) -> Feature:
-    """A feature that is an outlier of Y, all others being far smaller: at x = s + v/s."""
-    position = outlier()[0].subs(transform, 1 / s)
-    energy = (position - b) ** 2
-    own = {J: energy, J_v: sp.diff(energy, v), J_b: sp.diff(energy, b), c: 1}
-    order = reduced(model)
-    excess = sp.expand((s**2 - 2 * order[m] + order[q]).subs(own))
-    # Its size is that of its positive terms if it cannot vanish: it is definite as a quadratic form in b, as s^2 > v.
-    discriminant = sp.expand(sp.discriminant(excess, b)).subs(s, sp.sqrt(v * (1 + sp.Symbol("x", positive=True))))
-    if not sp.simplify(discriminant).is_negative:
-        raise DerivationError(f"the error of a learned feature {excess} may vanish")
-    return Feature(excess, sp.expand(own[J_v]))
 
 
 def power_sum(summand: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:

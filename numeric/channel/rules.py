@@ -6,7 +6,7 @@ too sharp for it by randomised quasi-Monte Carlo (numeric.channel.sequence_avera
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from numeric.channel.averages import Averages, one_replicate
 from numeric.channel.blocks import Blocks
 from numeric.channel.closed import Closed
-from numeric.channel.fields import Fields
+from numeric.channel.fields import split
 from numeric.channel.pair_average import COARSE, Resolution, average, unlearned
 from numeric.channel.sequence_average import sample_means, unlearned_means
 from numeric.maths.domain import OutsideDomain
@@ -134,29 +134,6 @@ class Sampled:
         return replace(self, sampling=self.sampling.refined())
 
 
-class Split(NamedTuple):
-    """Overlaps (m, q, rho) of all but the leading features, and the shares that these have in the indices, shape (features,)."""
-
-    m: float
-    q: float
-    rho: float
-    student: Array
-    target: Array
-
-    def fields(self, q_odd: float = 0.0) -> Fields:
-        """The fields of a sample."""
-        gaussian = Fields.of(self.m, self.q, self.rho, q_odd)
-        return gaussian._replace(student_features=self.student, target_features=self.target)
-
-
-def split(overlaps: Overlaps, problem: Problem) -> Split:
-    """What is Gaussian and what is not; rho with the label noise."""
-    (s, weight), learned = problem.features, np.array(overlaps.learned)
-    parts = generated.leading_parts(learned, s, weight)
-    m, q, rho = (
-        float(whole - np.sum(part)) for whole, part in zip((overlaps.m, overlaps.q, problem.rho), parts, strict=True)
-    )
-    return Split(m, q, rho, generated.leading_share(learned, weight), generated.leading_share(s, weight))
 
 
 def _strengths(overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array, products: Array) -> Array:

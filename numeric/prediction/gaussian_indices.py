@@ -30,14 +30,6 @@ class Averages(Hashable, Protocol):
         """Derivative in c of the test error of c S0, unit loss."""
         ...
 
-    def least_test_error(self) -> float:
-        """E ||y - E[y | X]||^2 per sample: what the label noise leaves to any predictor; zero without noise inside the softmax."""
-        ...
-
-    def mismatch(self, c: float) -> float:
-        """E ||sigma_beta(c h0) - E[y | X]||^2 per sample: what c S0 adds to the least test error."""
-        ...
-
 
 @dataclass(frozen=True)
 class GaussianPrediction:

@@ -10,8 +10,7 @@ from typing import Self
 import numpy as np
 import scipy
 
-from numeric.channel.fields import Fields
-from numeric.channel.rules import split
+from numeric.channel.fields import Fields, split
 from numeric.channel.whitened_index import TokenIndex, token_index
 from numeric.laws.law import Array
 from numeric.maths.replicates import half_width

@@ -35,7 +35,7 @@ class PairAverages:
             w, p, weights = self._fields(fields, nodes)
             return float(weights @ generated.sample_loss(w, w, p, p, beta) @ weights)
 
-        return Estimate(_settled(average), _ACCURACY)
+        return Estimate(settled(average), _ACCURACY)
 
     def multiple_slope(self, c: float) -> float:
         """By the slope of the loss."""
@@ -46,34 +46,16 @@ class PairAverages:
             slope, _ = generated.loss_gradient(c * h0, c * h0, p, p, beta)
             return float(weights @ (2 * slope * h0) @ weights)  # the same from either component
 
-        return _settled(average)
-
-    def least_test_error(self) -> float:
-        """The variance of the label given the sequence."""
-        q0, beta0 = self.labels.q0, self.labels.beta0
-        signal, noisy, scale = np.sqrt(q0), np.sqrt(self.labels.rho - q0), _component()
-
-        def average(nodes: int) -> float:
-            x, weights = _gauss(nodes)
-            p = generated.label(scale * (signal * x[:, None] + noisy * x), beta0)
-            mean = p @ weights
-            losses, at_mean = (generated.sample_loss(0.0, 0.0, label, label, beta0) for label in (p, mean))
-            return float(weights @ generated.least_loss(losses @ weights, at_mean))  # whatever the prediction
-
-        return _settled(average)
-
-    def mismatch(self, c: float) -> float:
-        """The test error of c S0 beyond the least one."""
-        return self.test_error(*generated.multiple_overlaps(c, self.labels.q0)).value - self.least_test_error()
+        return settled(average)
 
     def _fields(self, fields: Fields, nodes: int) -> tuple[Array, Array, Array]:
         """Student index, label and weights: of what the label sees along the first axis, of the rest along the second."""
-        (x, weights), scale = _gauss(nodes), _component()
+        (x, weights), scale = gaussian_nodes(nodes), index_deviation()
         w = scale * (fields.teacher * x[:, None] + fields.independent * x)
         return w, generated.label(fields.target * scale * x, self.labels.beta0)[:, None], weights
 
 
-def _settled(average: Callable[[int], float]) -> float:
+def settled(average: Callable[[int], float]) -> float:
     """The average by the first rule that the one before it agrees with."""
     before = average(_NODES[0])
     for nodes in _NODES[1:]:
@@ -85,14 +67,14 @@ def _settled(average: Callable[[int], float]) -> float:
 
 
 @lru_cache(maxsize=8)
-def _gauss(nodes: int) -> tuple[Array, Array]:
+def gaussian_nodes(nodes: int) -> tuple[Array, Array]:
     """Nodes and weights of a standard Gaussian."""
     x = np.linspace(-_REACH, _REACH, nodes)
     weights = np.exp(-(x**2) / 2)
     return x, weights / weights.sum()
 
 
-def _component() -> float:
+def index_deviation() -> float:
     """Standard deviation per unit of one visible index."""
     L11, L12, _, _ = generated.principal_axes()
     return float(np.hypot(L11, L12))

@@ -33,7 +33,7 @@ class RowAverages:
         residual = generated.residual(
             scipy.special.softmax(labels.beta * w, axis=-1), scipy.special.softmax(labels.beta0 * z, axis=-1)
         )
-        return self._mean(np.sum(generated.entry_loss(residual), axis=-1))
+        return self.mean(np.sum(generated.entry_loss(residual), axis=-1))
 
     def multiple_slope(self, c: float) -> float:
         """By the slope of the loss of a row."""
@@ -42,39 +42,20 @@ class RowAverages:
         prediction = scipy.special.softmax(labels.beta * c * h0, axis=-1)
         residual = generated.residual(prediction, scipy.special.softmax(labels.beta0 * z, axis=-1))
         along = np.sum(prediction * residual, axis=-1, keepdims=True)
-        return self._mean(np.sum(generated.row_slope(prediction, residual, along, labels.beta) * h0, axis=-1)).value
-
-    def least_test_error(self) -> float:
-        """By two labels of one sequence."""
-        _, one, two = self._sequence()
-        return self._mean(np.sum(generated.label_spread(one, two), axis=-1)).value
-
-    def mismatch(self, c: float) -> float:
-        """By two labels of one sequence."""
-        h0, one, two = self._sequence()
-        prediction = scipy.special.softmax(self.labels.beta * c * h0, axis=-1)
-        return self._mean(np.sum(generated.residual_product(prediction, one, two), axis=-1)).value
+        return self.mean(np.sum(generated.row_slope(prediction, residual, along, labels.beta) * h0, axis=-1)).value
 
     def _fields(self, fields: Fields) -> tuple[Array, Array]:
         """Rows of the student's and of the noisy target's index, each of shape (points, T)."""
-        gamma1, gamma2, _ = _indices(self.labels.tokens)
+        gamma1, gamma2, _ = independent_rows(self.labels.tokens)
         return fields.teacher * gamma1 + fields.independent * gamma2, fields.target * gamma1
 
-    def _sequence(self) -> tuple[Array, Array, Array]:
-        """A row of the target's index, and of two labels with independent noise."""
-        q0, beta0 = self.labels.q0, self.labels.beta0
-        h0, *independent = (np.sqrt(q0) * gamma for gamma in _indices(self.labels.tokens))
-        spread = np.sqrt((self.labels.rho - q0) / q0)
-        one, two = (scipy.special.softmax(beta0 * (h0 + spread * gamma), axis=-1) for gamma in independent)
-        return h0, one, two
-
-    def _mean(self, rows: Array) -> Estimate:
+    def mean(self, rows: Array) -> Estimate:
         """Mean over the points of T equal rows, and half the width of its confidence interval."""
         means = self.labels.tokens * rows.reshape(_SAMPLING.replicates, -1).mean(axis=1)
         return Estimate(float(means.mean()), float(half_width(means)))
 
 
-def _indices(tokens: int) -> Array:
+def independent_rows(tokens: int) -> Array:
     """Three independent rows of the index per unit, shape (3, points, tokens), up to a constant added to a row."""
     diagonal, offdiagonal, _ = generated.index_variances()
     scale = np.sqrt([float(diagonal)] + [float(offdiagonal)] * (tokens - 1))

@@ -6,7 +6,7 @@ jumps, and the spectral factor is where the rank limit cuts a bulk: then the eig
 
 import numpy as np
 
-from numeric.channel.rules import split
+from numeric.channel.fields import split
 from numeric.channel.sequence_average import SampleMeans, sample_means
 from numeric.laws.divided_difference import second_difference
 from numeric.maths.sobol import Sampling

@@ -27,6 +27,7 @@ from numeric.laws.law import energy_above, quantile
 from numeric.model import float64 as generated
 from numeric.prediction.gaussian_indices import GaussianPrediction
 from numeric.prediction.label_parameters import Labels
+from numeric.prediction.mismatch import best_prediction
 from numeric.problem.problem import Parametrisation
 from numeric.problem.solution import Solution
 from numeric.saddle.estimator import estimator_of
@@ -75,14 +76,14 @@ def decompose(solution: Solution) -> Decomposition:
         raise ValueError(f"leading = {problem.leading}: test errors are split for Gaussian indices only; use 0")
     prediction = GaussianPrediction(Labels.of(problem))
     c_star, at_best = prediction.best_multiple()
-    parts = distance_parts(solution, c_star)
+    parts, best = distance_parts(solution, c_star), best_prediction(prediction.labels)
     test_error, _ = prediction.averages.test_error(solution.m, solution.q)
     return Decomposition(
         solution=solution,
         c_star=c_star,
         **parts._asdict(),
-        least=prediction.averages.least_test_error(),
-        mismatch=prediction.averages.mismatch(c_star),
+        least=best.least_test_error(),
+        mismatch=best.mismatch(c_star),
         rate=(test_error - at_best) / parts.distance if parts.distance else 0.0,
     )
 

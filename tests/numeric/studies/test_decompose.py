@@ -20,6 +20,7 @@ from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
 from numeric.prediction.gaussian_indices import GaussianPrediction
 from numeric.prediction.label_parameters import Labels
+from numeric.prediction.mismatch import PairBest, RowBest, best_prediction
 from numeric.prediction.pair_test_error import PairAverages
 from numeric.prediction.row_test_error import RowAverages
 from numeric.problem.problem import Problem
@@ -87,7 +88,7 @@ def test_top_energy_of_the_target_is_an_integral_of_its_density(kappa0):
 def test_no_multiple_of_the_target_is_better_than_the_best(kappa0, noise, beta, beta0):
     problem = Problem(1.0, MarchenkoPastur(kappa0), 0.1, noise, beta=beta, beta0=beta0)
     prediction, q0 = GaussianPrediction(Labels.of(problem)), problem.q0
-    (c, error), least = prediction.best_multiple(), prediction.averages.least_test_error()
+    (c, error), least = prediction.best_multiple(), best_prediction(prediction.labels).least_test_error()
     assert least <= error + 1e-10
     for other in (0.8 * c, 0.99 * c, 1.01 * c, 1.2 * c):
         assert prediction.averages.test_error(other * q0, other**2 * q0).value >= error - 1e-12
@@ -126,7 +127,7 @@ def test_least_error_by_monte_carlo():
     p = [1 / (1 + np.exp(-beta0 * (h + np.sqrt(1.5 * noise) * rng.standard_normal(samples)))) for _ in range(2)]
     losses = 4 * (p[0] - p[1]) ** 2 / 2
     assert abs(
-        PairAverages(Labels(q0, noise, 1.0, beta0, 2)).least_test_error() - losses.mean()
+        PairBest(Labels(q0, noise, 1.0, beta0, 2)).least_test_error() - losses.mean()
     ) < 4 * losses.std() / np.sqrt(samples)
 
 
@@ -137,8 +138,9 @@ def test_rows_agree_with_the_rule_for_two_tokens():
     (exact, _), (value, error) = (averages.test_error(0.8, 0.9) for averages in (pair, row))
     assert abs(value - exact) < 3 * error < 1e-4  # 95 % lie within one
     assert row.multiple_slope(0.7) == pytest.approx(pair.multiple_slope(0.7), abs=1e-4)
-    assert row.least_test_error() == pytest.approx(pair.least_test_error(), rel=1e-3)
-    assert row.mismatch(0.5) == pytest.approx(pair.mismatch(0.5), rel=1e-3)
+    best, best_of_rows = PairBest(labels), RowBest(labels)
+    assert best_of_rows.least_test_error() == pytest.approx(best.least_test_error(), rel=1e-3)
+    assert best_of_rows.mismatch(0.5) == pytest.approx(best.mismatch(0.5), rel=1e-3)
 
 
 @pytest.mark.parametrize("tokens", [3, 4])

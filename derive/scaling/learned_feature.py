@@ -1,0 +1,34 @@
+"""What one learned feature adds to the risk and to J_v: an outlier of the noisy law (theory note, section 8)."""
+
+from typing import NamedTuple
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.language.step import DerivationError
+from derive.passes.free_entropy.saddle_point import reduced
+from derive.passes.spectral_function.outliers import outlier
+
+m, q, v, b, c, J, J_v, J_b, s, transform = sym("m q v b c J J_v J_b s transform")
+
+
+class Feature(NamedTuple):
+    """Contributions of one learned feature s to the risk and to J_v, per 1/d."""
+
+    risk: sp.Expr
+    J_v: sp.Expr
+
+
+def learned_feature(model: Model) -> Feature:
+    """A feature that is an outlier of Y, all others being far smaller: at x = s + v/s."""
+    position = outlier()[0].subs(transform, 1 / s)
+    energy = (position - b) ** 2
+    own = {J: energy, J_v: sp.diff(energy, v), J_b: sp.diff(energy, b), c: 1}
+    order = reduced(model)
+    excess = sp.expand((s**2 - 2 * order[m] + order[q]).subs(own))
+    # Its size is that of its positive terms if it cannot vanish: it is definite as a quadratic form in b, as s^2 > v.
+    discriminant = sp.expand(sp.discriminant(excess, b)).subs(s, sp.sqrt(v * (1 + sp.Symbol("x", positive=True))))
+    if not sp.simplify(discriminant).is_negative:
+        raise DerivationError(f"the error of a learned feature {excess} may vanish")
+    return Feature(excess, sp.expand(own[J_v]))
