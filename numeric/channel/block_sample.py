@@ -1,6 +1,6 @@
-"""Samples of one block of visible indices of a model, many at once: energy, slope, curvature and the minimiser (theory note, section 3).
+"""Samples of one block of visible indices of a model, many at once: energy, slope, curvature and the minimiser.
 
-Arrays have the indices of the block as their first axis; every expression is generated.
+Theory note, section 3. Arrays have the indices of the block as their first axis; every expression is generated.
 """
 
 from dataclasses import dataclass
@@ -111,7 +111,15 @@ def _tuple(values):  # type: ignore[no-untyped-def]
 
 def _solve(hessian: Array, stiffness: Array, slope: Array) -> Array:
     """Newton step against the slope; where the curvature is not positive, that of the elastic part."""
-    whole = np.moveaxis(hessian, (0, 1), (-2, -1)) + stiffness
-    convex = np.linalg.eigvalsh(whole)[..., 0] > 0 if len(stiffness) > 1 else whole[..., 0, 0] > 0
+    elastic = stiffness[:, :, None]
+    whole = hessian + elastic
+    if len(stiffness) == 1:
+        return slope / np.where(whole[0] > 0, whole[0], elastic[0])
+    if len(stiffness) == 2:  # by hand: LAPACK takes ten times as long for matrices as small
+        convex = (whole[0, 0] > 0) & (whole[0, 0] * whole[1, 1] > whole[0, 1] ** 2)
+        (a, b), (_, c) = np.where(convex, whole, elastic)
+        return np.array([c * slope[0] - b * slope[1], a * slope[1] - b * slope[0]]) / (a * c - b**2)
+    whole = np.moveaxis(whole, (0, 1), (-2, -1))
+    convex = np.linalg.eigvalsh(whole)[..., 0] > 0
     whole = np.where(convex[..., None, None], whole, stiffness)
     return np.moveaxis(np.linalg.solve(whole, np.moveaxis(slope, 0, -1)[..., None])[..., 0], -1, 0)

@@ -19,7 +19,7 @@ class Blocks:
     """Deterministic rules with so many nodes in each direction, for blocks of one visible index and for larger ones."""
 
     single: int = 24
-    several: int = 8
+    several: int = 10
     independent: bool = field(default=False, init=False)
     roughness: float = field(default=1e-5, init=False)
     accuracy: float = field(default=1e-5, init=False)
