@@ -7,18 +7,10 @@ from derive.language.index import SymmetricScores
 from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.step import Function, Step
-from derive.passes.channel import (
-    any_channel,
-    label_numbers,
-    leading_features,
-    replicon,
-    softmax_rows,
-    square_loss,
-    training,
-    two_tokens,
-)
+from derive.passes.channel import any_channel, replicon, training
 from derive.passes.free_entropy import direct_training, free_entropy, saddle_point
 from derive.passes.limits import bayes_optimal, interpolation, recovery, zero_decay
+from derive.passes.softmax import label_numbers, leading_features, softmax_rows, square_loss, two_tokens
 from derive.passes.spectral_function import (
     divided_difference,
     eigenvalue_list,

@@ -130,7 +130,10 @@ TABLE: tuple[Elementary, ...] = (
         Code("np.sqrt"),
         Code("mp.sqrt"),
         _defined("sqrt", "x", "the square root of a ball or an integer", "arb(x).sqrt()"),
-        error=ERROR / VALUE + VALUE, torch=_defined("sqrt", "x", "the square root of a tensor or an integer", "x**0.5"),  # twice what the error of the argument gives
+        error=ERROR / VALUE + VALUE,
+        torch=_defined(
+            "sqrt", "x", "the square root of a tensor or an integer", "x**0.5"
+        ),  # twice what the error of the argument gives
     ),
     Elementary(
         "tanh", sp.tanh, *_library("tanh", "hyperbolic tangent"), error=ERROR + VALUE, torch=Code("torch.tanh")

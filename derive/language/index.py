@@ -1,5 +1,6 @@
 """What a sample shows of S: indices, each linear in S, by the geometry of the tokens."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +11,7 @@ from derive.language.errors import ModelError
 Entry = tuple[int, int]
 
 
-class Index(Protocol):
+class Index(Hashable, Protocol):
     """Geometry of the indices h of one sample."""
 
     @property

@@ -36,7 +36,7 @@ class Averages(NamedTuple):
         return (Averages(*(value[k : k + 1] for value in self)) for k in range(len(self.M)))
 
 
-def one_replicate(M: float, dM_dm: float, dM_dq: float, dM_dV: float, train: float, test: float) -> Averages:
-    """Averages of a deterministic rule, without antisymmetric part and leading features."""
-    values = (np.array([value]) for value in (M, dM_dm, dM_dq, dM_dV, train, test))
-    return Averages(*values, np.zeros(1), np.zeros(1), np.zeros((1, 0)))
+def one_replicate(*values: float) -> Averages:
+    """Averages (M, dM_dm, dM_dq, dM_dV, train, test) of a deterministic rule, without antisymmetric part and leading features."""
+    M, dM_dm, dM_dq, dM_dV, train, test = (np.array([value]) for value in values)
+    return Averages(M, dM_dm, dM_dq, dM_dV, train, test, np.zeros(1), np.zeros(1), np.zeros((1, 0)))

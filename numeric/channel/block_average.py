@@ -12,7 +12,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from numeric.channel.block_sample import Array, BlockSample
-from numeric.channel.fields import Fields
+from numeric.problem.fields import Fields
 
 STRIP = 1.2  # imaginary distance of singularities, in standard deviations: a logistic function of a field of deviation 2.6 has it
 SPAN = 8.5  # standard deviations that are integrated: what is left out has a probability of 2e-17
@@ -22,7 +22,7 @@ BISECTIONS = 50  # of the interval that holds a jump: to rounding
 
 
 class BlockMeans(NamedTuple):
-    """Means over the samples of all copies: training loss, elastic energy R, E f.gamma1, E f.gamma2, test loss; Tr Sigma H at S = 0."""
+    """Means over the samples of all copies: training loss, elastic energy R, E f.gamma1, E f.gamma2, test loss."""
 
     train: float
     R: float
@@ -41,7 +41,7 @@ class _Points(NamedTuple):
 
 def block_means(sample: BlockSample, fields: Fields, V: float, nodes: int) -> BlockMeans:
     """Averages at these fields of a student and V, with so many nodes in each direction."""
-    root = np.linalg.cholesky(sample.covariance)
+    root = np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64)
     if sample.indices == 1:
         points, u, w, y = _piecewise(sample, fields, V, nodes, float(root[0, 0]))
     else:
@@ -57,7 +57,9 @@ def block_means(sample: BlockSample, fields: Fields, V: float, nodes: int) -> Bl
         *(np.sum(dual * part, axis=0) for part in gamma),
         sample.loss(w, y),
     )
-    return BlockMeans(*(sample.copies * float(points.weights @ np.broadcast_to(value, points.weights.shape)) for value in values))
+    return BlockMeans(
+        *(sample.copies * float(points.weights @ np.broadcast_to(value, points.weights.shape)) for value in values)
+    )
 
 
 def unlearned_means(sample: BlockSample, fields: Fields, nodes: int) -> tuple[float, float, float, float]:
@@ -72,7 +74,8 @@ def unlearned_means(sample: BlockSample, fields: Fields, nodes: int) -> tuple[fl
         np.sum(dual * gamma, axis=0),
         np.einsum("ij,ji...->...", sample.covariance, sample.hessian(rest, y)),
     )
-    return tuple(sample.copies * float(product @ np.broadcast_to(value, grid.shape[1])) for value in values)  # type: ignore[return-value]
+    loss, R, F1, curvature = (sample.copies * float(product @ np.broadcast_to(one, grid.shape[1])) for one in values)
+    return loss, R, F1, curvature
 
 
 def _fields(sample: BlockSample, fields: Fields, points: _Points, root: Array) -> tuple[Array, Array, Array]:
@@ -127,7 +130,9 @@ def _piecewise(
     low, high = ends[:-1], ends[1:]  # pieces x labels
     middle, half = (low + high) / 2, (high - low) / 2
     unseen = (middle[..., None] + half[..., None] * x).reshape(1, -1)
-    gauss = half[..., None] * weights * np.exp(-((middle[..., None] + half[..., None] * x) ** 2) / 2) / np.sqrt(2 * np.pi)
+    gauss = (
+        half[..., None] * weights * np.exp(-((middle[..., None] + half[..., None] * x) ** 2) / 2) / np.sqrt(2 * np.pi)
+    )
     seen = np.broadcast_to(outer[None, :, None], (*low.shape, nodes)).reshape(1, -1)
     points = _Points(seen, unseen, (gauss * outer_weights[None, :, None]).ravel())
     w, y, fit = _fields(sample, fields, points, np.array([[root]]))

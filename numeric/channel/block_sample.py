@@ -73,7 +73,7 @@ class BlockSample:
 
         Where the energy is not convex the curvature of its elastic part alone is used.
         """
-        stiffness = np.linalg.inv(self.covariance) / V
+        stiffness = np.asarray(np.linalg.inv(self.covariance) / V, dtype=np.float64)
         u, open_ = start.copy(), np.ones(start.shape[1:], dtype=bool)
         for _ in range(MOST_STEPS):
             at, field, label = u[:, open_], w[:, open_], y[:, open_]
@@ -112,14 +112,15 @@ def _tuple(values):  # type: ignore[no-untyped-def]
 def _solve(hessian: Array, stiffness: Array, slope: Array) -> Array:
     """Newton step against the slope; where the curvature is not positive, that of the elastic part."""
     elastic = stiffness[:, :, None]
-    whole = hessian + elastic
+    whole: Array = hessian + elastic
     if len(stiffness) == 1:
         return slope / np.where(whole[0] > 0, whole[0], elastic[0])
     if len(stiffness) == 2:  # by hand: LAPACK takes ten times as long for matrices as small
         convex = (whole[0, 0] > 0) & (whole[0, 0] * whole[1, 1] > whole[0, 1] ** 2)
         (a, b), (_, c) = np.where(convex, whole, elastic)
         return np.array([c * slope[0] - b * slope[1], a * slope[1] - b * slope[0]]) / (a * c - b**2)
-    whole = np.moveaxis(whole, (0, 1), (-2, -1))
-    convex = np.linalg.eigvalsh(whole)[..., 0] > 0
-    whole = np.where(convex[..., None, None], whole, stiffness)
-    return np.moveaxis(np.linalg.solve(whole, np.moveaxis(slope, 0, -1)[..., None])[..., 0], -1, 0)
+    matrices = np.moveaxis(whole, (0, 1), (-2, -1))
+    convex = np.linalg.eigvalsh(matrices)[..., 0] > 0
+    matrices = np.where(convex[..., None, None], matrices, stiffness)
+    step = np.linalg.solve(matrices, np.moveaxis(slope, 0, -1)[..., None])[..., 0]
+    return np.asarray(np.moveaxis(step, -1, 0), dtype=np.float64)

@@ -7,9 +7,9 @@ import numpy as np
 from numeric.channel.averages import Averages, one_replicate
 from numeric.channel.block_average import block_means, unlearned_means
 from numeric.channel.block_sample import BlockSample
-from numeric.channel.fields import Fields
 from numeric.maths.domain import OutsideDomain
 from numeric.model import structure
+from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 
@@ -29,13 +29,15 @@ class Blocks:
         """One replicate."""
         m, q, V = overlaps[:3]
         if not (V > 0 and q * problem.rho - m**2 > 0):
-            raise OutsideDomain(f"need V > 0 and q rho > m^2, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {problem.rho!r}")
+            raise OutsideDomain(
+                f"need V > 0 and q rho > m^2, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {problem.rho!r}"
+            )
         fields = Fields.of(m, q, problem.rho)
         train, R, F1, F2, test = np.sum(
             [block_means(sample, fields, V, self._nodes(sample)) for sample in samples(problem)], axis=0
         )
         derivatives = problem.generated.channel_derivatives(m, q, V, problem.rho, train, R, F1, F2)
-        return one_replicate(*derivatives, train, test)
+        return one_replicate(*(*derivatives, train, test))
 
     def _nodes(self, sample: BlockSample) -> int:
         return self.single if sample.indices == 1 else self.several
@@ -47,7 +49,7 @@ class Blocks:
             [unlearned_means(sample, fields, self._nodes(sample)) for sample in samples(problem)], axis=0
         )
         derivatives = problem.generated.unlearned_derivatives(problem.rho, train, R, F1, curvature)
-        return one_replicate(*derivatives, train, train)
+        return one_replicate(*(*derivatives, train, train))
 
     def refined(self) -> "Blocks":
         """One and a half times the nodes."""

@@ -21,7 +21,9 @@ class Closed:
         """One replicate."""
         m, q, V = overlaps[:3]
         if not (V > 0 and q * problem.rho - m**2 > 0):
-            raise OutsideDomain(f"need V > 0 and q rho > m^2, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {problem.rho!r}")
+            raise OutsideDomain(
+                f"need V > 0 and q rho > m^2, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {problem.rho!r}"
+            )
         return one_replicate(*problem.generated.closed_envelope(m, q, V, problem.rho))
 
     def unlearned(self, problem: Problem) -> Averages:

@@ -1,7 +1,7 @@
-"""Averages over the output channel, whatever the number of tokens: two rules with one interface.
+"""Averages over the output channel, whatever the model and the number of tokens: rules with one interface.
 
-Two tokens are integrated by a deterministic rule in four dimensions (numeric.channel.pair_average); more, a general matrix, and labels
-too sharp for it by randomised quasi-Monte Carlo (numeric.channel.sequence_average).
+Softmax rows of two tokens are integrated by a deterministic rule in four dimensions (softmax.pair_average); more, a general matrix,
+and labels too sharp for it by randomised quasi-Monte Carlo (softmax.sequence_average). Other models go block by block, or are closed.
 """
 
 from collections.abc import Hashable
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from numeric.channel.averages import Averages, one_replicate
 from numeric.channel.blocks import Blocks
 from numeric.channel.closed import Closed
-from numeric.channel.fields import split
-from numeric.channel.pair_average import COARSE, Resolution, average, unlearned
-from numeric.channel.sequence_average import sample_means, unlearned_means
+from numeric.channel.softmax.pair_average import COARSE, Resolution, average, unlearned
+from numeric.channel.softmax.sequence_average import sample_means, unlearned_means
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
+from numeric.problem.fields import split
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 
@@ -132,8 +132,6 @@ class Sampled:
     def refined(self) -> "Sampled":
         """Four times the points."""
         return replace(self, sampling=self.sampling.refined())
-
-
 
 
 def _strengths(overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array, products: Array) -> Array:

@@ -10,15 +10,17 @@ from types import ModuleType
 from typing import Self
 
 import numpy as np
+import scipy
 from flint import arb
 
 from numeric.laws.exact_values import exact_values
 from numeric.laws.law import TRUSTED, Array, Bounded, Energy, Outlier, Values, denoising_error_of, limited_energy
 from numeric.laws.marchenko_pastur import polynomial_roots
 from numeric.maths.domain import OutsideDomain
-from numeric.model import functions
+from numeric.model import functions, structure
 from numeric.proven_laws.rational import RationalLaw
 
+_NOISELESS = 1e-12  # of q0: a variance that changes no digit asked for
 _REAL = 1e-9  # relative imaginary part of a root that is rounding
 
 
@@ -29,7 +31,6 @@ class RationalTarget:
     model: str
     settings: tuple[float, ...]
     reflected: bool = False
-    scale: float = 1.0
 
     @cached_property
     def generated(self) -> ModuleType:
@@ -59,6 +60,36 @@ class RationalTarget:
     @property
     def _sign(self) -> int:
         return -1 if self.reflected else 1
+
+    def scaled(self, factor: float) -> Self:
+        """Law of `factor` times the target."""
+        names = structure(self.model)["target"]
+        scaled = tuple(
+            value * (factor if name == "scale" else 1) for name, value in zip(names, self.settings, strict=True)
+        )
+        return replace(self, settings=scaled)
+
+    def exact(self) -> RationalLaw:
+        """The same law in ball arithmetic, its parameters taken as their binary values."""
+        return RationalLaw(self.model, lambda: [arb(value) for value in self.law], Fraction(self.zero_mass))
+
+    def top_energy(self, share: float) -> float:
+        """Part of q0 that the largest `share` of the eigenvalues has, eigenvalue^2; of the law with a noise below rounding."""
+        v, (low, high) = (
+            _NOISELESS * self.q0,
+            (self.support(_NOISELESS * self.q0)[0][0], self.upper_edge(_NOISELESS * self.q0)),
+        )
+        cut = float(scipy.optimize.brentq(lambda x: self.mass_above(v, x) - share, low, high))
+        above = self.values(v, cut)
+        return float(self.generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, 0.0, above.mass)[0])
+
+    def features(self, v: float) -> float:
+        """Rank of the target."""
+        return 1 - self.zero_mass
+
+    def hidden_overlap(self, v: float, b: float, cut: float) -> float:
+        """Zero: the law has no eigenvalue of its own."""
+        return 0.0
 
     def mirrored(self) -> Self:
         """Law of minus the target."""
@@ -98,7 +129,9 @@ class RationalTarget:
 
     def density(self, v: float, x: Array) -> Array:
         """Density of mu_v (1/eigenvalue) at positions x, shape of `x`."""
-        return np.array([float(self.generated.density(self._root(v, self._sign * one))) for one in np.ravel(x)]).reshape(np.shape(x))
+        return np.array(
+            [float(self.generated.density(self._root(v, self._sign * one))) for one in np.ravel(x)]
+        ).reshape(np.shape(x))
 
     def mass_above(self, v: float, x: float) -> float:
         """Mass of mu_v above x, to double precision of the whole mass."""
@@ -119,7 +152,9 @@ class RationalTarget:
         found = Values(*(float(getattr(self.generated, f"spectral_{name}")(g, *parameters)) for name in Values._fields))
         errors = [float(getattr(self.generated, f"spectral_{name}_error")(g, *parameters)) for name in Values._fields]
         if not all(error <= TRUSTED * abs(value) for error, value in zip(errors, found, strict=True)):
-            found = exact_values(RationalLaw(self.model, lambda: [arb(value) for value in self.law], Fraction(0)), v, at)
+            found = exact_values(
+                RationalLaw(self.model, lambda: [arb(value) for value in self.law], Fraction(0)), v, at
+            )
         if not self.reflected:
             return found
         return Values(*map(float, self.generated.complement(*found, v, x, self.t0, self.q0)))
@@ -130,7 +165,9 @@ class RationalTarget:
 
     def _root(self, v: float, x: float) -> complex:
         """Physical root of z(g) = x: below the axis, else the real one on which z falls."""
-        roots = polynomial_roots(np.array([[float(c) for c in self.generated.resolvent_polynomial(v, x, *self.law)]]))[0]
+        roots = polynomial_roots(np.array([[float(c) for c in self.generated.resolvent_polynomial(v, x, *self.law)]]))[
+            0
+        ]
         lowest = complex(roots[np.argmin(roots.imag)])
         if lowest.imag < -_REAL * abs(lowest):
             return lowest

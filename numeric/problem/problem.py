@@ -9,6 +9,7 @@ import numpy as np
 
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
+from numeric.laws.rational_target import RationalTarget
 from numeric.model import DEFAULT, available, functions, structure
 from numeric.problem.parameter import InvalidParameter
 
@@ -72,9 +73,14 @@ class Problem:
 
     def _require_model(self) -> None:
         if self.model not in available():
-            raise InvalidParameter("model", self.model, "is not a generated model", f"use one of {', '.join(available())}")
+            raise InvalidParameter(
+                "model", self.model, "is not a generated model", f"use one of {', '.join(available())}"
+            )
         if self.model == DEFAULT:
             return
+        if self.both_ends and self._structure["threshold"] and not isinstance(self.target, RationalTarget):
+            rule = f"must be the target of the model {self.model}, whose matrices have eigenvalues of either sign"
+            raise InvalidParameter("target", self.target, rule, "give a RationalTarget of this model")
         known = {"lambda_", "kappa", "Delta", "beta", "beta0"}
         needed = [name for name in self._structure["penalty"] + self._structure["noise"] if name not in known]
         if sorted(name for name, _ in self.extra) != sorted(needed):

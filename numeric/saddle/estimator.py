@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from numeric.laws.law import ROUNDING, Bounded, Energy, Target, denoising_error_of
+from numeric.laws.rational_target import RationalTarget
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.problem.conjugates import Conjugates, Vector
@@ -106,7 +107,10 @@ class Factorised:
 
 def _ends(problem: Problem) -> tuple[Target, ...]:
     """The laws whose upper ends are learned: that of the target, and mirrored where eigenvalues of either sign are."""
-    return (problem.target, problem.target.mirrored()) if problem.both_ends else (problem.target,)
+    if not problem.both_ends:
+        return (problem.target,)
+    assert isinstance(problem.target, RationalTarget)  # which the problem has made sure of
+    return problem.target, problem.target.mirrored()
 
 
 def spectral_energy(problem: Problem, v: float, b: float) -> Energy:

@@ -122,7 +122,12 @@ class FreeDirections:
     def suit(self, conjugates: Conjugates) -> bool:
         """Whether labels could be fitted by the directions free at the noise of these conjugates, without weight decay."""
         problem = self.problem
-        if problem.parametrisation is not Parametrisation.FACTORISED or problem.lambda_ == 0 or problem.leading or problem.model != DEFAULT:
+        if (
+            problem.parametrisation is not Parametrisation.FACTORISED
+            or problem.lambda_ == 0
+            or problem.leading
+            or problem.model != DEFAULT
+        ):
             return False
         return self._labels_over_numbers(reduced(conjugates, problem)[0]) < 1
 

@@ -1,4 +1,4 @@
-"""Every model trained on Gaussian-equivalent data beside its theory: m, q, both errors and the minimum of the risk, extrapolated in d."""
+"""Any model trained on Gaussian-equivalent data beside its theory: overlaps, errors and the least risk, extrapolated in d."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from numeric.model import functions, structure
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from verify.judging.scores import BAND, intercept_weights, normal_score
+from verify.sensing.risk import SensedRisk
+from verify.sensing.samples import call, deviations, labels_of, sensed_labels
+from verify.sensing.shape import Shape
 from verify.training.minimise import DescentStatus, Lbfgs
-from verify.training.sensing import SensedRisk, Shape, call, deviations, draw_labels, labels_of
 from verify.training.target import haar_rotation
 
-QUANTITIES = ("m", "q", "train_error", "test_error", "free_entropy")
-TEST_SAMPLES = 100_000
+_JUDGED = ("m", "q", "train_error", "test_error", "free_entropy")
+_FRESH = 100_000
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def trained(problem: Problem, dim: int, index: int) -> dict[str, float]:
     s0, samples = _drawn_target(problem, dim, rng), round(problem.alpha * dim**2)
     size = dim**2 if kind == "general" else dim * (dim + 1) // 2
     sensing = torch.as_tensor(rng.standard_normal((count, samples, size)))
-    risk = SensedRisk(problem, shape, sensing, draw_labels(s0, sensing, problem, rng))
+    risk = SensedRisk(problem, shape, sensing, sensed_labels(s0, sensing, problem, rng))
     start = torch.as_tensor(rng.standard_normal((dim, shape.columns)))
     found = Lbfgs(proximal_steps=0).minimise(risk, start)  # type: ignore[arg-type]  # what it asks of a risk is all here
     if found.status is not DescentStatus.CONVERGED:
@@ -86,7 +88,7 @@ def trained(problem: Problem, dim: int, index: int) -> dict[str, float]:
 
 def _test_error(problem: Problem, m: float, q: float, q0: float, rng: np.random.Generator) -> float:
     """Mean loss of fresh samples, whose indices are jointly Gaussian."""
-    along, independent = torch.as_tensor(rng.standard_normal((2, len(deviations(problem)), TEST_SAMPLES)))
+    along, independent = torch.as_tensor(rng.standard_normal((2, len(deviations(problem)), _FRESH)))
     spread = deviations(problem)[:, None]
     h0 = math.sqrt(q0) * spread * along
     h = spread * (m / math.sqrt(q0) * along + math.sqrt(max(q - m**2 / q0, 0.0)) * independent)
@@ -101,7 +103,9 @@ def _drawn_target(problem: Problem, dim: int, rng: np.random.Generator) -> torch
         values = target_quantile_means(problem.target.kappa0, dim)
         return torch.as_tensor((rotation * values) @ rotation.T)
     values = quantiles(problem.target, dim)
-    if structure(problem.model)["matrix"] == "general":  # the law is symmetric: its positive half holds every singular value twice
+    if (
+        structure(problem.model)["matrix"] == "general"
+    ):  # the law is symmetric: its positive half holds every singular value twice
         values = np.sort(np.abs(quantiles(problem.target, 2 * dim)))[::-2]
         return torch.as_tensor((rotation * values) @ haar_rotation(dim, rng).T)
     return torch.as_tensor((rotation * values) @ rotation.T)
@@ -123,9 +127,11 @@ def study_model(problem: Problem, dims: Sequence[int], runs: int, note: Callable
     for dim in dims:
         started = time.perf_counter()
         measured[dim] = [trained(problem, dim, index) for index in range(runs)]
-        note(f"{problem.model}, alpha {problem.alpha:g}: {runs} runs at d = {dim} in {time.perf_counter() - started:.0f} s")
+        note(
+            f"{problem.model}, alpha {problem.alpha:g}: {runs} runs at d = {dim} in {time.perf_counter() - started:.0f} s"
+        )
     weights = intercept_weights(list(dims), [runs] * len(dims))
-    for name in QUANTITIES:
+    for name in _JUDGED:
         values = np.array([[run[name] for run in measured[dim]] for dim in dims])
         means, errors = values.mean(axis=1), values.std(axis=1, ddof=1) / math.sqrt(runs)
         expected, bar = getattr(theory, name), theory.errors[name]

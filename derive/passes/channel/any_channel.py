@@ -59,7 +59,10 @@ def steps(model: Model) -> tuple[Step, ...]:
             (
                 Display("A", visible_map(model)),
                 *(Display(rf"\Sigma_{{{k}}}", one.covariance) for k, (_, one) in enumerate(parts, 1)),
-                *(Display(rf"{copies}\times\ell_{{{k}}}", block.loss(one, model)) for k, (copies, one) in enumerate(parts, 1)),
+                *(
+                    Display(rf"{copies}\times\ell_{{{k}}}", block.loss(one, model))
+                    for k, (copies, one) in enumerate(parts, 1)
+                ),
             ),
             functions(model),
         ),

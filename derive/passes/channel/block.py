@@ -47,7 +47,9 @@ def elastic_energy(block: Block) -> sp.Expr:
 
 def is_stationary(block: Block, model: Model, ratio: sp.Expr) -> bool:
     """Whether the slope of the loss vanishes at u = ratio z, the index that the label says."""
-    u, z, y = (family(letter, count) for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output))))
+    u, z, y = (
+        family(letter, count) for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output)))
+    )
     known = dict(zip(y, label_numbers(block, model), strict=True))
     at_label = {one: ratio * other for one, other in zip(u, z, strict=True)}
     cost = loss(block, model)

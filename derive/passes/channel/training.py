@@ -21,7 +21,9 @@ def loss(model: Model) -> sp.Expr:
     """Of one sample in its indices h and the numbers of its label y."""
     numbers = _at(model, model.channel.beta)
     put_out = family("o", len(numbers))
-    return model.loss_of_numbers.subs(dict(zip(put_out, numbers, strict=True)), simultaneous=True).replace(sp.log, log_probability)
+    return model.loss_of_numbers.subs(dict(zip(put_out, numbers, strict=True)), simultaneous=True).replace(
+        sp.log, log_probability
+    )
 
 
 def functions(model: Model) -> tuple[Function, ...]:
@@ -42,7 +44,9 @@ def functions(model: Model) -> tuple[Function, ...]:
             "index_slope",
             "its slope in each index",
             (*indices, *y, *extra),
-            tuple(Output(f"d_{symbol}", rf"\partial_{{{sp.latex(symbol)}}}", sp.diff(cost, symbol)) for symbol in indices),
+            tuple(
+                Output(f"d_{symbol}", rf"\partial_{{{sp.latex(symbol)}}}", sp.diff(cost, symbol)) for symbol in indices
+            ),
         ),
     )
 

@@ -68,7 +68,13 @@ def functions(order: Order, kind: Kind) -> tuple[Function, ...]:
             (c, q0),
             tuple(Output(str(name), sp.latex(name), form) for name, form in multiple_overlaps().items()),
         ),
-        scalar("denoising_error", "||S/c - S0||^2/d from the spectral function", (q0, *spectral), "R", denoising_error(order)),
+        scalar(
+            "denoising_error",
+            "||S/c - S0||^2/d from the spectral function",
+            (q0, *spectral),
+            "R",
+            denoising_error(order),
+        ),
         *(_from_below(order) if kind is Kind.POSITIVE else ()),
     )
 

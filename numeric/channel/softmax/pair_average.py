@@ -24,9 +24,9 @@ from numpy.polynomial.hermite_e import hermegauss
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
-from numeric.channel import line_integral, pair_minimiser
-from numeric.channel.line_integral import CUT, integrate_line, nearly_unlearned
-from numeric.channel.pair_minimiser import Line, Setting
+from numeric.channel.softmax import line_integral, pair_minimiser
+from numeric.channel.softmax.line_integral import CUT, integrate_line, nearly_unlearned
+from numeric.channel.softmax.pair_minimiser import Line, Setting
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.kernels import digest, entry, inner, over_blocks
 from numeric.model import float64 as physics

@@ -12,9 +12,9 @@ from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
 from derive.passes.channel import envelope_derivatives
-from derive.passes.channel.label_numbers import difference_map
-from derive.passes.channel.square_loss import entry_loss
 from derive.passes.free_entropy.replicas import envelope_energy
+from derive.passes.softmax.label_numbers import difference_map
+from derive.passes.softmax.square_loss import entry_loss
 
 m, q, V, rho, beta, beta0 = sym("m q V rho beta beta0")
 u1, u2, w1, w2, p1, p2, f1, f2 = sym("u1 u2 w1 w2 p1 p2 f1 f2")

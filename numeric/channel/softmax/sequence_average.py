@@ -5,7 +5,7 @@ gamma2, which only the student sees; leading features kept exactly add products 
 (numeric.maths.sobol) is taken with both signs of gamma2: what is odd in gamma2, and what is left of it when student and target
 nearly agree, drops out exactly. The scatter of the replicates is the error.
 Large averages take few of their points at the global minimiser, the first of each replicate, which are a Sobol set too; a control
-variate at all points (numeric.channel.control_variate) takes away most of the variance. A few points of their own say how well it
+variate at all points (`control_variate`) takes away most of the variance. A few points of their own say how well it
 follows, and so how large that share must be.
 Formulas are generated (theory note, sections 1-3 and 6).
 """
@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.channel import pair_minimiser, sequence_minimiser
-from numeric.channel.control_variate import TERMS, add_control_terms, lanes
-from numeric.channel.fields import Fields
-from numeric.channel.sequence_minimiser import (
+from numeric.channel.softmax import pair_minimiser, sequence_minimiser
+from numeric.channel.softmax.control_variate import TERMS, add_control_terms, lanes
+from numeric.channel.softmax.sequence_minimiser import (
     cholesky,
     component_displacement,
     component_dual,
@@ -33,10 +32,11 @@ from numeric.channel.sequence_minimiser import (
     solve_with,
     workspace,
 )
-from numeric.channel.whitened_index import TokenIndex, token_index
+from numeric.channel.softmax.whitened_index import TokenIndex, token_index
 from numeric.maths.kernels import digest, entry, inner
 from numeric.maths.sobol import BLOCK, Sampling, block_sums, gaussians
 from numeric.model import float64 as physics
+from numeric.problem.fields import Fields
 
 Array = NDArray[np.float64]
 _feature_index = inner(physics.feature_index)

@@ -14,8 +14,8 @@ from derive.language.index import Index
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
-from derive.passes.channel.square_loss import entry_loss
 from derive.passes.free_entropy.replicas import envelope_energy
+from derive.passes.softmax.square_loss import entry_loss
 
 beta, s_k, e_k, s_l, e_l, row_se, row_ss = sym("beta s_k e_k s_l e_l row_se row_ss")
 x_i, w_i, f_i, stiffness, V = sym("x_i w_i f_i stiffness V")

@@ -4,7 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numeric.channel.pair_minimiser import Setting, descend, dual_field, energy_at, follow, global_minimiser, sample
+from numeric.channel.softmax.pair_minimiser import (
+    Setting,
+    descend,
+    dual_field,
+    energy_at,
+    follow,
+    global_minimiser,
+    sample,
+)
 from numeric.maths.kernels import inner
 from numeric.model import float64 as physics
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.channel import pair_minimiser, sequence_minimiser
-from numeric.channel.pair_minimiser import REACH
-from numeric.channel.sequence_minimiser import (
+from numeric.channel.softmax import pair_minimiser, sequence_minimiser
+from numeric.channel.softmax.pair_minimiser import REACH
+from numeric.channel.softmax.sequence_minimiser import (
     component_displacement,
     component_dual,
     component_energy,

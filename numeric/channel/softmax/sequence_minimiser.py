@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.channel.pair_minimiser import REACH, ROW_CURVATURE
+from numeric.channel.softmax.pair_minimiser import REACH, ROW_CURVATURE
 from numeric.maths.kernels import inner
 from numeric.model import float64 as physics
 
