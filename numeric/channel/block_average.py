@@ -5,6 +5,7 @@ pieces between the jumps of the minimiser, which are located. More: a trapezoida
 jump.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ STRIP = 1.2  # imaginary distance of singularities, in standard deviations: a lo
 SPAN = 8.5  # standard deviations that are integrated: what is left out has a probability of 2e-17
 REACH = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
 JUMP = 1e-3  # least distance of two minimisers of one sample, in the same unit
-BISECTIONS = 50  # of the interval that holds a jump: to rounding
+BISECTIONS, NEWTON = 8, 3  # of the interval that holds a jump, and steps of Newton's method after that: to rounding
 
 
 class BlockMeans(NamedTuple):
@@ -47,7 +48,7 @@ def block_means(sample: BlockSample, fields: Fields, V: float, nodes: int) -> Bl
     else:
         points = _tensor(sample.indices, nodes)
         w, y, fit = _fields(sample, fields, points, root)
-        u = _lower(sample, w, y, fit, V)[0]
+        u = _lower(sample, w, y, fit, V).u
     away = u - w
     dual = np.linalg.solve(sample.covariance, away) / V
     gamma = [root @ part for part in (points.seen, points.unseen)]
@@ -85,13 +86,21 @@ def _fields(sample: BlockSample, fields: Fields, points: _Points, root: Array) -
     return fields.teacher * seen + fields.independent * unseen, sample.label(z), sample.fitted(z)
 
 
-def _lower(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> tuple[Array, Array]:
-    """The minimiser of lower energy from rest and from the fit, and by how much that from rest is higher; zero where they are one."""
+class _Lower(NamedTuple):
+    """The minimisers of lower energy, by how much that from rest is higher than that from the fit, and how far apart they are."""
+
+    u: Array
+    gap: Array
+    distance: Array
+
+
+def _lower(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> _Lower:
+    """Of the minimisers from rest and from the fit; no gap where they are one."""
     reach = REACH / dict(sample.settings).get("beta", 1.0)
     rest, fitted = (sample.minimiser(start, w, y, V, reach) for start in (w, fit))
     apart = np.max(np.abs(rest - fitted), axis=0) > JUMP * reach
     gap = np.where(apart, sample.energy(rest, w, y, V) - sample.energy(fitted, w, y, V), 0.0)
-    return np.where(gap > 0, fitted, rest), gap
+    return _Lower(np.where(gap > 0, fitted, rest), gap, fitted - rest)
 
 
 @lru_cache(maxsize=4)
@@ -136,7 +145,7 @@ def _piecewise(
     seen = np.broadcast_to(outer[None, :, None], (*low.shape, nodes)).reshape(1, -1)
     points = _Points(seen, unseen, (gauss * outer_weights[None, :, None]).ravel())
     w, y, fit = _fields(sample, fields, points, np.array([[root]]))
-    return points, _lower(sample, w, y, fit, V)[0], w, y
+    return points, _lower(sample, w, y, fit, V).u, w, y
 
 
 def _jumps(sample: BlockSample, fields: Fields, V: float, root: float, outer: Array) -> Array:
@@ -144,30 +153,48 @@ def _jumps(sample: BlockSample, fields: Fields, V: float, root: float, outer: Ar
     span = np.full_like(outer, SPAN)
     scan = np.linspace(-SPAN, SPAN, 41)
 
-    def gap(unseen: Array, seen: Array) -> Array:
+    def lower(unseen: Array, seen: Array) -> _Lower:
         points = _Points(seen[None, :], unseen[None, :], seen)
         w, y, fit = _fields(sample, fields, points, np.array([[root]]))
-        return _lower(sample, w, y, fit, V)[1]
+        return _lower(sample, w, y, fit, V)
 
-    found = gap(np.tile(scan, len(outer)), np.repeat(outer, len(scan))).reshape(len(outer), len(scan))
+    def jump(unseen: Array, seen: Array) -> _Jump:
+        found = lower(unseen, seen)  # by the envelope theorem the energy of either has the slope (w - u)/(V C) in w
+        return _Jump(found.gap, found.distance[0] * fields.independent / (V * root))
+
+    found = lower(np.tile(scan, len(outer)), np.repeat(outer, len(scan))).gap.reshape(len(outer), len(scan))
     better = found > 0  # the fit is: from the first to the last place where it is
     if not better.any():
         return np.array([-span, span])
     first, last = better.argmax(axis=1), len(scan) - 1 - better[:, ::-1].argmax(axis=1)
     some = better.any(axis=1)
-    low = _bisected(gap, outer, scan, first - 1, first, some & (first > 0))
-    high = _bisected(gap, outer, scan, last + 1, last, some & (last < len(scan) - 1))
+    low = _located(jump, outer, scan, first - 1, first, some & (first > 0))
+    high = _located(jump, outer, scan, last + 1, last, some & (last < len(scan) - 1))
     return np.array([-span, np.where(np.isnan(low), -span, low), np.where(np.isnan(high), span, high), span])
 
 
-def _bisected(gap, outer: Array, scan: Array, outside: Array, inside: Array, here: Array) -> Array:  # type: ignore[no-untyped-def]
-    """Where the gap changes its sign between two places of the scan, for the labels `here`; not a number for the others."""
+class _Jump(NamedTuple):
+    """By how much rest costs more than the fit, and the slope of that in the unseen component."""
+
+    gap: Array
+    slope: Array
+
+
+def _located(
+    jump: Callable[[Array, Array], _Jump], outer: Array, scan: Array, outside: Array, inside: Array, here: Array
+) -> Array:
+    """Where both cost the same between two places of the scan, for the labels `here`; not a number for the others."""
     place = np.full(len(outer), np.nan)
     if here.any():
         left, right, seen = scan[outside[here]], scan[inside[here]], outer[here]
         for _ in range(BISECTIONS):
             middle = (left + right) / 2
-            fits = gap(middle, seen) > 0
+            fits = jump(middle, seen).gap > 0
             left, right = np.where(fits, left, middle), np.where(fits, middle, right)
-        place[here] = (left + right) / 2
+        root = (left + right) / 2
+        for _ in range(NEWTON):
+            gap, slope = jump(root, seen)
+            step = np.divide(gap, slope, out=np.zeros_like(gap), where=(gap != 0) & (slope != 0))
+            root = np.clip(root - step, np.minimum(left, right), np.maximum(left, right))
+        place[here] = root
     return place

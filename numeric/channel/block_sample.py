@@ -14,7 +14,7 @@ from numeric.model import functions, structure
 
 Array = NDArray[np.float64]
 MOST_STEPS = 60  # of Newton's method; it needs under ten where the energy is convex
-SETTLED = 1e-13  # relative length of the last step
+SETTLED = 1e-10  # relative length of the last step, whose square is what is left
 
 
 @dataclass(frozen=True)
