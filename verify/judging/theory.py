@@ -27,8 +27,12 @@ def solve_along(problem: Problem, alphas: Iterable[float], watch: Watch = iter) 
     return {solution.problem.alpha: solution.unwrap() for solution in curve}
 
 
-def replica_predictions(problems: Sequence[Problem], watch: Watch = iter) -> list[Expected]:
-    """Return what the replica theory expects at each problem, in order; problems that differ in alpha alone share a curve.
+def replica_predictions(
+    problems: Sequence[Problem], watch: Watch = iter, quantities: Sequence[str] = COMPARED_QUANTITIES
+) -> list[Expected]:
+    """Return what the replica theory expects of the quantities at each problem, in order.
+
+    Problems that differ in alpha alone share a curve. A quantity is a field of numeric's Solution.
 
     Raises numeric's NotConverged where the solver did not converge.
     """
@@ -38,15 +42,15 @@ def replica_predictions(problems: Sequence[Problem], watch: Watch = iter) -> lis
     solved: dict[Problem, Expected] = {}
     for family, alphas in families.items():
         for alpha, solution in solve_along(family, alphas, watch).items():
-            solved[family.at(alpha)] = expected_of(solution)
+            solved[family.at(alpha)] = expected_of(solution, quantities)
     return [solved[problem] for problem in problems]
 
 
-def expected_of(solution: Solution) -> Expected:
-    """What a solution says of each compared quantity."""
-    values = {name: float(getattr(solution, name)) for name in COMPARED_QUANTITIES} | {"q": trained_norm(solution)}
+def expected_of(solution: Solution, quantities: Sequence[str] = COMPARED_QUANTITIES) -> Expected:
+    """What a solution says of each quantity, as a run measures it."""
+    values = {name: float(getattr(solution, name)) for name in quantities} | {"q": trained_norm(solution)}
     # the S = 0 phase is exact and carries no error estimates
-    return Expected(values, {name: float(solution.errors.get(name, 0.0)) for name in COMPARED_QUANTITIES})
+    return Expected(values, {name: float(solution.errors.get(name, 0.0)) for name in values})
 
 
 def trained_norm(solution: Solution) -> float:

@@ -17,6 +17,7 @@ from verify.judging.scores import Comparison, Score
 from verify.judging.spectra import TrainedSpectrum, zero_fraction
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
+from verify.studies.message_passing import MessagePassingPoint
 from verify.studies.scaling import ERROR_PARTS, Place, ScalingOutcome
 from verify.training.run import Run
 
@@ -85,8 +86,29 @@ def _score_document(score: Score) -> dict[str, Any]:
         "standard_error": _finite(score.standard_error),
         "degrees_of_freedom": _finite(score.degrees_of_freedom),
         "theory_error": _finite(score.theory_error),
-        "sizes": [{k: _finite(v) for k, v in dataclasses.asdict(group).items()} for group in score.groups],
+        "sizes": _sizes(score),
     }
+
+
+def _sizes(score: Score) -> list[dict[str, Any]]:
+    return [{name: _finite(value) for name, value in dataclasses.asdict(group).items()} for group in score.groups]
+
+
+def message_passing_document(point: MessagePassingPoint) -> dict[str, Any]:
+    """Message passing at one sample ratio as JSON values: scores, the descents beside it, and runs left out."""
+    return {
+        "alpha": point.problem.alpha,
+        "agrees": point.agrees,
+        "order_parameters": [
+            {"quantity": s.quantity, "z": _finite(s.z), "residual": _finite(s.residual), "standard_error": _finite(s.standard_error),
+             "theory_error": _finite(s.theory_error), "descent": point.descent.get(s.quantity), "sizes": _sizes(s)}
+            for s in point.scores
+        ],
+        "largest_distance_of_maps": point.distance,
+        "most_steps": point.steps,
+        "most_evaluations": point.evaluations,
+        "excluded": [{"run": _run_document(r.run), "status": r.status.name.lower(), "advice": r.status.value} for r in point.failed],
+    }  # fmt: skip
 
 
 def problem_document(problem: Problem) -> dict[str, Any]:
