@@ -173,18 +173,18 @@ def _place_document(place: Place) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def panel_document(found: TrainedSpectrum) -> dict[str, object]:
+def spectrum_document(spectrum: TrainedSpectrum) -> dict[str, object]:
     """A spectrum as JSON values, whole."""
     return {
-        "alpha": found.alpha,
-        "zero_mass": found.theory.zero_mass,
-        "trained_zero_mass": zero_fraction(found.values),
-        "second_moment": found.theory.second_moment,
-        "trained_second_moment": float((found.values**2).mean()),
-        "distance": found.distance,
-        "p_value": found.p_value,
-        "bulk": {"x": found.theory.x.tolist(), "density": found.theory.density.tolist()},
-        "singular_values": found.values.tolist(),
+        "alpha": spectrum.alpha,
+        "zero_mass": spectrum.theory.zero_mass,
+        "trained_zero_mass": zero_fraction(spectrum.values),
+        "second_moment": spectrum.theory.second_moment,
+        "trained_second_moment": float((spectrum.values**2).mean()),
+        "distance": spectrum.distance,
+        "p_value": spectrum.p_value,
+        "bulk": {"x": spectrum.theory.x.tolist(), "density": spectrum.theory.density.tolist()},
+        "singular_values": spectrum.values.tolist(),
     }
 
 

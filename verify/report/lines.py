@@ -72,10 +72,10 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
     yield f"{'curve':<26} {'alpha':>6}" + "".join(f"{'z ' + name:>15}" for name in COMPARED_QUANTITIES) + "\n"
     for curve in outcome.curves:
         for alpha in sorted({score.problem.alpha for score in curve.scores}):
-            at = {score.quantity: score for score in curve.scores if score.problem.alpha == alpha}
+            scores = {score.quantity: score for score in curve.scores if score.problem.alpha == alpha}
             yield (
                 f"{curve.label:<26} {alpha:>6g}"
-                + "".join(f"{at[name].z:>+15.2f}" for name in COMPARED_QUANTITIES)
+                + "".join(f"{scores[name].z:>+15.2f}" for name in COMPARED_QUANTITIES)
                 + "\n"
             )
     for solution in (s for curve in outcome.curves for s in curve.solutions if not s.trusted):
@@ -147,9 +147,9 @@ def scaling_verdict_line(outcome: ScalingOutcome) -> str:
     )
 
 
-def gap_lines(found: Sequence[GapTrend]) -> Iterator[str]:
+def gap_lines(trends: Sequence[GapTrend]) -> Iterator[str]:
     """Every ratio, and the limit of each target."""
-    for trend in found:
+    for trend in trends:
         ratios = ", ".join(f"{gap.ratio:.4f}({gap.error:.4f}) at d = {gap.dim}" for gap in trend.gaps)
         word = ("vanishes" if trend.agrees else "DOES NOT VANISH") if trend.must_vanish else "remains"
         yield (
@@ -160,11 +160,11 @@ def gap_lines(found: Sequence[GapTrend]) -> Iterator[str]:
 
 def sighting_line(sighting: Sighting) -> str:
     """What training shows of one threshold, beside its proven value."""
-    found = sighting.crossing.infinite
+    crossing = sighting.crossing.infinite
     word = "agrees" if sighting.agrees else "disagrees" if sighting.decides else "undecided, add runs or larger sizes"
     left_out = f"; {sighting.excluded} runs left out, not converged" if sighting.excluded else ""
     return (
-        f"{sighting.kind.name}: {word}; trained {found.value:.4f}, 95 % interval [{found.low:.4f}, {found.high:.4f}], "
+        f"{sighting.kind.name}: {word}; trained {crossing.value:.4f}, 95 % interval [{crossing.low:.4f}, {crossing.high:.4f}], "
         f"proven {float(sighting.proven):.10f}{left_out}\n"
     )
 
@@ -190,17 +190,17 @@ def descent_line(descents: Descents) -> str:
 
 def message_passing_lines(point: MessagePassingPoint) -> Iterator[str]:
     """Each order parameter of message passing beside the descent and the theory, how far the two maps are apart, and runs left out."""
-    at = f"alpha {point.problem.alpha:g}"
+    place = f"alpha {point.problem.alpha:g}"
     for score in point.scores:
         largest = score.groups[-1]
         descent = f", descent {point.descent[score.quantity]:.5f}" if score.quantity in point.descent else ""
         yield (
-            f"{at} {score.quantity}: messages {largest.simulation:.5f} +- {largest.standard_error:.5f}{descent}, theory "
+            f"{place} {score.quantity}: messages {largest.simulation:.5f} +- {largest.standard_error:.5f}{descent}, theory "
             f"{largest.theory:.5f} (d = {largest.dim}); z {score.z:+.2f}\n"
         )
     word = "agrees" if point.agrees else "DISAGREES"
     yield (
-        f"{at}: {word}; maps of messages and descent differ by {point.distance:.1e} or less, after {point.steps} steps and "
+        f"{place}: {word}; maps of messages and descent differ by {point.distance:.1e} or less, after {point.steps} steps and "
         f"{point.evaluations} evaluations or fewer\n"
     )
     yield from excluded_lines(point.failed)

@@ -72,7 +72,7 @@ class GapTrend:
         return not self.must_vanish or abs(self.z) < BAND
 
 
-def trends(
+def gap_trends(
     base: Run, gammas: Sequence[float], sizes: Sequence[tuple[int, int]], store: Store[RunResult], workers: int | None
 ) -> tuple[GapTrend, ...]:
     """Train at the sample ratio and weight decay of `base` what `store` lacks; a trend for each gamma, two above 1/2.
@@ -85,10 +85,10 @@ def trends(
         for dim, count in sizes
     }
     results = iter(execute_all([run for runs in planned.values() for run in runs], store, workers=workers))
-    found = {place: [next(results) for _ in runs] for place, runs in planned.items()}
+    trained = {place: [next(results) for _ in runs] for place, runs in planned.items()}
     theories = [(gamma, leading) for gamma in gammas for leading in ((0, LEADING) if gamma > 0.5 else (0,))]
     return tuple(
-        _trend(gamma, leading, tuple(_gap(found[gamma, dim], min(leading, kept_exactly(dim))) for dim, _ in sizes))
+        _trend(gamma, leading, tuple(_gap(trained[gamma, dim], min(leading, kept_exactly(dim))) for dim, _ in sizes))
         for gamma, leading in theories
     )
 
