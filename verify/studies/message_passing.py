@@ -5,7 +5,6 @@ V and Vh are what no descent shows: the response of the indices to their fields,
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import time
 from collections.abc import Sequence
@@ -27,9 +26,10 @@ from verify.judging.theory import replica_predictions
 from verify.training import message_passing
 from verify.training.data import GaussianEquivalent
 from verify.training.draw import draw, empirical_risk, require_memory
+from verify.training.measure import moments
 from verify.training.message_passing import pass_messages
 from verify.training.minimise import MINIMISERS, DescentStatus
-from verify.training.run import PROTOCOL, Run
+from verify.training.run import PROTOCOL, Run, result_record
 
 ORDER_PARAMETERS = ("m", "q", "train_error", "V", "Vh")
 SHARED = ("m", "q", "train_error")  #: those that a descent has, too
@@ -66,8 +66,7 @@ class MessagePassingResult:
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values; `from_json` is the inverse."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {**fields, "run": self.run.record(), "status": self.status.name}
+        return result_record(self)
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> MessagePassingResult:
@@ -144,22 +143,17 @@ def minimise_both_ways(run: Run) -> MessagePassingResult:
     passed = pass_messages(drawn.inputs, drawn.labels, penalty, risk.beta, _TOLERANCE)
     minimum = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
     descended = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=run.device))
-    maps = {"messages": passed.s, "descent": descended}
-    measured = {
-        name: {
-            "m": float((s * drawn.s0).sum()) / run.dim,
-            "q": float(s.square().sum()) / run.dim,
-            "train_error": risk.train_error(s),
-        }
-        for name, s in maps.items()
-    }
+    m, q, q0 = moments(passed.s, drawn.s0)
+    of_descent = moments(descended, drawn.s0)
     return MessagePassingResult(
         run=run,
-        q0=float(drawn.s0.square().sum()) / run.dim,
-        **measured["messages"],
+        q0=q0,
+        m=m,
+        q=q,
+        train_error=risk.train_error(passed.s),
         V=passed.V,
         Vh=passed.Vh,
-        descent=measured["descent"],
+        descent={"m": of_descent.m, "q": of_descent.q, "train_error": risk.train_error(descended)},
         distance=float((passed.s - descended).norm() / descended.norm()),
         steps=passed.steps,
         evaluations=minimum.evaluations,
