@@ -64,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     flat = [search for searches in points.values() for search in searches]
     require_memory(search.base for search in flat)
     store = opened(choice_store, Path(arguments.out))
-    found = dict(zip(flat, execute_all(flat, store, workers=arguments.workers, task=choose), strict=True))
-    groups = [ChoiceGroup(*point, tuple(found[search] for search in searches)) for point, searches in points.items()]
+    choices = dict(zip(flat, execute_all(flat, store, workers=arguments.workers, task=choose), strict=True))
+    groups = [ChoiceGroup(*point, tuple(choices[search] for search in searches)) for point, searches in points.items()]
     comparisons = [compared for group in groups if (compared := against_factors(group, groups)) is not None]
     holds = all(choice.status is DescentStatus.CONVERGED for group in groups for choice in group.choices)
     holds &= all(item["agrees"] for item in comparisons)

@@ -16,7 +16,7 @@ from verify.cli.arguments import add_execution, execution_fields, integers, resu
 from verify.figures.drawing import styled
 from verify.figures.gap import gap_figure
 from verify.report.lines import gap_lines
-from verify.studies.gap import trends
+from verify.studies.gap import gap_trends
 from verify.training.run import MINIMUM_DIM, Run
 
 _PARAMETERS = ("noise", "beta", "beta0")
@@ -54,16 +54,16 @@ def run(arguments: argparse.Namespace) -> int:
         stated_problem(arguments, target, alpha=float(arguments.alpha)), sizes[0][0], **execution_fields(arguments)
     )
     store = result_store(folder)
-    found = trends(base, [float(gamma) for gamma in arguments.power_law], sizes, store, arguments.workers)
-    agrees = all(trend.agrees for trend in found)
-    for suffix, content in styled(lambda: gap_figure(found)).items():
+    trends = gap_trends(base, [float(gamma) for gamma in arguments.power_law], sizes, store, arguments.workers)
+    agrees = all(trend.agrees for trend in trends)
+    for suffix, content in styled(lambda: gap_figure(trends)).items():
         write_atomically(folder / f"gap.{suffix}", content)
     document = {
         "parameters": {name: getattr(base.problem, name) for name in ("alpha", "lambda_", *_PARAMETERS)},
         "agrees": agrees,
         "trends": [
             {**dataclasses.asdict(trend), "z": trend.z, "must_vanish": trend.must_vanish, "agrees": trend.agrees}
-            for trend in found
+            for trend in trends
         ],
         "seed": arguments.seed,
         "seconds": time.perf_counter() - started,
@@ -72,5 +72,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(document)
     else:
-        sys.stdout.write("".join(gap_lines(found)) + f"see {folder / 'gap.png'} and {folder / 'gap.json'}\n")
+        sys.stdout.write("".join(gap_lines(trends)) + f"see {folder / 'gap.png'} and {folder / 'gap.json'}\n")
     return 0 if agrees else 1

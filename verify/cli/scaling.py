@@ -105,10 +105,10 @@ def _deliver(plan: ScalingPlan, drawings: Sequence[Drawing], arguments: argparse
     for name, draw in drawings:
         for suffix, content in styled(partial(draw, outcome)).items():
             write_atomically(folder / f"{name}.{suffix}", content)
-    found = {**scaling_document(outcome), "seconds": time.perf_counter() - started}
-    write_atomically(folder / "scaling.json", (json.dumps(found, indent=1, allow_nan=False) + "\n").encode())
+    document = {**scaling_document(outcome), "seconds": time.perf_counter() - started}
+    write_atomically(folder / "scaling.json", (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
     if arguments.json:
-        print_json(found)
+        print_json(document)
     else:
         names = ", ".join(f"{name}.png" for name, _ in drawings)
         sys.stdout.write("".join(scaling_lines(outcome)) + f"see {names} and scaling.json in {folder}/\n")

@@ -10,7 +10,7 @@ from typing import Any
 from numeric.cli.arguments import integer, positive, print_json
 from verify.cli.problem import add_training_problem, base_run, given, stored_results
 from verify.judging.spectra import trained_spectrum, zero_fraction
-from verify.report.documents import panel_document
+from verify.report.documents import spectrum_document
 from verify.studies.main_job import Campaign
 from verify.training.run import MINIMUM_DIM
 
@@ -38,13 +38,13 @@ def run(arguments: argparse.Namespace) -> int:
     base = base_run(arguments, arguments.dim, float(arguments.alpha))
     campaign = Campaign(base.data, ((base.dim, arguments.runs),), (base.problem.alpha,), (base.problem.width,))
     results = stored_results(campaign.runs(base), arguments)
-    found = trained_spectrum(results)
+    spectrum = trained_spectrum(results)
     if arguments.json:
-        document = {"parameters": given(arguments), **panel_document(found), "agrees": found.agrees}
+        document = {"parameters": given(arguments), **spectrum_document(spectrum), "agrees": spectrum.agrees}
         print_json({**document, "seed": arguments.seed, "seconds": time.perf_counter() - started})
     else:
         sys.stdout.write(
-            f"largest distance between the distribution functions {found.distance:.4f}, p {found.p_value:.3f}; mass at "
-            f"zero: theory {found.theory.zero_mass:.4f}, trained {zero_fraction(found.values):.4f}\n"
+            f"largest distance between the distribution functions {spectrum.distance:.4f}, p {spectrum.p_value:.3f}; mass at "
+            f"zero: theory {spectrum.theory.zero_mass:.4f}, trained {zero_fraction(spectrum.values):.4f}\n"
         )
-    return 0 if found.agrees else 1
+    return 0 if spectrum.agrees else 1

@@ -10,11 +10,11 @@ from verify.figures.curve_panel import COLOURS
 from verify.studies.gap import GapTrend
 
 
-def gap_figure(found: Sequence[GapTrend]) -> Figure:
+def gap_figure(trends: Sequence[GapTrend]) -> Figure:
     """Ratio of excess errors against d, with the fits."""
     figure = Figure(figsize=(5.2, 3.6), layout="constrained")
     axes = figure.add_subplot()
-    for colour, trend in zip(COLOURS, found, strict=False):
+    for colour, trend in zip(COLOURS, trends, strict=False):
         name, limit = rf"$\gamma = {trend.gamma:g}${trend.features_kept}", rf"${trend.limit:.3f} \pm {trend.error:.3f}$"
         dims = [gap.dim for gap in trend.gaps]
         axes.errorbar(
@@ -22,7 +22,7 @@ def gap_figure(found: Sequence[GapTrend]) -> Figure:
             capsize=2, color=colour, label=f"{name}: limit {limit}",
         )  # fmt: skip
     axes.axhline(1, color="0.4", lw=0.8)
-    sizes = [gap.dim for gap in found[0].gaps]
+    sizes = [gap.dim for gap in trends[0].gaps]
     axes.set(xscale="log", xlabel="$d$", ylabel="excess error, trained / theory")
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()

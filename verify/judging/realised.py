@@ -20,6 +20,7 @@ from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 from verify.training.target import TargetKind, in_dimension, rank_ratio, target_rank
 
+#: What is compared with the theory, of runs and of its solutions alike.
 COMPARED_QUANTITIES = ("m", "q", "train_error", "test_error")
 
 
@@ -34,8 +35,8 @@ class Expected:
 Predictor = Callable[[Sequence[Problem]], list[Expected]]  #: answers in the order of the problems
 
 
-class Measured(Protocol):
-    """What a comparison reads of a trained head: the run (with the weight decay trained at), q0, each of COMPARED_QUANTITIES."""
+class MeasuredRun(Protocol):
+    """What a score reads of a trained head: the run (with the weight decay trained at), q0, and each quantity scored, by name."""
 
     @property
     def run(self) -> Run:
@@ -44,6 +45,10 @@ class Measured(Protocol):
     @property
     def q0(self) -> float:
         """Of its target."""
+
+
+class Measured(MeasuredRun, Protocol):
+    """A trained head that has each of COMPARED_QUANTITIES, and says how its training ended."""
 
     @property
     def status(self) -> DescentStatus:
@@ -76,7 +81,7 @@ def _realised_target(run: Run, q0: float) -> Target:
     return Eigenvalues(tuple(run.target_eigenvalues().tolist()), (1 / run.dim,) * run.dim)
 
 
-def expected_values(results: Iterable[Measured], theory: Predictor) -> dict[Run, Expected]:
+def expected_values(results: Iterable[MeasuredRun], theory: Predictor) -> dict[Run, Expected]:
     """Return what the theory expects of each run at its realised problem.
 
     Gaussian targets have as many scales as runs. The theory is smooth in the scale, so where one point has more
@@ -130,6 +135,6 @@ def _interpolate(problem: Problem, nodes: list[float], solved: Mapping[Problem, 
     ]  # Lagrange: one at a node itself and zero at the others
     at_nodes = [solved[_rescaled(problem, node)] for node in nodes]
     return Expected(
-        {k: sum(w * p.values[k] for w, p in zip(weights, at_nodes, strict=True)) for k in COMPARED_QUANTITIES},
-        {k: max(p.errors[k] for p in at_nodes) for k in COMPARED_QUANTITIES},
+        {k: sum(w * p.values[k] for w, p in zip(weights, at_nodes, strict=True)) for k in at_nodes[0].values},
+        {k: max(p.errors[k] for p in at_nodes) for k in at_nodes[0].errors},
     )

@@ -22,7 +22,15 @@ from scipy.special import ndtri_exp
 from scipy.stats import t as student
 
 from numeric.problem.problem import Problem
-from verify.judging.realised import COMPARED_QUANTITIES, Expected, Measured, Predictor, expected_values, nominal_problem
+from verify.judging.realised import (
+    COMPARED_QUANTITIES,
+    Expected,
+    Measured,
+    MeasuredRun,
+    Predictor,
+    expected_values,
+    nominal_problem,
+)
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
@@ -127,7 +135,7 @@ def compare_with_theory(
     place = point or (lambda run: nominal_problem(run, largest))
     points = sorted({place(r.run) for r in results}, key=_order)
     scores = tuple(
-        _score(quantity, at, [(r, expected[r.run]) for r in converged if place(r.run) == at])
+        score_at(quantity, at, [(r, expected[r.run]) for r in converged if place(r.run) == at])
         for quantity in COMPARED_QUANTITIES
         for at in points
     )
@@ -141,7 +149,11 @@ def _order(problem: Problem) -> tuple[str, tuple[float, ...], str]:
     return repr(problem.target), tuple(getattr(problem, name) for name in names), problem.parametrisation
 
 
-def _score(quantity: str, point: Problem, judged: list[tuple[Measured, Expected]]) -> Score:
+def score_at(quantity: str, point: Problem, judged: Sequence[tuple[MeasuredRun, Expected]]) -> Score:
+    """Score one quantity at one point: `judged` are converged runs with what the theory expects of each.
+
+    Runs of several sizes are extrapolated to infinite d. `z` is NaN where a size has fewer than MINIMUM_RUNS.
+    """
     groups = tuple(
         _group(quantity, dim, [(r, p) for r, p in judged if r.run.dim == dim])
         for dim in sorted({r.run.dim for r, _ in judged})
@@ -159,7 +171,7 @@ def _score(quantity: str, point: Problem, judged: list[tuple[Measured, Expected]
     return Score(quantity, point, groups, theory_error, residual, math.sqrt(total), degrees, z)
 
 
-def _group(quantity: str, dim: int, judged: list[tuple[Measured, Expected]]) -> SizeGroup:
+def _group(quantity: str, dim: int, judged: Sequence[tuple[MeasuredRun, Expected]]) -> SizeGroup:
     simulation = np.array([getattr(result, quantity) for result, _ in judged])
     theory = np.array([prediction.values[quantity] for _, prediction in judged])
     residual = simulation - theory

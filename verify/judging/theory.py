@@ -30,8 +30,8 @@ def solve_along(problem: Problem, alphas: Iterable[float], watch: Watch = iter) 
     return {solution.problem.alpha: solution.unwrap() for solution in curve}
 
 
-def watched_predictions(problems: Sequence[Problem]) -> list[Expected]:
-    """Return what the theory expects at each problem, in order; problems that differ in alpha alone share a curve.
+def watched_predictions(problems: Sequence[Problem], quantities: Sequence[str] = COMPARED_QUANTITIES) -> list[Expected]:
+    """Return what the theory expects of the quantities at each problem, in order; problems that differ in alpha alone share a curve.
 
     A progress bar on stderr counts points: more than two tokens take seconds for each. Raises numeric's NotConverged where the solver
     did not converge.
@@ -39,7 +39,7 @@ def watched_predictions(problems: Sequence[Problem]) -> list[Expected]:
     families = _families(problems)
     with progress("theory", len(problems)) as watch:
         curves = [solve_along(family, alphas, watch) for family, alphas in families.items()]
-    return _picked(problems, families, curves)
+    return _picked(problems, families, curves, quantities)
 
 
 def pooled_predictions(pool: Pool) -> Predictor:
@@ -77,18 +77,21 @@ def _families(problems: Sequence[Problem]) -> dict[Problem, set[float]]:
 
 
 def _picked(
-    problems: Sequence[Problem], families: Iterable[Problem], curves: Iterable[Mapping[float, Solution]]
+    problems: Sequence[Problem],
+    families: Iterable[Problem],
+    curves: Iterable[Mapping[float, Solution]],
+    quantities: Sequence[str] = COMPARED_QUANTITIES,
 ) -> list[Expected]:
     """From the curve of each family, what is expected at each problem."""
     along = dict(zip(families, curves, strict=True))
-    return [expected_of(along[problem.at(1.0)][problem.alpha]) for problem in problems]
+    return [expected_of(along[problem.at(1.0)][problem.alpha], quantities) for problem in problems]
 
 
-def expected_of(solution: Solution) -> Expected:
-    """What a solution says of each compared quantity."""
-    values = {name: float(getattr(solution, name)) for name in COMPARED_QUANTITIES} | {"q": trained_norm(solution)}
+def expected_of(solution: Solution, quantities: Sequence[str] = COMPARED_QUANTITIES) -> Expected:
+    """What a solution says of each quantity, as a run measures it."""
+    values = {name: float(getattr(solution, name)) for name in quantities} | {"q": trained_norm(solution)}
     # the S = 0 phase is exact and carries no error estimates
-    return Expected(values, {name: float(solution.errors.get(name, 0.0)) for name in COMPARED_QUANTITIES})
+    return Expected(values, {name: float(solution.errors.get(name, 0.0)) for name in values})
 
 
 def trained_norm(solution: Solution) -> float:

@@ -17,6 +17,7 @@ from verify.judging.scores import Comparison, Score
 from verify.judging.spectra import TrainedSpectrum, zero_fraction
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
+from verify.studies.message_passing import MessagePassingPoint
 from verify.studies.scaling import ERROR_PARTS, Place, ScalingOutcome
 from verify.training.run import Run
 
@@ -86,8 +87,29 @@ def _score_document(score: Score) -> dict[str, Any]:
         "standard_error": _finite(score.standard_error),
         "degrees_of_freedom": _finite(score.degrees_of_freedom),
         "theory_error": _finite(score.theory_error),
-        "sizes": [{k: _finite(v) for k, v in dataclasses.asdict(group).items()} for group in score.groups],
+        "sizes": _sizes(score),
     }
+
+
+def _sizes(score: Score) -> list[dict[str, Any]]:
+    return [{name: _finite(value) for name, value in dataclasses.asdict(group).items()} for group in score.groups]
+
+
+def message_passing_document(point: MessagePassingPoint) -> dict[str, Any]:
+    """Message passing at one sample ratio as JSON values: scores, the descents beside it, and runs left out."""
+    return {
+        "alpha": point.problem.alpha,
+        "agrees": point.agrees,
+        "order_parameters": [
+            {"quantity": s.quantity, "z": _finite(s.z), "residual": _finite(s.residual), "standard_error": _finite(s.standard_error),
+             "theory_error": _finite(s.theory_error), "descent": point.descent.get(s.quantity), "sizes": _sizes(s)}
+            for s in point.scores
+        ],
+        "largest_distance_of_maps": point.distance,
+        "most_steps": point.steps,
+        "most_evaluations": point.evaluations,
+        "excluded": [{"run": _run_document(r.run), "status": r.status.name.lower(), "advice": r.status.value} for r in point.failed],
+    }  # fmt: skip
 
 
 def problem_document(problem: Problem) -> dict[str, Any]:
@@ -152,18 +174,18 @@ def _place_document(place: Place) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def panel_document(found: TrainedSpectrum) -> dict[str, object]:
+def spectrum_document(spectrum: TrainedSpectrum) -> dict[str, object]:
     """A spectrum as JSON values, whole."""
     return {
-        "alpha": found.alpha,
-        "zero_mass": found.theory.zero_mass,
-        "trained_zero_mass": zero_fraction(found.values),
-        "second_moment": found.theory.second_moment,
-        "trained_second_moment": float((found.values**2).mean()),
-        "distance": found.distance,
-        "p_value": found.p_value,
-        "bulk": {"x": found.theory.x.tolist(), "density": found.theory.density.tolist()},
-        "singular_values": found.values.tolist(),
+        "alpha": spectrum.alpha,
+        "zero_mass": spectrum.theory.zero_mass,
+        "trained_zero_mass": zero_fraction(spectrum.values),
+        "second_moment": spectrum.theory.second_moment,
+        "trained_second_moment": float((spectrum.values**2).mean()),
+        "distance": spectrum.distance,
+        "p_value": spectrum.p_value,
+        "bulk": {"x": spectrum.theory.x.tolist(), "density": spectrum.theory.density.tolist()},
+        "singular_values": spectrum.values.tolist(),
     }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison
@@ -12,9 +12,24 @@ from verify.studies.descents import Descents
 from verify.studies.gap import GapTrend
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
+from verify.studies.message_passing import MessagePassingPoint
 from verify.studies.scaling import ScalingOutcome, Slope
 from verify.studies.scaling_plan import LEADING, LEAST_RATIO
 from verify.studies.thresholds import Sighting
+from verify.training.minimise import DescentStatus
+from verify.training.run import Run
+
+
+class Excluded(Protocol):
+    """A result that is listed and not judged."""
+
+    @property
+    def run(self) -> Run:
+        """Which run it is of."""
+
+    @property
+    def status(self) -> DescentStatus:
+        """Why."""
 
 
 def main_job_lines(outcome: MainJobOutcome) -> Iterator[str]:
@@ -36,7 +51,7 @@ def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
     for verdict in comparison.verdicts:
         mean = f"{100 * verdict.pooled.relative:+.2f} +- {100 * verdict.pooled.standard_error:.2f} %"
         yield f"{kind} {verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean {mean}\n"
-    for line in excluded_lines(comparison):
+    for line in excluded_lines(comparison.excluded):
         yield f"{kind}: {line}"
 
 
@@ -46,9 +61,9 @@ def verdict_lines(comparison: Comparison) -> Iterator[str]:
         yield f"{verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean z {verdict.pooled.z:+.2f}\n"
 
 
-def excluded_lines(comparison: Comparison) -> Iterator[str]:
+def excluded_lines(excluded: Iterable[Excluded]) -> Iterator[str]:
     """One line for each run that did not converge."""
-    for result in comparison.excluded:
+    for result in excluded:
         yield f"left out {result.run.label}: {result.status.value}\n"
 
 
@@ -57,15 +72,15 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
     yield f"{'curve':<26} {'alpha':>6}" + "".join(f"{'z ' + name:>15}" for name in COMPARED_QUANTITIES) + "\n"
     for curve in outcome.curves:
         for alpha in sorted({score.problem.alpha for score in curve.scores}):
-            at = {score.quantity: score for score in curve.scores if score.problem.alpha == alpha}
+            scores = {score.quantity: score for score in curve.scores if score.problem.alpha == alpha}
             yield (
                 f"{curve.label:<26} {alpha:>6g}"
-                + "".join(f"{at[name].z:>+15.2f}" for name in COMPARED_QUANTITIES)
+                + "".join(f"{scores[name].z:>+15.2f}" for name in COMPARED_QUANTITIES)
                 + "\n"
             )
     for solution in (s for curve in outcome.curves for s in curve.solutions if not s.trusted):
         yield f"no theory at alpha {solution.problem.alpha:g}: {solution.status.value}\n"
-    yield from excluded_lines(outcome.comparison)
+    yield from excluded_lines(outcome.comparison.excluded)
     for item in outcome.training_order:
         yield (
             f"trained {item['parametrisation']} minus factors, alpha {item['alpha']:g}, d {item['dim']}: test error "
@@ -104,7 +119,7 @@ def scaling_lines(outcome: ScalingOutcome) -> Iterator[str]:
             f"{panel.distance:.4f}, p {panel.p_value:.3f}\n"
         )
     yield from verdict_lines(outcome.comparison)
-    yield from excluded_lines(outcome.comparison)
+    yield from excluded_lines(outcome.comparison.excluded)
     yield scaling_verdict_line(outcome)
 
 
@@ -132,9 +147,9 @@ def scaling_verdict_line(outcome: ScalingOutcome) -> str:
     )
 
 
-def gap_lines(found: Sequence[GapTrend]) -> Iterator[str]:
+def gap_lines(trends: Sequence[GapTrend]) -> Iterator[str]:
     """Every ratio, and the limit of each target."""
-    for trend in found:
+    for trend in trends:
         ratios = ", ".join(f"{gap.ratio:.4f}({gap.error:.4f}) at d = {gap.dim}" for gap in trend.gaps)
         word = ("vanishes" if trend.agrees else "DOES NOT VANISH") if trend.must_vanish else "remains"
         yield (
@@ -145,11 +160,11 @@ def gap_lines(found: Sequence[GapTrend]) -> Iterator[str]:
 
 def sighting_line(sighting: Sighting) -> str:
     """What training shows of one threshold, beside its proven value."""
-    found = sighting.crossing.infinite
+    crossing = sighting.crossing.infinite
     word = "agrees" if sighting.agrees else "disagrees" if sighting.decides else "undecided, add runs or larger sizes"
     left_out = f"; {sighting.excluded} runs left out, not converged" if sighting.excluded else ""
     return (
-        f"{sighting.kind.name}: {word}; trained {found.value:.4f}, 95 % interval [{found.low:.4f}, {found.high:.4f}], "
+        f"{sighting.kind.name}: {word}; trained {crossing.value:.4f}, 95 % interval [{crossing.low:.4f}, {crossing.high:.4f}], "
         f"proven {float(sighting.proven):.10f}{left_out}\n"
     )
 
@@ -171,3 +186,21 @@ def descent_line(descents: Descents) -> str:
         f"weight decay on W and trace penalty on S at alpha {descents.alpha:.4f}: {word}; "
         f"loss {descents.factorised:.9g} and {descents.convex:.9g}, distance of the maps {descents.distance:.1e}\n"
     )
+
+
+def message_passing_lines(point: MessagePassingPoint) -> Iterator[str]:
+    """Each order parameter of message passing beside the descent and the theory, how far the two maps are apart, and runs left out."""
+    place = f"alpha {point.problem.alpha:g}"
+    for score in point.scores:
+        largest = score.groups[-1]
+        descent = f", descent {point.descent[score.quantity]:.5f}" if score.quantity in point.descent else ""
+        yield (
+            f"{place} {score.quantity}: messages {largest.simulation:.5f} +- {largest.standard_error:.5f}{descent}, theory "
+            f"{largest.theory:.5f} (d = {largest.dim}); z {score.z:+.2f}\n"
+        )
+    word = "agrees" if point.agrees else "DISAGREES"
+    yield (
+        f"{place}: {word}; maps of messages and descent differ by {point.distance:.1e} or less, after {point.steps} steps and "
+        f"{point.evaluations} evaluations or fewer\n"
+    )
+    yield from excluded_lines(point.failed)

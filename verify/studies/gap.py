@@ -72,7 +72,7 @@ class GapTrend:
         return not self.must_vanish or abs(self.z) < BAND
 
 
-def trends(
+def gap_trends(
     base: Run, gammas: Sequence[float], sizes: Sequence[tuple[int, int]], store: Store[RunResult], workers: int | None
 ) -> tuple[GapTrend, ...]:
     """Train at the sample ratio and weight decay of `base` what `store` lacks; a trend for each gamma, two above 1/2.

@@ -23,9 +23,9 @@ import torch
 
 from numeric.problem.parameter import InvalidParameter
 from verify.training.draw import Drawn, draw, empirical_risk
-from verify.training.measure import fresh_errors
+from verify.training.measure import fresh_errors, moments
 from verify.training.minimise import MINIMISERS, DescentStatus, Minimum
-from verify.training.run import PROTOCOL, Run, record_digest
+from verify.training.run import PROTOCOL, Run, record_digest, result_record
 
 SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, the same for all
 CHOICE_PROTOCOL = hashlib.sha256((PROTOCOL + Path(__file__).read_text()).encode()).hexdigest()[:16]
@@ -130,8 +130,7 @@ class DecayChoice:
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values; `from_json` is the inverse."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {**fields, "run": self.run.record(), "status": self.status.name}
+        return result_record(self)
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> DecayChoice:
@@ -159,7 +158,7 @@ def choose(search: DecaySearch) -> DecayChoice:
     s = risk.weights.attention_map(torch.as_tensor(final.weights, device=run.device))
     minima = [minimum for path in paths for _, minimum in path] + [final]
     failed = [minimum.status for minimum in minima if minimum.status is not DescentStatus.CONVERGED]
-    m, q = (float((s * other).sum()) / run.dim for other in (drawn.s0, s))
+    m, q, _ = moments(s, drawn.s0)
     return DecayChoice(
         run=search,
         validation=tuple(losses.mean(0).tolist()),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from verify.training import data
 from verify.training.draw import draw, empirical_risk
 from verify.training.minimise import MINIMISERS, DescentStatus, Minimum
 from verify.training.risk import total_loss
-from verify.training.run import Run
+from verify.training.run import Run, result_record
 
 LEADING_OVERLAPS = 10  #: learned eigenvectors whose overlap with the target's is kept
 
@@ -61,8 +60,7 @@ class RunResult:
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values; `from_json` is the inverse."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {**fields, "run": self.run.record(), "status": self.status.name}
+        return result_record(self)
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> RunResult:
@@ -93,6 +91,19 @@ def execute(run: Run) -> RunResult:
     fresh = fresh_errors(run, s, drawn.s0, drawn.test)
     errors = {"train_error": risk.train_error(s), "test_error": fresh.test, "best_error": fresh.best}
     return _measure(run, s, drawn.s0, minimum, errors, time.perf_counter() - started)
+
+
+class Moments(NamedTuple):
+    """m = tr(S S0)/d, q = tr(S S^T)/d and q0 of the target."""
+
+    m: float
+    q: float
+    q0: float
+
+
+def moments(s: torch.Tensor, s0: torch.Tensor) -> Moments:
+    """Of a map S and its target, (d, d)."""
+    return Moments(*(float((a * b).sum()) / len(s) for a, b in ((s, s0), (s, s), (s0, s0))))
 
 
 class FreshErrors(NamedTuple):
@@ -130,7 +141,7 @@ def _least(points: np.ndarray, values: np.ndarray) -> float:
 def _measure(
     run: Run, s: torch.Tensor, s0: torch.Tensor, minimum: Minimum, errors: dict[str, float], seconds: float
 ) -> RunResult:
-    m, q, q0 = (float((a * b).sum()) / run.dim for a, b in ((s, s0), (s, s), (s0, s0)))
+    m, q, q0 = moments(s, s0)
     eigenvalues, overlaps = leading_overlaps(s, s0)
     return RunResult(
         run=run,

@@ -161,6 +161,12 @@ def record_digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
+def result_record(result: Any) -> dict[str, Any]:
+    """The fields of a result, a dataclass, as plain JSON values: its `run` as a record, its `status` by name."""
+    fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+    return {**fields, "run": result.run.record(), "status": result.status.name}
+
+
 Rule = tuple[str, object, bool, str, str]  #: parameter, its value, whether the rule holds, the rule, the way out
 
 

@@ -16,7 +16,7 @@ import torch
 
 from verify.training.draw import draw, empirical_risk
 from verify.training.minimise import DescentStatus, Lbfgs
-from verify.training.run import Run
+from verify.training.run import Run, result_record
 
 #: Multiples of the smallest decay, in the order in which they are visited.
 DECAY_MULTIPLES = (100.0, 10.0, 2.0, 1.0)
@@ -48,8 +48,7 @@ class VanishingResult:
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values; `from_json` is the inverse."""
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return {**fields, "run": self.run.record(), "status": self.status.name}
+        return result_record(self)
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> VanishingResult:

@@ -10,7 +10,7 @@ import pytest
 from numeric.cli.arguments import BadInput
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
-from verify.__main__ import build_parser, main
+from verify.__main__ import COMMANDS, build_parser, main
 from verify.jobs.store import Store
 from verify.judging.spectra import distance, zero_fraction
 from verify.report.page import report_files
@@ -46,7 +46,8 @@ def test_bad_input_is_named_with_its_rule(arguments, message):
 
 
 def test_every_command_shows_an_example(capsys):
-    for command in ([], ["curve"], ["figure"], ["spectrum"], ["scaling"], ["gap"], ["thresholds"], ["cross-validate"]):
+    names = (command.__name__.rpartition(".")[2].replace("_", "-") for command in COMMANDS)
+    for command in ([], *([name] for name in names)):
         with pytest.raises(SystemExit) as end:
             build_parser().parse_args([*command, "--help"])
         assert end.value.code == 0

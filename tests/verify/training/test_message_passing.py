@@ -6,8 +6,6 @@ import torch
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from numeric.saddle.solve import solve
-from verify.judging.scores import BAND, intercept_weights, normal_score
 from verify.training.data import DataKind
 from verify.training.draw import draw
 from verify.training.message_passing import LabelChannel, pass_messages, soft_threshold
@@ -86,35 +84,3 @@ def test_a_step_limit_is_reported():
     passed = pass_messages(drawn.inputs, drawn.labels, RUN.problem.lambda_, RUN.problem.beta, max_steps=3)
     assert passed.status is DescentStatus.MAX_STEPS
     assert passed.steps == 3
-
-
-def test_messages_end_where_the_theory_says():
-    """Order parameters of the fixed point, V and Vh included, which no other way of training shows."""
-    theory = solve(Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5))
-    sizes, count = (20, 36), 6
-    means, errors = [], []
-    for dim in sizes:
-        runs = np.array([measured(RUN.varied(dim=dim, index=i)) for i in range(count)])
-        means.append(runs.mean(0))
-        errors.append(runs.std(0, ddof=1) / np.sqrt(count))
-    weights = intercept_weights(sizes, [count] * 2)
-    expected = [getattr(theory, name) for name in ("m", "q", "train_error", "V", "Vh")]
-    ratios = (weights @ np.array(means) - expected) / np.sqrt(weights**2 @ np.array(errors) ** 2)
-    # the mean at the largest size carries most of the error: as many degrees of freedom as its runs allow
-    assert max(abs(normal_score(ratio, count - 1)) for ratio in ratios) < BAND, ratios
-    # and the comparison is sharp enough to mean something: errors below a tenth of the values
-    assert (np.array(errors[-1]) < 0.1 * np.array(expected)).all()
-
-
-def measured(run):
-    drawn = draw(run)
-    passed = pass_messages(drawn.inputs, drawn.labels, run.problem.lambda_, run.problem.beta, tolerance=1e-5)
-    assert passed.status is DescentStatus.CONVERGED
-    m, q = (float((passed.s * other).sum()) / run.dim for other in (drawn.s0, passed.s))
-    return (
-        m,
-        q,
-        Risk(drawn.inputs, drawn.labels, run.problem.lambda_, run.problem.beta).train_error(passed.s),
-        passed.V,
-        passed.Vh,
-    )

@@ -1,0 +1,181 @@
+"""Message passing beside a descent on the same data: one minimum, and the order parameters of the theory, V and Vh among them.
+
+V and Vh are what no descent shows: the response of the indices to their fields, and of the losses to the indices.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from numeric.maths.domain import NoAnswer
+from numeric.problem.parameter import InvalidParameter
+from numeric.problem.problem import Parametrisation, Problem
+from verify.jobs.pool import execute_all
+from verify.jobs.store import Store
+from verify.judging.realised import expected_values, nominal_problem
+from verify.judging.scores import BAND, Score, score_at
+from verify.judging.theory import watched_predictions
+from verify.training import message_passing
+from verify.training.data import GaussianEquivalent
+from verify.training.draw import draw, empirical_risk, require_memory
+from verify.training.measure import moments
+from verify.training.message_passing import pass_messages
+from verify.training.minimise import MINIMISERS, DescentStatus
+from verify.training.run import PROTOCOL, Run, result_record
+
+ORDER_PARAMETERS = ("m", "q", "train_error", "V", "Vh")
+SHARED = ("m", "q", "train_error")  #: those that a descent has, too
+_TOLERANCE = 1e-6  #: of messages, which contract by about .6 a step
+#: Relative difference of the two maps allowed: a descent ends at a relative gradient of 1e-5, over a curvature that the weight decay
+#: keeps above a hundredth of the steepest.
+SAME_MAP = 1e-3
+
+_SOURCES = (Path(__file__), Path(message_passing.__file__))
+MESSAGE_PROTOCOL = hashlib.sha256((PROTOCOL + "".join(p.read_text() for p in _SOURCES)).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class MessagePassingResult:
+    """Order parameters where messages ended, per d as of a RunResult, and `descent`: those of SHARED where the descent ended.
+
+    `distance`: of the two maps, relative to the map. `steps` and `evaluations` of the risk: how long each took. `status` is that of
+    the first of both that did not converge.
+    """
+
+    run: Run
+    q0: float
+    m: float
+    q: float
+    train_error: float
+    V: float
+    Vh: float
+    descent: dict[str, float]
+    distance: float
+    steps: int
+    evaluations: int
+    status: DescentStatus
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values; `from_json` is the inverse."""
+        return result_record(self)
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> MessagePassingResult:
+        """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
+        return cls(**{**record, "run": Run.from_record(record["run"]), "status": DescentStatus[record["status"]]})
+
+
+@dataclass(frozen=True)
+class MessagePassingPoint:
+    """All runs at one sample ratio: a score for each order parameter, means of the descents at the largest d, and the rest at worst.
+
+    `failed`: runs of which messages or descent did not converge; they are left out.
+    """
+
+    problem: Problem
+    scores: tuple[Score, ...]
+    descent: dict[str, float]
+    distance: float
+    steps: int
+    evaluations: int
+    failed: tuple[MessagePassingResult, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both ways lead to one map, and every order parameter is that of the theory."""
+        return self.distance <= SAME_MAP and all(abs(score.z) < BAND for score in self.scores)
+
+
+def message_store(folder: Path) -> Store[MessagePassingResult]:
+    """Finished runs of this study in `folder`. Raises OSError if it cannot be written."""
+    return Store(folder, MessagePassingResult, "message_passing.jsonl", MESSAGE_PROTOCOL)
+
+
+def study_message_passing(
+    base: Run,
+    alphas: Sequence[float],
+    sizes: Sequence[tuple[int, int]],
+    store: Store[MessagePassingResult],
+    workers: int | None = None,
+) -> tuple[MessagePassingPoint, ...]:
+    """Do what `store` lacks at each alpha and size (d, number of runs), and judge it by the theory.
+
+    Raises InvalidParameter for a run that messages do not solve, WorkerError if one fails, NoAnswer where none converged at some alpha
+    or the theory has no answer.
+    """
+    _require_convex(base)
+    runs = [base.varied(alpha=a, dim=dim, index=i) for a in alphas for dim, count in sizes for i in range(count)]
+    require_memory(runs)
+    results = execute_all(runs, store, workers=workers, task=minimise_both_ways)
+    return tuple(_point([result for result in results if result.run.problem.alpha == alpha]) for alpha in alphas)
+
+
+def _require_convex(run: Run) -> None:
+    """Messages minimise over positive S with the trace penalty, which factors have from width 1 on."""
+    problem = run.problem
+    if problem.parametrisation is not Parametrisation.FACTORISED:
+        raise InvalidParameter(
+            "parametrisation", str(problem.parametrisation), "has no trace penalty", "use factorised"
+        )
+    if problem.width < 1:
+        raise InvalidParameter("width", problem.width, "limits the rank, which messages do not know", "use 1 or more")
+
+
+def minimise_both_ways(run: Run) -> MessagePassingResult:
+    """Pass messages on the data of the run, and descend by its minimiser.
+
+    Raises InvalidParameter for data on which there are no messages, NoAnswer if an inner minimisation fails.
+    """
+    started, drawn = time.perf_counter(), draw(run)
+    if not isinstance(drawn.inputs, GaussianEquivalent):
+        raise InvalidParameter("data", str(run.data), "is no matrix sensing", "use gaussian-equivalent")
+    risk = empirical_risk(run, drawn)
+    penalty = risk.lambda_ * (run.columns / run.dim) ** 0.5
+    passed = pass_messages(drawn.inputs, drawn.labels, penalty, risk.beta, _TOLERANCE)
+    minimum = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
+    descended = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=run.device))
+    m, q, q0 = moments(passed.s, drawn.s0)
+    of_descent = moments(descended, drawn.s0)
+    return MessagePassingResult(
+        run=run,
+        q0=q0,
+        m=m,
+        q=q,
+        train_error=risk.train_error(passed.s),
+        V=passed.V,
+        Vh=passed.Vh,
+        descent={"m": of_descent.m, "q": of_descent.q, "train_error": risk.train_error(descended)},
+        distance=float((passed.s - descended).norm() / descended.norm()),
+        steps=passed.steps,
+        evaluations=minimum.evaluations,
+        status=passed.status if passed.status is not DescentStatus.CONVERGED else minimum.status,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _point(results: Sequence[MessagePassingResult]) -> MessagePassingPoint:
+    converged = [result for result in results if result.status is DescentStatus.CONVERGED]
+    problem = nominal_problem(results[0].run, max(result.run.dim for result in results))
+    if not converged:
+        raise NoAnswer(f"alpha = {problem.alpha:g}: no run converged: {results[0].status.value}")
+    expected = expected_values(converged, partial(watched_predictions, quantities=ORDER_PARAMETERS))
+    judged = [(result, expected[result.run]) for result in converged]
+    largest = [result for result in converged if result.run.dim == max(r.run.dim for r in converged)]
+    return MessagePassingPoint(
+        problem=problem,
+        scores=tuple(score_at(name, problem, judged) for name in ORDER_PARAMETERS),
+        descent={name: sum(result.descent[name] for result in largest) / len(largest) for name in SHARED},
+        distance=max(result.distance for result in converged),
+        steps=max(result.steps for result in converged),
+        evaluations=max(result.evaluations for result in converged),
+        failed=tuple(result for result in results if result.status is not DescentStatus.CONVERGED),
+    )
