@@ -56,7 +56,7 @@ FLOORS = {
             "verify.figures",
             "verify.report",
         ),
-        *("verify.cli", "verify.__main__"),
+        *("verify.cli", "verify.cli.commands", "verify.__main__"),
     ),
 }
 #: The package that each one imports besides itself.

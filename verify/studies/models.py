@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +16,7 @@ from numeric.laws.target_spectrum import target_quantile_means
 from numeric.model import functions, structure
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
+from verify.jobs.pool import Job, Pool
 from verify.judging.scores import BAND, intercept_weights, normal_score
 from verify.sensing.risk import SensedRisk
 from verify.sensing.samples import call, deviations, labels_of, sensed_labels
@@ -120,19 +120,16 @@ def quantiles(target: Target, dim: int) -> np.ndarray:
     return values * math.sqrt(target.q0 / np.mean(values**2))
 
 
-def study_model(problem: Problem, dims: Sequence[int], runs: int, note: Callable[[str], None]) -> Iterator[ModelScore]:
-    """Train `runs` heads at each size and judge their means extrapolated to infinite d."""
+def study_model(problem: Problem, dims: Sequence[int], runs: int, pool: Pool) -> Iterator[ModelScore]:
+    """Train `runs` heads at each size and judge their means extrapolated to infinite d.
+
+    Raises NotConverged where the theory is not solved, WorkerError where a descent did not converge.
+    """
     theory = solve(problem).unwrap()
-    measured = {}
-    for dim in dims:
-        started = time.perf_counter()
-        measured[dim] = [trained(problem, dim, index) for index in range(runs)]
-        note(
-            f"{problem.model}, alpha {problem.alpha:g}: {runs} runs at d = {dim} in {time.perf_counter() - started:.0f} s"
-        )
+    measured = pool.results([_job(problem, dim, index) for dim in dims for index in range(runs)])
     weights = intercept_weights(list(dims), [runs] * len(dims))
     for name in _JUDGED:
-        values = np.array([[run[name] for run in measured[dim]] for dim in dims])
+        values = np.array([run[name] for run in measured]).reshape(len(dims), runs)
         means, errors = values.mean(axis=1), values.std(axis=1, ddof=1) / math.sqrt(runs)
         expected, bar = getattr(theory, name), theory.errors[name]
         variances = (weights * errors) ** 2
@@ -140,4 +137,13 @@ def study_model(problem: Problem, dims: Sequence[int], runs: int, note: Callable
         degrees = total**2 / float((variances**2 / (runs - 1)).sum())
         residual = float(weights @ (means - expected))
         z = normal_score(residual / math.sqrt(total), degrees)
-        yield ModelScore(problem, name, expected, tuple(means), tuple(errors), residual, math.sqrt(total), z)
+        yield ModelScore(
+            problem, name, expected, tuple(means.tolist()), tuple(errors.tolist()), residual, math.sqrt(total), z
+        )
+
+
+def _job(problem: Problem, dim: int, index: int) -> Job:
+    cost = (
+        1e-10 * len(deviations(problem)) * problem.alpha * dim**4 * 300
+    )  # products with sensing matrices, some hundred times
+    return Job(trained, (problem, dim, index), "training", cost, f"{problem.model} dim {dim} index {index}")

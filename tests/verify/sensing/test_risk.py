@@ -6,10 +6,18 @@ import torch
 
 from numeric import model as models
 from numeric.problem.problem import Problem
+from verify.jobs.pool import Pool
 from verify.sensing.risk import SensedRisk
 from verify.sensing.samples import coordinates, deviations, from_coordinates, sensed_labels
 from verify.sensing.shape import Shape
+from verify.studies import models as study
 from verify.studies.models import default_target, study_model
+
+
+@pytest.fixture(scope="module")
+def pool():
+    with Pool(1, progress=False) as one:
+        yield one
 
 
 def problem(name, alpha=1.0, lambda_=0.05):
@@ -61,19 +69,17 @@ def test_indices_have_the_variances_of_the_model(name):
 
 
 @pytest.mark.parametrize("name", ["quadratic_network", "tied_attention_cross_entropy", "first_row_attention"])
-def test_a_small_training_meets_the_theory(name):
+def test_a_small_training_meets_the_theory(name, pool):
     """Sixteen runs at two small sizes, extrapolated: |z| < 4 in every quantity, as chance exceeds once in 16000."""
-    scores = list(study_model(problem(name), (12, 18), 16, lambda text: None))
+    scores = list(study_model(problem(name), (12, 18), 16, pool))
     assert all(score.agrees for score in scores), [(score.quantity, score.z) for score in scores]
     assert {score.quantity for score in scores} == {"m", "q", "train_error", "test_error", "free_entropy"}
 
 
-def test_a_wrong_theory_is_found(monkeypatch):
+def test_a_wrong_theory_is_found(monkeypatch, pool):
     """Noise Delta in place of Delta/2 in the theory: the verdict must turn."""
-    from verify.studies import models as study
-
     right = problem("quadratic_network")
     wrong = Problem(1.0, right.target, 0.05, 1.0, model="quadratic_network")
     solved = study.solve(wrong)
     monkeypatch.setattr(study, "solve", lambda asked: solved)
-    assert not all(score.agrees for score in study_model(right, (12, 18), 16, lambda text: None))
+    assert not all(score.agrees for score in study_model(right, (12, 18), 16, pool))
