@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from typing import NoReturn
 
@@ -173,7 +174,15 @@ def main() -> int:
     """Run the command of sys.argv; its exit code."""
     arguments = build_parser().parse_args()
     try:
-        return COMMANDS[arguments.command](arguments)
+        code = COMMANDS[arguments.command](arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever reads the output has stopped, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return 130
     except ModelError as error:
         fail(f"model file: {error}")
     except DerivationError as error:

@@ -1,13 +1,17 @@
 """The command lines: what they print, and how they refuse bad input (one line, exit 2, no traceback, no file)."""
 
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from numeric import __main__ as command
-from numeric.cli.arguments import run
+from numeric.cli.arguments import run, write_atomically
 
 ROOT = Path(__file__).parents[1]
 CURVE = ["curve", "--alpha", "0.5", "--kappa0", ".5", "--lambda", ".01", "--noise", ".5"]
@@ -252,3 +256,51 @@ def test_the_keys_of_a_point_stay(capsys, monkeypatch):
     quantities = order_parameters + errors
     assert list(point) == ["alpha", *quantities, "status", "residual", "error_estimate", "replicon", "errors"]
     assert set(point["errors"]) == set(quantities)
+
+
+def test_a_link_stays_and_a_pipe_is_written_to(tmp_path):
+    """Both were replaced by a file before, and so was /dev/null."""
+    written, link, pipe = tmp_path / "points.csv", tmp_path / "link.csv", tmp_path / "pipe"
+    written.write_text("old")
+    link.symlink_to(written)
+    os.mkfifo(pipe)
+    write_atomically(link, b"new")
+    assert link.is_symlink() and written.read_text() == "new"
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(pipe, b"through")
+    assert os.read(reader, 100) == b"through" and pipe.is_fifo()
+    os.close(reader)
+
+
+@pytest.mark.parametrize("command", [["numeric", "exponents", "--gamma", "3/4"], ["derive", "list"]])
+def test_who_stops_reading_ends_a_command_in_silence(command):
+    """A traceback of 16 lines before, as that of an interrupt."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    found = subprocess.run([sys.executable, "-m", *command], stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    os.close(writer)
+    assert (found.returncode, found.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.5])
+def test_an_interrupt_is_one_line(delay):
+    command = [sys.executable, "-m", "derive", "check"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT) as running:
+        time.sleep(2 + delay)  # past the imports, before the end, which takes ten seconds
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate()
+    assert (running.returncode, errors) == (130, "interrupted\n")
+
+
+def test_the_spectrum_at_vanishing_decay(monkeypatch, capsys):
+    """A division by zero before: there the stiffness of the student is zero."""
+    assert (
+        numeric(
+            ["spectrum", "--alpha", ".1", "--kappa0", ".5", "--lambda", "0", "--noise", ".5", "--json"], monkeypatch
+        )
+        == 0
+    )
+    found = json.loads(capsys.readouterr().out)
+    assert found["second_moment"] == pytest.approx(1.465201, rel=1e-5)
+    assert numeric(["spectrum", "--alpha", ".5", "--kappa0", ".5", "--lambda", "0", "--noise", "0"], monkeypatch) == 1
+    assert "S is the target itself" in capsys.readouterr().err

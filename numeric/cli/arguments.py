@@ -192,7 +192,14 @@ def writable(name: str, path: str | None, *suffixes: str) -> Path | None:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write through a temporary file in the same folder, so that the file is old or new, never half."""
+    """Write through a temporary file in the same folder, so that the file is old or new, never half.
+
+    A link stays one, and what it names is written; a device or a pipe is written to as it is.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -210,9 +217,22 @@ def print_json(document: object) -> None:
 
 
 def run(main: Callable[[], int]) -> NoReturn:
-    """Exit with the code of `main`; bad input gives its one line on stderr and 2, what has no answer its one line and 1."""
+    """Exit with the code of `main`; bad input gives its one line on stderr and 2, what has no answer its one line and 1.
+
+    An interrupt ends with a line and 130, and whoever stops reading the output, as `head` does, ends the command in silence.
+    """
     try:
-        raise SystemExit(main())
+        code = main()
+        sys.stdout.flush()
+        raise SystemExit(code)
+    except BrokenPipeError:
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # or the interpreter would flush into the pipe once more
+        raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        raise SystemExit(130) from None
     except BadInput as error:
         sys.stderr.write(f"{error}\n")
         raise SystemExit(2) from None

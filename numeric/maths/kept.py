@@ -22,8 +22,11 @@ def kept(make: Callable[..., Array], *arguments: Any) -> Array:
     made_of = digest(sys.modules[make.__module__]), np.__version__, scipy.__version__, arguments
     name = f"{make.__name__}-{hashlib.sha256(repr(made_of).encode()).hexdigest()[:16]}"
     path = Path(FunctionCache(make).cache_path, f"{name}.npy")
-    if not path.exists():
+    try:
+        return np.load(path)
+    except (OSError, ValueError, EOFError):  # there is none, or it was cut short
+        made = make(*arguments)
         unfinished = path.with_name(f"{name}.{os.getpid()}.npy")
-        np.save(unfinished, make(*arguments))
+        np.save(unfinished, made)
         unfinished.replace(path)  # whole or not at all, whoever else makes it
-    return np.load(path)
+        return made

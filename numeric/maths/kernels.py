@@ -11,6 +11,7 @@ Compilation is what a first command waits for. It grows with the code and with t
 import hashlib
 import inspect
 import os
+import pickle
 import sys
 import time
 from collections.abc import Callable
@@ -65,10 +66,10 @@ class Cache(FunctionCache):
     """numba's cache of one kernel on disk; what is not in it is about to be compiled, and then put there."""
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """What was compiled for these types, or None; types that have since moved, as after an upgrade, leave nothing readable."""
+        """What was compiled for these types, or None; types that have since moved, or a file cut short, leave nothing readable."""
         try:
             found = super().load_overload(signature, context)
-        except (ImportError, AttributeError):
+        except (ImportError, AttributeError, EOFError, pickle.UnpicklingError, ValueError, TypeError, IndexError):
             self.flush()
             found = None
         if found is None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from numeric.laws.law import Array, edge_grid
+from numeric.maths.domain import NoAnswer
 from numeric.model import float64 as generated
 from numeric.problem.problem import Parametrisation
 from numeric.problem.solution import Solution
@@ -53,11 +54,14 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
 
     Raises:
         NotConverged: the solution is none.
+        NoAnswer: the target is learned perfectly, so that no noise is left.
         ValueError: a general matrix, whose singular values are not those of a symmetric one.
     """
     solution.unwrap()
     if solution.problem.parametrisation is Parametrisation.GENERAL:
         raise ValueError("the spectrum of a general matrix is not known; train it symmetric, or factors")
+    if solution.delta == 0:
+        raise NoAnswer("S is the target itself, and has its spectrum: nothing else is learned")
     if solution.q == 0:
         return LearnedSpectrum(1.0, np.zeros(0), np.zeros(0), (), (), 0.0, 0.0)
     v, target, c = solution.delta**2, solution.seen_target, solution.c
@@ -96,6 +100,7 @@ def _shrinkage(solution: Solution) -> tuple[float, Callable[[Array], Array], flo
     if problem.parametrisation is Parametrisation.SYMMETRIC:
         return -np.inf, lambda x: c * x, 0.0, solution.q
     energy = solution.seen_target.energy(v, b, problem.width)
-    _, q, _ = generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, solution.Vh)
+    stiffness = solution.Vh or 1.0  # zero at vanishing decay: it enters V alone
+    _, q, _ = generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, stiffness)
     cut = b if solution.quantile is None else max(b, solution.quantile)
     return cut, lambda x: generated.shrinkage(x, b, c), 1 - energy.mass, float(q)

@@ -83,7 +83,6 @@ def print_points(solutions) -> None:  # type: ignore[no-untyped-def]  # the impo
     )
     for solution in solutions:
         values = (
-            solution.problem.alpha,
             solution.m,
             solution.q,
             solution.train_error,
@@ -91,6 +90,7 @@ def print_points(solutions) -> None:  # type: ignore[no-untyped-def]  # the impo
             solution.estimation_error,
         )
         sys.stdout.write(
-            " ".join(f"{value:10.6f}" for value in values)
+            f"{solution.problem.alpha:10.6f} "
+            + " ".join(f"{value:10.6f}" if solution.trusted else f"{'-':>10}" for value in values)
             + f" {solution.error_estimate:9.1e}  {solution.status.name.lower()}\n"
         )

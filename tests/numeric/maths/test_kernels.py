@@ -91,3 +91,13 @@ def test_long_compilation_is_told_once_and_a_warm_cache_is_silent(first, monkeyp
     first()((1.0, 2.0))
     time.sleep(0.05)
     assert capsys.readouterr().err == ""
+
+
+def test_a_cache_cut_short_is_made_anew(first, tmp_path):
+    """Every later command ended in an EOFError before."""
+    assert first()((1.0, 2.0)) == 1.0
+    files = list(tmp_path.rglob("*.nb?"))
+    assert len(files) == 2
+    for path in files:
+        path.write_bytes(path.read_bytes()[:10])
+        assert first()((1.0, 2.0)) == 1.0

@@ -37,3 +37,12 @@ def test_many_points_are_not_kept(folder, monkeypatch):
     monkeypatch.setattr(sobol, "KEPT", 32)
     sobol.gaussians(3, SAMPLING)
     assert not list(folder.iterdir())
+
+
+def test_a_file_cut_short_is_made_anew(folder):
+    """It ended every later command before."""
+    whole = sobol.gaussians(4, Sampling(64))
+    (path,) = folder.glob("*.npy")
+    path.write_bytes(path.read_bytes()[:20])
+    sobol.gaussians.cache_clear()
+    assert np.array_equal(sobol.gaussians(4, Sampling(64)), whole)

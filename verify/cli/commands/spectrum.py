@@ -7,7 +7,8 @@ import sys
 import time
 from typing import Any
 
-from numeric.cli.arguments import integer, positive, print_json
+from numeric.cli.arguments import BadInput, integer, positive, print_json
+from numeric.problem.problem import Parametrisation
 from verify.cli.problem import add_training_problem, base_run, given, stored_results
 from verify.judging.spectra import trained_spectrum, zero_fraction
 from verify.report.documents import spectrum_document
@@ -35,6 +36,9 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train at one alpha and set the singular values beside the theory."""
     started = time.perf_counter()
+    if arguments.parametrisation == Parametrisation.GENERAL:
+        rule = "has singular values that no theory here knows"
+        raise BadInput("--parametrisation", arguments.parametrisation, rule, "use factorised or symmetric")
     base = base_run(arguments, arguments.dim, float(arguments.alpha))
     campaign = Campaign(base.data, ((base.dim, arguments.runs),), (base.problem.alpha,), (base.problem.width,))
     results = stored_results(campaign.runs(base), arguments)
