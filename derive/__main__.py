@@ -9,7 +9,8 @@ from typing import NoReturn
 from derive import models
 from derive.code import check, emit
 from derive.code.printers import latex
-from derive.language.model import Model, ModelError
+from derive.language.errors import ModelError
+from derive.language.model import Model
 from derive.language.step import DerivationError
 from derive.pipeline import derive, functions
 from derive.scaling import exponent_tables

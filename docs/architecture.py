@@ -16,7 +16,13 @@ PICTURE = ROOT / "docs" / "architecture.svg"
 FLOORS = {
     "derive": (
         *("derive.language", "derive.models", "derive.passes.spectral_function", "derive.passes.free_entropy"),
-        *("derive.passes.channel", "derive.passes.limits", "derive.scaling", "derive.pipeline"),
+        *(
+            "derive.passes.channel",
+            "derive.passes.softmax",
+            "derive.passes.limits",
+            "derive.scaling",
+            "derive.pipeline",
+        ),
         *("derive.code.expression", "derive.code.printers", "derive.code.proofs", "derive.code"),
         *("derive.tools", "derive.__main__"),
     ),
@@ -30,6 +36,7 @@ FLOORS = {
             "numeric.problem",
         ),
         *(
+            "numeric.channel.softmax",
             "numeric.channel",
             "numeric.prediction",
             "numeric.saddle",
@@ -40,8 +47,16 @@ FLOORS = {
         "numeric.__main__",
     ),
     "verify": (
-        *("verify.training", "verify.jobs", "verify.judging", "verify.studies", "verify.figures", "verify.report"),
-        *("verify.cli", "verify.__main__"),
+        *(
+            "verify.training",
+            "verify.sensing",
+            "verify.jobs",
+            "verify.judging",
+            "verify.studies",
+            "verify.figures",
+            "verify.report",
+        ),
+        *("verify.cli", "verify.cli.commands", "verify.__main__"),
     ),
 }
 #: The package that each one imports besides itself.

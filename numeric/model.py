@@ -4,13 +4,15 @@
 imported when it is first asked for, so that a threshold needs no NumPy.
 """
 
+import json
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 DEFAULT = "tied_attention"
-KINDS = ("float64", "balls", "multiprecision", "exponents")
+KINDS = ("float64", "balls", "multiprecision", "exponents", "torch")
 
 
 def _folder() -> Path:
@@ -32,6 +34,12 @@ def functions(kind: str, model: str = DEFAULT) -> ModuleType:
     if kind not in KINDS or model not in available():
         raise KeyError(f"generated/{model}/{kind}.py")
     return import_module(f"generated.{model}.{kind}")
+
+
+@lru_cache
+def structure(model: str = DEFAULT) -> dict[str, Any]:
+    """Shape of a model: class of its matrix, names of its settings, blocks of its channel."""
+    return dict(json.loads(record("structure", model)))
 
 
 def record(name: str, model: str = DEFAULT) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 from strategies import kappa0s, laws, log_uniform, problems, thresholds, variances
 
-from numeric.channel.pair_average import COARSE, average
+from numeric.channel.softmax.pair_average import COARSE, average
 from numeric.laws.law import Target, edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.target_spectrum import target_density, target_edges

@@ -9,11 +9,22 @@ import torch
 from numeric.cli.arguments import BadInput, Parser, bad_argument
 from numeric.cli.arguments import run as run_to_exit
 from numeric.problem.parameter import InvalidParameter
-from verify.cli import cross_validate, curve, figure, gap, main_job, message_passing, scaling, spectrum, thresholds
 from verify.cli.arguments import note
+from verify.cli.commands import (
+    cross_validate,
+    curve,
+    figure,
+    gap,
+    main_job,
+    message_passing,
+    models,
+    scaling,
+    spectrum,
+    thresholds,
+)
 from verify.jobs.pool import WorkerError
 
-COMMANDS = (curve, figure, spectrum, scaling, gap, thresholds, cross_validate, message_passing)
+COMMANDS = (curve, figure, spectrum, scaling, gap, thresholds, cross_validate, message_passing, models)
 
 
 def build_parser() -> Parser:

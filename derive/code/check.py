@@ -6,10 +6,11 @@ from pathlib import Path
 
 from derive.code import emit
 from derive.code.files import ORACLES, build
-from derive.code.printers import balls, float64, multiprecision
+from derive.code.printers import balls, float64, multiprecision, torch
 from derive.code.proofs import stored_values, translation
 from derive.language.model import Model
 from derive.language.step import Step
+from derive.passes.channel import training
 from derive.pipeline import derive, functions
 
 LANGUAGES = tuple(printer.LANGUAGE for printer in (float64, multiprecision, balls))
@@ -73,5 +74,8 @@ def unproven(files: dict[str, str], target: Path, steps: tuple[Step, ...]) -> It
     for language in LANGUAGES:
         for identifier in translation.mistranslated(sources[language.name], language, steps):
             yield f"{language.name}.py", f"{identifier} is not its source expression"
+    trained = tuple(step for step in steps if step.name == training.NAME)
+    for identifier in translation.mistranslated(files["torch.py"], torch.LANGUAGE, trained):
+        yield "torch.py", f"{identifier} is not its source expression"
     for place, problem in stored_values.failures(sources, emit.stored_values(target) or {}, steps):
         yield (ORACLES if place == "oracles" else f"{place}.py"), problem

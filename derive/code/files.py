@@ -8,9 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 
-from derive.code.printers import balls, float64, latex, multiprecision
+from derive.code import structure
+from derive.code.printers import balls, float64, latex, multiprecision, torch
 from derive.code.proofs import accuracy, oracles
 from derive.language.model import Model
+from derive.passes.channel import training
 from derive.pipeline import derive, functions
 from derive.scaling import exponent_tables
 
@@ -57,9 +59,10 @@ def build(model: Model) -> Mapping[str, str]:
         "multiprecision.py": multiprecision.module(model.title, steps),
         "balls.py": balls.module(model.title, steps),
         "equations.tex": latex.document(model, steps),
-        "exponents.tex": exponent_tables.table(model),
-        "exponents.py": exponent_tables.module(model),
     }
+    bodies["torch.py"] = torch.module(model.title, tuple(step for step in steps if step.name == training.NAME))
+    if exponent_tables.apply(model):
+        bodies |= {"exponents.tex": exponent_tables.table(model), "exponents.py": exponent_tables.module(model)}
     names = " ".join(function.name for _, function in functions(steps))
     rounding = accuracy.statements(model.target, steps, bodies["float64.py"], bodies["balls.py"])
     files = {}
@@ -68,7 +71,9 @@ def build(model: Model) -> Mapping[str, str]:
         stated = rounding if name == "float64.py" else {}
         files[name] = _header(comment, {**facts, "equations": names, **stated, "body": digest(body)}) + body
     files[EQUATIONS] = json.dumps(latex.equation_records(steps), indent=1, ensure_ascii=False) + "\n"
-    files["exponents.json"] = json.dumps(exponent_tables.record(model), indent=1) + "\n"
+    files["structure.json"] = json.dumps(structure.record(model), indent=1) + "\n"
+    if exponent_tables.apply(model):
+        files["exponents.json"] = json.dumps(exponent_tables.record(model), indent=1) + "\n"
     files[ORACLES] = json.dumps({"digits": oracles.DIGITS, "values": oracles.table(steps)}, indent=1) + "\n"
     files[MANIFEST] = (
         json.dumps({**facts, "files": {name: digest(text) for name, text in sorted(files.items())}}, indent=1) + "\n"

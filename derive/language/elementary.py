@@ -31,6 +31,41 @@ class AngleAbove(sp.Function):
     nargs = 1
 
 
+class Logistic(sp.Function):
+    """1/(1 + exp(-x)), which no x overflows."""
+
+    nargs = 1
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """Slope in x."""
+        (x,) = self.args
+        return Logistic(x) * Logistic(-x)
+
+    def _eval_evalf(self, prec: int) -> sp.Expr:
+        return _logistic(self.args[0])._eval_evalf(prec)
+
+
+class Softplus(sp.Function):
+    """log(1 + exp(x)), which no x overflows: minus the logarithm of 1 - Logistic(x)."""
+
+    nargs = 1
+
+    def fdiff(self, argindex: int = 1) -> sp.Expr:
+        """Slope in x."""
+        return Logistic(self.args[0])
+
+    def _eval_evalf(self, prec: int) -> sp.Expr:
+        return _softplus(self.args[0])._eval_evalf(prec)
+
+
+def _logistic(x: sp.Expr) -> sp.Expr:
+    return 1 / (1 + sp.exp(-x))
+
+
+def _softplus(x: sp.Expr) -> sp.Expr:
+    return sp.log(1 + sp.exp(x))
+
+
 @dataclass(frozen=True)
 class Definition:
     """Source of a function that a language lacks: `name(argument)` returns `body`, `meaning` in words."""
@@ -66,12 +101,13 @@ class Elementary:
     multiprecision: Code
     balls: Code
     error: sp.Expr
+    torch: Code | None = None
     latex: str | None = None
     evaluated: Callable[[sp.Expr], sp.Expr] | None = None
 
-    def code(self, language: str) -> Code:
-        """How `language` calls it: "float64", "multiprecision" or "balls"."""
-        found: Code = getattr(self, language)
+    def code(self, language: str) -> Code | None:
+        """How `language` calls it: "float64", "multiprecision", "balls" or "torch"; None if it does not."""
+        found: Code | None = getattr(self, language)
         return found
 
 
@@ -94,13 +130,40 @@ TABLE: tuple[Elementary, ...] = (
         Code("np.sqrt"),
         Code("mp.sqrt"),
         _defined("sqrt", "x", "the square root of a ball or an integer", "arb(x).sqrt()"),
-        error=ERROR / VALUE + VALUE,  # twice what the error of the argument gives
+        error=ERROR / VALUE + VALUE,
+        torch=_defined(
+            "sqrt", "x", "the square root of a tensor or an integer", "x**0.5"
+        ),  # twice what the error of the argument gives
     ),
     Elementary(
-        "tanh", sp.tanh, *_library("tanh", "hyperbolic tangent"), error=ERROR + VALUE
+        "tanh", sp.tanh, *_library("tanh", "hyperbolic tangent"), error=ERROR + VALUE, torch=Code("torch.tanh")
     ),  # real: no slope exceeds one
-    Elementary("sin", sp.sin, *_library("sin", "sine"), error=ERROR + VALUE),
-    Elementary("cos", sp.cos, *_library("cos", "cosine"), error=ERROR + VALUE),
+    Elementary("exp", sp.exp, *_library("exp", "exponential"), error=ERROR * VALUE + VALUE, torch=Code("torch.exp")),
+    Elementary("log", sp.log, *_library("log", "logarithm"), error=ERROR / ARGUMENT + VALUE, torch=Code("torch.log")),
+    Elementary(
+        "logistic",
+        Logistic,
+        _defined("logistic", "x", "1/(1 + exp(-x))", "(1 + np.tanh(x/2))/2"),
+        _defined("logistic", "x", "1/(1 + exp(-x))", "1/(1 + mp.exp(-x))"),
+        _defined("logistic", "x", "1/(1 + exp(-x))", "1/(1 + (-x).exp())"),
+        error=ERROR + 2,
+        torch=Code("torch.sigmoid"),
+        latex=r"\operatorname{logistic}",
+        evaluated=_logistic,
+    ),
+    Elementary(
+        "softplus",
+        Softplus,
+        _defined("softplus", "x", "log(1 + exp(x))", "np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))"),
+        _defined("softplus", "x", "log(1 + exp(x))", "mp.log1p(mp.exp(x))"),
+        _defined("softplus", "x", "log(1 + exp(x))", "x.exp().log1p()"),
+        error=ERROR + 2 * VALUE,
+        torch=_defined("softplus", "x", "log(1 + exp(x))", "torch.logaddexp(x, torch.zeros_like(x))"),
+        latex=r"\operatorname{softplus}",
+        evaluated=_softplus,
+    ),
+    Elementary("sin", sp.sin, *_library("sin", "sine"), error=ERROR + VALUE, torch=Code("torch.sin")),
+    Elementary("cos", sp.cos, *_library("cos", "cosine"), error=ERROR + VALUE, torch=Code("torch.cos")),
     Elementary(
         "imaginary_part",
         ImaginaryPart,
@@ -141,9 +204,9 @@ TABLE: tuple[Elementary, ...] = (
         latex=r"\arg_+",
         evaluated=_angle,
     ),
-    Elementary("absolute", sp.Abs, Code("np.abs"), Code("abs"), Code("abs"), error=ERROR + VALUE),
+    Elementary("absolute", sp.Abs, Code("np.abs"), Code("abs"), Code("abs"), error=ERROR + VALUE, torch=Code("abs")),
 )
 
 BY_NAME: dict[str, Elementary] = {entry.name: entry for entry in TABLE}
 #: The constant pi in every language.
-PI: dict[str, str] = {"float64": "np.pi", "multiprecision": "mp.pi", "balls": "arb.pi()"}
+PI: dict[str, str] = {"float64": "np.pi", "multiprecision": "mp.pi", "balls": "arb.pi()", "torch": "torch.pi"}

@@ -1,198 +1,89 @@
-"""What a model is: target law, index geometry, label channel, penalty. Frozen values that cannot be invalid.
+"""What a model is: matrix class with its penalty, target law, index geometry, channel. Frozen values that cannot be invalid.
 
 A model states what is given and nothing that follows from it.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import sympy as sp
 
-from derive.language.notation import BY_NAME
-
-
-class ModelError(ValueError):
-    """A model file that states something impossible; the text gives value, rule and way out."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """Law of the eigenvalues of S0 by its inverse Stieltjes transform.
-
-    `inverse_stieltjes` is z(g), rational in `g`, with the pole 1/g at g = 0 that normalises the law; `definitions`
-    give its parameters in those of the command line (theory note, section 4).
-    """
-
-    name: str
-    g: sp.Symbol
-    inverse_stieltjes: sp.Expr
-    definitions: tuple[tuple[sp.Symbol, sp.Expr], ...]
-
-    def __post_init__(self) -> None:
-        z, g = sp.sympify(self.inverse_stieltjes), self.g
-        if z.atoms(sp.Float):
-            raise ModelError(f"target {self.name}: z(g) = {z} has floats, which are not exact; write sp.Rational")
-        if not z.is_rational_function(g):
-            raise ModelError(f"target {self.name}: z(g) = {z} must be rational in {g}; give a sum of free Poisson laws")
-        residue = sp.cancel(g * z).subs(g, 0)
-        if residue != 1:
-            raise ModelError(f"target {self.name}: g z(g) -> {residue} at g = 0, must be 1 (total mass one)")
-        self._require_settings()
-        for values in self._reference_values():
-            if failed := _failed_property(self.r_transform.subs(values), g):
-                at = ", ".join(f"{symbol} = {value}" for symbol, value in values.items())
-                raise ModelError(
-                    f"target {self.name}: z(g) = {z} is no inverse Stieltjes transform of non-negative eigenvalues: {failed}"
-                    + (f" at {at}" if at else "")
-                    + "; give 1/g plus a sum of rate/(inverse jump - g), both positive"
-                )
-        if not self.zero_mass.free_symbols:
-            raise ModelError(
-                f"target {self.name}: its share of zero eigenvalues {self.zero_mass} depends on no setting; add a rate"
-            )
-
-    def _require_settings(self) -> None:
-        """Each parameter is a setting, or defined by settings."""
-        for symbol, value in self.definitions:
-            if symbol not in self.parameters:
-                raise ModelError(f"target {self.name}: {symbol} is defined but not in z(g); leave it out")
-            if stray := value.free_symbols & set(self.parameters) & {name for name, _ in self.definitions}:
-                raise ModelError(
-                    f"target {self.name}: {symbol} = {value} is defined by {min(stray, key=str)}, itself defined"
-                )
-        if unknown := [str(symbol) for symbol in self.settings if str(symbol) not in BY_NAME]:
-            raise ModelError(
-                f"target {self.name}: {', '.join(unknown)} not in the notation table; add them to derive/language/notation.py"
-            )
-
-    def _reference_values(self) -> list[dict[sp.Symbol, sp.Expr]]:
-        """The law's parameters at the reference values of its settings in the notation table."""
-        samples = {symbol: BY_NAME[str(symbol)].samples for symbol in self.settings}
-        points = len(next(iter(samples.values()), (None,)))
-        settings = [{symbol: values[k] for symbol, values in samples.items()} for k in range(points)]
-        # Rational to six digits, so that every pole has an exact root; what is checked does not depend on the digits.
-        return [
-            {symbol: sp.Rational(str(sp.N(value.subs(point), 6))) for symbol, value in self.in_settings().items()}
-            for point in settings
-        ]
-
-    @property
-    def parameters(self) -> tuple[sp.Symbol, ...]:
-        """Symbols of the law, in alphabetical order."""
-        return tuple(sorted(self.inverse_stieltjes.free_symbols - {self.g}, key=str))
-
-    def in_settings(self) -> dict[sp.Symbol, sp.Expr]:
-        """Each symbol of the law in the settings of the command line."""
-        return {symbol: dict(self.definitions).get(symbol, symbol) for symbol in self.parameters}
-
-    @property
-    def settings(self) -> tuple[sp.Symbol, ...]:
-        """Settings of the command line that fix the law, in alphabetical order."""
-        return tuple(sorted(set().union(*(value.free_symbols for value in self.in_settings().values())), key=str))
-
-    @property
-    def zero_mass(self) -> sp.Expr:
-        """Mass at 0 (if positive): g ~ zero_mass/z for z -> 0, so it is g z(g) at infinite g."""
-        inverse = sp.Symbol("inverse")
-        return sp.cancel((self.g * self.inverse_stieltjes).subs(self.g, 1 / inverse)).subs(inverse, 0)
-
-    @property
-    def r_transform(self) -> sp.Expr:
-        """R(g) = z(g) - 1/g; its Taylor coefficients are the free cumulants."""
-        return self.inverse_stieltjes - 1 / self.g
-
-
-def _failed_property(r_transform: sp.Expr, g: sp.Symbol) -> str | None:
-    """Which property of a sum of free Poisson laws the R-transform lacks, None if it has them all.
-
-    A rational R belongs to a freely infinitely divisible law if and only if it maps the lower half-plane into itself: real simple
-    poles of the right sign, and at most linear growth (Bercovici and Voiculescu 1993).
-    """
-    numerator, denominator = sp.fraction(sp.together(r_transform))
-    polynomial, rest = sp.div(sp.Poly(numerator, g), sp.Poly(denominator, g))
-    if any(coefficient.is_real is not True for coefficient in polynomial.all_coeffs()):
-        return "it is not real on the real axis"
-    if polynomial.degree() >= 1:
-        return f"it grows like g^{polynomial.degree()} at infinity, so that eigenvalues reach below zero"
-    if polynomial.as_expr() != 0:
-        return f"all eigenvalues are shifted by {polynomial.as_expr()}, which is not derived"
-    for pole, order in sp.roots(sp.Poly(denominator, g)).items():
-        if not pole.is_real:
-            return f"its pole {pole} is not real"
-        if order > 1:
-            return f"its pole {pole} is not simple"
-        residue = -(rest.as_expr() / sp.diff(denominator, g)).subs(g, pole)
-        if pole < 0:
-            return f"its pole {pole} is negative: negative eigenvalues"
-        if not residue > 0:
-            return f"the rate at its pole {pole} is {sp.cancel(residue)}, not positive: no positive measure"
-    return None
-
-
-@dataclass(frozen=True)
-class Penalty:
-    """Cost of one eigenvalue s of S in units of d, on the cone s >= 0, with at most `rank_ratio` d of them non-zero."""
-
-    eigenvalue: sp.Symbol
-    cost: sp.Expr
-    rank_ratio: sp.Expr
-
-    def __post_init__(self) -> None:
-        slope = sp.diff(self.cost, self.eigenvalue)
-        if slope.has(self.eigenvalue):
-            raise ModelError(
-                f"penalty {self.cost} must be linear in {self.eigenvalue} (trace); others are not derived yet"
-            )
-
-
-@dataclass(frozen=True)
-class Index:
-    """Symmetric T x T array of indices h_ab whose entries a <= b are independent, of variance `variance(a, b)` per unit."""
-
-    diagonal_variance: sp.Expr
-    offdiagonal_variance: sp.Expr
-
-    def variance(self, a: int, b: int) -> sp.Expr:
-        """Variance per unit of overlap of the entry (a, b)."""
-        return self.diagonal_variance if a == b else self.offdiagonal_variance
-
-
-@dataclass(frozen=True)
-class Channel:
-    """Labels are the row-softmax of `beta0` times the noisy target index; the student uses `beta`; square loss.
-
-    `noise` is the variance per unit that the noise adds to the target index.
-    """
-
-    beta: sp.Symbol
-    beta0: sp.Symbol
-    noise: sp.Expr
-
-    @property
-    def noise_settings(self) -> tuple[sp.Symbol, ...]:
-        """Settings that the noise depends on, in alphabetical order."""
-        return tuple(sorted(self.noise.free_symbols, key=str))
+from derive.language.channel import Channel
+from derive.language.errors import ModelError
+from derive.language.index import Index, SymmetricScores
+from derive.language.matrix import Kind, Matrix
+from derive.language.notation import family, sym
+from derive.language.target import Target
 
 
 @dataclass(frozen=True)
 class Model:
-    """One learning problem; `tokens` is the number of tokens for which the channel code is generated."""
+    """One learning problem: n = alpha d^2 samples, each showing a few numbers that are linear in an unknown d x d matrix."""
 
     name: str
     title: str
+    matrix: Matrix
     target: Target
-    penalty: Penalty
     index: Index
     channel: Channel
-    tokens: int = field(default=2)
 
     def __post_init__(self) -> None:
-        if self.tokens != 2:
-            raise ModelError(f"tokens = {self.tokens}: channel code is generated for 2 tokens only")
+        kind, target = self.matrix.kind, self.target
+        if kind is Kind.POSITIVE and target.has_negative_eigenvalues:
+            raise ModelError(
+                f"target {target.name}: has negative eigenvalues, which no positive matrix has; give matrix kind SYMMETRIC or GENERAL"
+            )
+        if kind is Kind.GENERAL and not target.is_symmetric:
+            raise ModelError(
+                f"target {target.name}: z(-g) is not -z(g); a general matrix is known by its singular values, as a symmetric law"
+            )
+        if kind is Kind.GENERAL and isinstance(self.index, SymmetricScores) and self.matrix.linear != 0:
+            raise ModelError(
+                "index: tokens that meet themselves measure the symmetric and the antisymmetric part of a general matrix "
+                "with different noise, for which no spectral function is known; give CrossScores, or a Frobenius penalty alone"
+            )
+        if not self.output_of_index.free_symbols & set(self.symbols):
+            raise ModelError(
+                f"channel: output {list(self.output_of_index)} does not depend on the index; nothing can be learned"
+            )
+
+    @cached_property
+    def symbols(self) -> tuple[sp.Symbol, ...]:
+        """A symbol for each independent index of a sample."""
+        return sym(" ".join(f"h{a + 1}{b + 1}" for a, b in self.index.entries))
+
+    def array(self, values: tuple[sp.Expr, ...]) -> sp.Matrix:
+        """The indices of a sample as an array, from its independent numbers."""
+        number = dict(zip(self.index.entries, values, strict=True))
+        return sp.Matrix(*self.index.shape, lambda a, b: number[self.index.place(a, b)])
+
+    def output(self, values: tuple[sp.Expr, ...]) -> sp.Matrix:
+        """The numbers put out at these indices, as a column, at inverse temperature one."""
+        return sp.Matrix(list(self.channel.output(self.array(values))))
+
+    @cached_property
+    def output_of_index(self) -> sp.ImmutableMatrix:
+        """The same as expressions in `symbols`."""
+        return sp.ImmutableMatrix(self.output(self.symbols))
+
+    @cached_property
+    def loss_of_numbers(self) -> sp.Expr:
+        """The loss of one sample in the numbers put out, o1, o2, ..., and those of the label, y1, y2, ..."""
+        output, label = (family(letter, len(self.output_of_index)) for letter in "oy")
+        return sp.sympify(self.channel.loss(output, label))
 
     def specification(self) -> str:
         """Canonical text of everything the model states; its hash identifies the generated code."""
-        target, penalty, index, channel = self.target, self.penalty, self.index, self.channel
-        parts: list[object] = [self.name, self.title, self.tokens, target.name, target.inverse_stieltjes]
-        parts += [*target.definitions, penalty.cost, penalty.rank_ratio]
-        parts += [index.diagonal_variance, index.offdiagonal_variance, channel.beta, channel.beta0, channel.noise]
+        matrix, target, channel = self.matrix, self.target, self.channel
+        parts: list[object] = [
+            self.name,
+            self.title,
+            matrix.kind.value,
+            repr(self.index),
+            target.name,
+            target.inverse_stieltjes,
+        ]
+        parts += [*target.definitions, matrix.linear, matrix.quadratic, matrix.rank_ratio]
+        parts += [self.output_of_index, self.loss_of_numbers, channel.beta, channel.beta0, channel.noise_inside]
+        parts += [channel.noise_on_label]
         return "\n".join(part if isinstance(part, str) else sp.srepr(sp.sympify(part)) for part in parts)

@@ -41,6 +41,8 @@ TABLE: tuple[Notation, ...] = (
     _real("kappa0", "κ₀", r"\kappa_0", "rank ratio of the target m₀/d", "1", _POSITIVE, "1/2 1/20 3/4"),
     _real("kappa", "κ", r"\kappa", "width ratio of the student m/d", "1", _POSITIVE, "3/4 1 2/5"),
     _real("lambda_", "λ", r"\lambda", "weight decay on W", "1", _POSITIVE, "1/100 1/2 1/20"),
+    _real("mu", "μ", r"\mu", "weight of the Frobenius penalty", "1", _POSITIVE, "1/20 1/4 1/100"),
+    _real("positive", "p", "p", "share of the target's jumps that are positive", "1", "(0, 1)", "1/2 3/5 1/4"),
     _real("Delta", "Δ", r"\Delta", "variance of the label noise inside the softmax", "index²", _POSITIVE, "1/2 1 1/5"),
     _real("beta", "β", r"\beta", "inverse temperature of the student", "1/index", _POSITIVE, "1 2 3/4"),
     _real("beta0", "β₀", r"\beta_0", "inverse temperature of the target", "1/index", _POSITIVE, "1 1/2 5/4"),
@@ -176,6 +178,53 @@ TABLE: tuple[Notation, ...] = (
     ),
 )  # fmt: skip
 
+# letter: (meaning, unit, domain, samples of the first, second, ... at the reference points)
+_FAMILIES = {
+    "u": (
+        "visible student index",
+        "index",
+        _REAL,
+        ("1/2 -2 3/4", "-1/3 1 1/8", "2/3 1/5 -1", "1/7 -1/2 3/5", "-1/4 3/7 1/2"),
+    ),
+    "w": ("student field", "index", _REAL, ("1 -1 1/2", "1/4 2 -1/2", "-1/2 1/3 1", "3/5 1/6 -2", "1/9 -1/5 2/3")),
+    "z": (
+        "noisy target index",
+        "index",
+        _REAL,
+        ("3/4 -1/2 1", "1/5 3/2 -1", "-2/3 1/8 1/2", "4/5 -3/7 1/3", "1/6 2/3 -1/2"),
+    ),
+    "o": (
+        "number put out by the student",
+        "1",
+        "(0, 1)",
+        ("1/3 3/5 1/10", "3/4 1/5 1/2", "2/5 1/7 1/3", "1/6 3/8 5/9"),
+    ),
+    "y": ("number of the label", "1", "(0, 1)", ("1/4 5/7 3/50", "2/5 3/4 1/12", "1/3 1/8 2/3", "1/9 5/6 1/5")),
+}
+MEMBERS = 12  # of each family: more numbers than any block that is solved has
+
+
+def _member(letter: str, k: int) -> Notation:
+    meaning, unit, domain, samples = _FAMILIES[letter]
+    values = samples[(k - 1) % len(samples)]
+    return _real(f"{letter}{k}", f"{letter}{k}", f"{letter}_{{{k}}}", f"{meaning}, number {k}", unit, domain, values)
+
+
+INDICES = tuple((a, b) for a in range(1, 5) for b in range(1, 5))  # rows and columns of h that a model file may have
+
+
+def _index(a: int, b: int) -> Notation:
+    values = _FAMILIES["u"][3][(a + 2 * b) % 5]
+    meaning = f"index of row {a} and column {b}"
+    return _real(f"h{a}{b}", f"h{a}{b}", f"h_{{{a}{b}}}", meaning, "index", _REAL, values)
+
+
+TABLE += tuple(_index(a, b) for a, b in INDICES)
+_NAMED = {str(entry.symbol) for entry in TABLE}
+TABLE += tuple(
+    _member(letter, k) for letter in _FAMILIES for k in range(1, MEMBERS + 1) if f"{letter}{k}" not in _NAMED
+)
+
 BY_NAME: dict[str, Notation] = {str(entry.symbol): entry for entry in TABLE}
 LATEX: dict[sp.Symbol, str] = {entry.symbol: entry.latex for entry in TABLE}
 
@@ -187,3 +236,12 @@ def sym(names: str) -> tuple[sp.Symbol, ...]:
         KeyError: a name that is not in the table.
     """
     return tuple(BY_NAME[name].symbol for name in names.split())
+
+
+def family(letter: str, count: int) -> tuple[sp.Symbol, ...]:
+    """The first `count` symbols of a family: u1, u2, ... for "u".
+
+    Raises:
+        KeyError: there are not so many.
+    """
+    return sym(" ".join(f"{letter}{k}" for k in range(1, count + 1))) if count else ()

@@ -3,7 +3,8 @@
 import importlib
 import pkgutil
 
-from derive.language.model import Model, ModelError
+from derive.language.errors import ModelError
+from derive.language.model import Model
 
 
 def available() -> tuple[str, ...]:

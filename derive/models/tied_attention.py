@@ -8,10 +8,14 @@ weight decay lambda ||W||^2 = lambda sqrt(kappa) d tr S.
 
 import sympy as sp
 
-from derive.language.model import Channel, Index, Model, Penalty, Target
+from derive.language.channel import Channel, row_softmax, square_loss
+from derive.language.index import SymmetricScores
+from derive.language.matrix import Kind, Matrix
+from derive.language.model import Model
 from derive.language.notation import sym
+from derive.language.target import Target
 
-Delta, beta, beta0, g, kappa, kappa0, lambda_, r, s, scale = sym("Delta beta beta0 g kappa kappa0 lambda_ r x scale")
+Delta, beta, beta0, g, kappa, kappa0, lambda_, r, scale = sym("Delta beta beta0 g kappa kappa0 lambda_ r scale")
 
 MODEL = Model(
     name="tied_attention",
@@ -22,7 +26,7 @@ MODEL = Model(
         inverse_stieltjes=1 / g + kappa0 / (r - g),
         definitions=((r, sp.sqrt(kappa0) / scale),),
     ),
-    penalty=Penalty(eigenvalue=s, cost=lambda_ * sp.sqrt(kappa) * s, rank_ratio=kappa),
-    index=Index(diagonal_variance=sp.Integer(2), offdiagonal_variance=sp.Integer(1)),
-    channel=Channel(beta=beta, beta0=beta0, noise=Delta / 2),
+    matrix=Matrix(Kind.POSITIVE, linear=lambda_ * sp.sqrt(kappa), rank_ratio=kappa),
+    index=SymmetricScores(tokens=2),
+    channel=Channel(row_softmax, square_loss, beta, beta0, noise_inside=Delta / 2),
 )

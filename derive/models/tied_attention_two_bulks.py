@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import sympy as sp
 
-from derive.language.model import Target
 from derive.language.notation import sym
+from derive.language.target import Target
 from derive.models.tied_attention import MODEL as ONE_BULK
 
 g, kappa1, kappa2, r1, r2, scale1, scale2 = sym("g kappa1 kappa2 r1 r2 scale1 scale2")

@@ -4,12 +4,18 @@ from collections.abc import Iterator
 
 import sympy as sp
 
+from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.scaling.balance import Form, Solution, System
 from derive.scaling.phase_diagram import Cell, Phase, phase_diagram
 from derive.scaling.power_law import limit, peak, risk, system
 
 Record = dict[str, object]
+
+
+def apply(model: Model) -> bool:
+    """Whether the exponents are derived for the model's class: positive matrices with a trace penalty."""
+    return model.matrix.kind is Kind.POSITIVE and model.matrix.quadratic == 0
 
 
 def record(model: Model) -> Record:

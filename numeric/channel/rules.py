@@ -1,53 +1,29 @@
-"""Averages over the output channel, whatever the number of tokens: two rules with one interface.
+"""Averages over the output channel, whatever the model and the number of tokens: rules with one interface.
 
-Two tokens are integrated by a deterministic rule in four dimensions (numeric.channel.pair_average); more, a general matrix, and labels
-too sharp for it by randomised quasi-Monte Carlo (numeric.channel.sequence_average).
+Softmax rows of two tokens are integrated by a deterministic rule in four dimensions (softmax.pair_average); more, a general matrix,
+and labels too sharp for it by randomised quasi-Monte Carlo (softmax.sequence_average). Other models go block by block, or are closed.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.channel.fields import split
-from numeric.channel.pair_average import COARSE, ChannelAverages, Resolution, average, unlearned
-from numeric.channel.sequence_average import sample_means, unlearned_means
+from numeric.channel.averages import Averages, one_replicate
+from numeric.channel.blocks import Blocks
+from numeric.channel.closed import Closed
+from numeric.channel.softmax.pair_average import COARSE, Resolution, average, unlearned
+from numeric.channel.softmax.sequence_average import sample_means, unlearned_means
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
+from numeric.problem.fields import split
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 
 Array = NDArray[np.float64]
-
-
-class Averages(NamedTuple):
-    """Averages per sample, each of shape (replicates,): M and its derivatives (theory note, section 3), and the errors.
-
-    `antisymmetric` derivatives are those by the order parameters of the antisymmetric part of a general matrix; `strengths`,
-    of shape (replicates, features), are the eigenvalues that the estimator sees in place of leading features; with these m and q
-    are of the rest.
-    """
-
-    M: Array
-    dM_dm: Array
-    dM_dq: Array
-    dM_dV: Array
-    train_error: Array
-    test_error: Array
-    dM_dq_antisymmetric: Array
-    dM_dV_antisymmetric: Array
-    strengths: Array
-
-    def mean(self) -> "Averages":
-        """The same with one replicate, the mean of all."""
-        return Averages(*(np.mean(value, axis=0, keepdims=True) for value in self))
-
-    def each(self) -> Iterator["Averages"]:
-        """The replicates one by one, each of shape (1,)."""
-        return (Averages(*(value[k : k + 1] for value in self)) for k in range(len(self.M)))
 
 
 class ChannelRule(Hashable, Protocol):
@@ -103,11 +79,11 @@ class Quadrature:
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
         found = average(*overlaps[:3], problem.rho, problem.beta, problem.beta0, self.resolution)
-        return _one_replicate(found)
+        return one_replicate(*found)
 
     def unlearned(self, problem: Problem) -> Averages:
         """One replicate."""
-        return _one_replicate(unlearned(problem.rho, problem.beta, problem.beta0, self.resolution))
+        return one_replicate(*unlearned(problem.rho, problem.beta, problem.beta0, self.resolution))
 
     def refined(self) -> "Quadrature":
         """One and a half times the nodes."""
@@ -158,11 +134,6 @@ class Sampled:
         return replace(self, sampling=self.sampling.refined())
 
 
-def _one_replicate(found: ChannelAverages) -> Averages:
-    M, dM_dm, dM_dq, dM_dV, train, test = (np.array([value]) for value in found)
-    return Averages(M, dM_dm, dM_dq, dM_dV, train, test, np.zeros(1), np.zeros(1), np.zeros((1, 0)))
-
-
 def _strengths(overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array, products: Array) -> Array:
     """Eigenvalues that the estimator sees, shape (replicates, features), from the means of dual field times feature."""
     (_, weight), learned = problem.features, np.array(overlaps.learned)
@@ -177,6 +148,10 @@ SHARP = 6.0  # beta0 sqrt(rho) beyond which labels are steps for the outer Gauss
 
 def coarse_rules(problem: Problem) -> tuple[ChannelRule, ...]:
     """The coarsest rules for a problem, the one to try first in front."""
+    if problem.channel == "closed":
+        return (Closed(),)
+    if problem.channel == "blocks":
+        return (Blocks(),)
     symmetric = problem.parametrisation is not Parametrisation.GENERAL
     if problem.leading:
         return (PRODUCT_SAMPLING,)

@@ -10,10 +10,10 @@ from numeric.cli.arguments import HEAVY_TAIL, BadInput, integer, number, positiv
 MOST_EIGENVALUES = 10_000
 
 
-def add_target_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the ways to state a target; exactly one of the first four must be given."""
+def add_target_arguments(parser: argparse.ArgumentParser, of_model: bool = True) -> None:
+    """Add the ways to state a target; exactly one of the first must be given. `of_model`: the law of a model is one of them."""
     way_out = "use the target's rank over d, e.g. 1/2"
-    target = parser.add_mutually_exclusive_group(required=True)
+    target = parser.add_mutually_exclusive_group(required=of_model)
     target.add_argument(
         "--kappa0", type=positive("--kappa0", way_out), metavar="X", help="rank ratio of a Marchenko-Pastur target"
     )
@@ -26,7 +26,8 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="GAMMA",
         help="eigenvalues proportional to k^-GAMMA, k = 1..dim",
     )
-    target.add_argument("--model", metavar="NAME", help="target of another generated model, with --settings")
+    if of_model:
+        target.add_argument("--model", metavar="NAME", help="target of another generated model, with --settings")
     parser.add_argument(
         "--weights", type=parse_weights, metavar="LIST", help="weights of the eigenvalues (default equal)"
     )
@@ -43,6 +44,7 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
         help="second moment of a power law (default 1)",
     )
     parser.add_argument("--settings", metavar="LIST", help="settings of --model, e.g. kappa1=1/2,scale1=1")
+    parser.set_defaults(law_of_model=of_model)
 
 
 def parse_eigenvalues(text: str) -> tuple[Fraction, ...]:
@@ -99,7 +101,7 @@ def float64_target(arguments: argparse.Namespace):  # type: ignore[no-untyped-de
     Raises:
         BadInput: as `target_law`, or a law that is known in ball arithmetic only.
     """
-    if arguments.model is not None:
+    if arguments.law_of_model and arguments.model is not None:
         raise BadInput(
             "--model", arguments.model, "has no float64 solver", "use `threshold`, or state the target by --eigenvalues"
         )
@@ -116,10 +118,11 @@ def float64_target(arguments: argparse.Namespace):  # type: ignore[no-untyped-de
 
 def _refuse_strays(arguments: argparse.Namespace) -> None:
     """Arguments that the chosen target does not use are mistakes, not ignored."""
-    chosen = next(
-        name for name in ("kappa0", "eigenvalues", "power_law", "model") if getattr(arguments, name) is not None
-    )
+    ways = ("kappa0", "eigenvalues", "power_law", *(("model",) if arguments.law_of_model else ()))
+    chosen = next(name for name in ways if getattr(arguments, name) is not None)
     used = {"eigenvalues": ("weights", "dim"), "power_law": ("dim", "q0"), "model": ("settings",)}.get(chosen, ())
+    if not arguments.law_of_model and arguments.model is not None:
+        used = (*used, "settings")
     for name in ("weights", "dim", "q0", "settings"):
         value = getattr(arguments, name)
         if value is not None and name not in used:
@@ -177,9 +180,14 @@ def _power_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
 def _of_model(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
     from numeric.proven_laws.rational import rational_law, setting_names
 
-    known = model.available()
+    known = [name for name in model.available() if _has_thresholds(name)]
     if arguments.model not in known:
-        raise BadInput("--model", repr(arguments.model), "is not a generated model", f"use one of {', '.join(known)}")
+        raise BadInput(
+            "--model",
+            repr(arguments.model),
+            "is no generated model whose thresholds are known",
+            f"use one of {', '.join(known)}",
+        )
     names = setting_names(arguments.model)
     example = ",".join(f"{name}=1" for name in names)
     given: dict[str, Fraction] = {}
@@ -200,3 +208,9 @@ def _of_model(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
         )
     shown = {"model": arguments.model, **{name: str(given[name]) for name in names}}
     return rational_law(arguments.model, *(given[name] for name in names)), shown
+
+
+def _has_thresholds(name: str) -> bool:
+    """Whether the thresholds of tied attention are those of the model: the same channel, positive matrices, no Frobenius penalty."""
+    shape = model.structure(name)
+    return shape["channel"] == "tied softmax" and shape["matrix"] == "positive" and not shape["frobenius"]

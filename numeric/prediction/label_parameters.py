@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from numeric.channel.fields import Fields
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
+from numeric.problem.fields import Fields
 from numeric.problem.problem import Problem
 
 

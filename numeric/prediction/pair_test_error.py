@@ -10,11 +10,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from numeric.channel.fields import Fields
 from numeric.laws.law import Array
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.prediction.label_parameters import Estimate, Labels
+from numeric.problem.fields import Fields
 
 _REACH = 9.0  # standard deviations: a mass of 2e-19 is left out
 _NODES = (160, 240, 360, 540, 810)  # trapezoidal rules per Gaussian: exponentially accurate for analytic integrands

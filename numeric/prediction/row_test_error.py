@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from numeric.channel.fields import Fields
-from numeric.channel.whitened_index import visible_basis
+from numeric.channel.softmax.whitened_index import visible_basis
 from numeric.maths.replicates import half_width
 from numeric.maths.sobol import Array, Sampling, gaussians
 from numeric.model import float64 as generated
 from numeric.prediction.label_parameters import Estimate, Labels
+from numeric.problem.fields import Fields
 
 _SAMPLING, _STREAM = Sampling(2**14), 2
 

@@ -2,12 +2,15 @@
 
 import enum
 from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
-from numeric.model import float64 as generated
+from numeric.laws.rational_target import RationalTarget
+from numeric.model import DEFAULT, available, functions, structure
 from numeric.problem.parameter import InvalidParameter
 
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
@@ -44,8 +47,11 @@ class Problem:
     beta0: float = 1.0
     parametrisation: Parametrisation = Parametrisation.FACTORISED
     leading: int = 0
+    model: str = DEFAULT
+    extra: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
+        self._require_model()
         for name in ("alpha", "width", "beta", "beta0"):
             value = getattr(self, name)
             if not 0 < value < float("inf"):
@@ -54,7 +60,8 @@ class Problem:
             value = getattr(self, name)
             if not 0 <= value < float("inf"):
                 raise InvalidParameter(name, value, "must not be negative, and finite", "use 0 for none")
-        if not (isinstance(self.tokens, int) and 2 <= self.tokens <= MOST_TOKENS):
+        least_tokens = 2 if self.model == DEFAULT else 1
+        if not (isinstance(self.tokens, int) and least_tokens <= self.tokens <= MOST_TOKENS):
             rule = f"must be an integer from 2 to {MOST_TOKENS}"
             raise InvalidParameter("tokens", self.tokens, rule, "try 2: one token has one label")
         object.__setattr__(self, "parametrisation", Parametrisation(self.parametrisation))
@@ -63,6 +70,55 @@ class Problem:
             raise InvalidParameter("lambda_", 0, rule, "use 1e-6")
         if self.leading:
             self._require_features()
+
+    def _require_model(self) -> None:
+        if self.model not in available():
+            raise InvalidParameter(
+                "model", self.model, "is not a generated model", f"use one of {', '.join(available())}"
+            )
+        if self.model == DEFAULT:
+            return
+        if self.both_ends and self._structure["threshold"] and not isinstance(self.target, RationalTarget):
+            rule = f"must be the target of the model {self.model}, whose matrices have eigenvalues of either sign"
+            raise InvalidParameter("target", self.target, rule, "give a RationalTarget of this model")
+        known = {"lambda_", "kappa", "Delta", "beta", "beta0"}
+        needed = [name for name in self._structure["penalty"] + self._structure["noise"] if name not in known]
+        if sorted(name for name, _ in self.extra) != sorted(needed):
+            rule = f"must state {', '.join(needed) or 'nothing'} for the model {self.model}"
+            raise InvalidParameter("extra", self.extra, rule, "give pairs of name and value")
+
+    @property
+    def _structure(self) -> dict[str, Any]:
+        return structure(self.model)
+
+    @property
+    def generated(self) -> ModuleType:
+        """The generated functions of the problem's model, in float64."""
+        return functions("float64", self.model)
+
+    @property
+    def channel(self) -> str:
+        """Kind of the channel: "tied softmax", "closed" or "blocks"."""
+        return str(self._structure["channel"])
+
+    @property
+    def both_ends(self) -> bool:
+        """Whether eigenvalues of either sign are learned: S need not be positive."""
+        return bool(self._structure["matrix"] != "positive")
+
+    @property
+    def penalty(self) -> tuple[float, ...]:
+        """Values of the settings of the penalty, in the order of the generated functions."""
+        return self._values("penalty")
+
+    @property
+    def frobenius(self) -> tuple[float, ...]:
+        """Values of the settings of a Frobenius penalty, nothing where the model has none."""
+        return self._values("frobenius")
+
+    def _values(self, of: str) -> tuple[float, ...]:
+        values = {"lambda_": self.lambda_, "kappa": self.width, **dict(self.extra)}
+        return tuple(values[name] for name in self._structure[of])
 
     def _require_features(self) -> None:
         if not (isinstance(self.leading, int) and isinstance(self.target, Eigenvalues)):
@@ -106,4 +162,4 @@ class Problem:
     @property
     def rho(self) -> float:
         """Variance per unit of the noisy target index."""
-        return float(generated.noisy_variance(self.q0, self.noise))
+        return float(self.generated.noisy_variance(self.q0, self.noise))

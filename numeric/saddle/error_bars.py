@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numeric.channel.rules import Averages
+from numeric.channel.averages import Averages
 from numeric.maths.fixed_point import Vector
 from numeric.maths.replicates import half_width
 from numeric.problem.solution import QUANTITIES

@@ -8,7 +8,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from numeric.laws.law import ROUNDING, Bounded, Energy, Target
+from numeric.laws.law import ROUNDING, Bounded, Energy, Target, denoising_error_of
+from numeric.laws.rational_target import RationalTarget
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.problem.conjugates import Conjugates, Vector
@@ -61,7 +62,7 @@ def reduced(conjugates: Conjugates, problem: Problem) -> tuple[float, float, flo
         OutsideDomain: one of them is beyond double precision.
     """
     mh, qh, Vh, *_ = conjugates
-    v, b, c = map(float, generated.reduced_variables(mh, qh, Vh, problem.lambda_, problem.width))
+    v, b, c = map(float, problem.generated.reduced_variables(mh, qh, Vh, *problem.penalty))
     if not (0 < v < np.inf and b < np.inf and 0 < c < np.inf):
         raise OutsideDomain(f"no denoising problem at mh = {mh:g}, qh = {qh:g}, Vh = {Vh:g}: beyond double precision")
     return v, b, c
@@ -76,26 +77,51 @@ class Factorised:
     def denoised(self, conjugates: Conjugates) -> Denoised:
         """The spectral energy above the threshold b."""
         v, b, c = reduced(conjugates, self.problem)
-        energy = self.problem.target.energy(v, b, self.problem.width)
-        m, q, V = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, conjugates.Vh))
+        energy = spectral_energy(self.problem, v, b)
+        order = self.problem.generated.overlaps(
+            energy.J, energy.J_v, energy.J_b, v, b, c, conjugates.Vh, *self.problem.frobenius
+        )
+        m, q, V = map(float, order)
         return Denoised(conjugates, Denoising(v, c, b, energy, self.problem.target), Overlaps(m, q, V))
 
     def free_entropy(self, at: Denoised, M: float) -> float:
         """E, with J at the threshold."""
         assert at.denoising.energy is not None
         (m, q, V, *_), (mh, qh, Vh, *_) = at.overlaps, at.conjugates
-        return float(generated.free_entropy(self.problem.alpha, M, m, q, V, mh, qh, Vh, at.denoising.energy.J))
+        J, frobenius = at.denoising.energy.J, self.problem.frobenius
+        return float(self.problem.generated.free_entropy(self.problem.alpha, M, m, q, V, mh, qh, Vh, J, *frobenius))
 
     def denoising_error(self, at: Denoised) -> Bounded:
         """From the spectral function: no order parameter cancels where the error is small."""
         _, denoising, _ = at
         assert denoising.energy is not None and denoising.b is not None
+        if self.problem.both_ends:
+            return denoising_error_of(denoising.energy, self.problem.q0, denoising.v, denoising.b)
         return self.problem.target.denoising_error(denoising.v, denoising.b, denoising.energy)
 
     def vanishes(self, conjugates: Conjugates) -> bool:
         """No eigenvalue of Y exceeds the threshold."""
         v, b, _ = reduced(conjugates, self.problem)
-        return b >= self.problem.target.upper_edge(v)
+        return b > 0 and b >= max(target.upper_edge(v) for target in _ends(self.problem))
+
+
+def _ends(problem: Problem) -> tuple[Target, ...]:
+    """The laws whose upper ends are learned: that of the target, and mirrored where eigenvalues of either sign are."""
+    if not problem.both_ends:
+        return (problem.target,)
+    assert isinstance(problem.target, RationalTarget)  # which the problem has made sure of
+    return problem.target, problem.target.mirrored()
+
+
+def spectral_energy(problem: Problem, v: float, b: float) -> Energy:
+    """Spectral function of the model's class: above b, and below -b for matrices of either sign; all of it without a threshold."""
+    if problem.both_ends and b == 0:
+        return Energy(problem.q0 + v, 1.0, 0.0, 1.0, None)
+    ends = [target.energy(v, b, problem.width) for target in _ends(problem)]
+    if len(ends) == 1:
+        return ends[0]
+    J, J_v, J_b, mass = (sum(part) for part in list(zip(*ends, strict=True))[:4])
+    return Energy(J, J_v, J_b, mass, None)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from numeric.channel.rules import Averages
+from numeric.channel.averages import Averages
 from numeric.maths.fixed_point import Outcome, Vector, chord
 from numeric.maths.replicates import half_width
 from numeric.problem.conjugates import Conjugates

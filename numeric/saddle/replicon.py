@@ -6,11 +6,11 @@ jumps, and the spectral factor is where the rank limit cuts a bulk: then the eig
 
 import numpy as np
 
-from numeric.channel.fields import split
-from numeric.channel.sequence_average import SampleMeans, sample_means
+from numeric.channel.softmax.sequence_average import SampleMeans, sample_means
 from numeric.laws.divided_difference import second_difference
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
+from numeric.problem.fields import split
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.estimator import Denoised, Denoising
@@ -26,7 +26,12 @@ def replicon(problem: Problem, at: Denoised) -> float:
     (mh, *_), denoising, overlaps = at
     if overlaps.q == 0:
         return 1.0  # nothing answers to a perturbation
-    spectral = spectral_factor(denoising)
+    spectral = spectral_factor(problem, denoising)
+    if problem.channel == "closed":
+        response = problem.generated.closed_response(overlaps.V)
+        return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
+    if problem.channel == "blocks":
+        return float("nan")
     means = _responses(problem, overlaps)
     if np.isinf(spectral) or (means.rest.any() and means.moved.any()):
         return -np.inf
@@ -38,10 +43,15 @@ def replicon(problem: Problem, at: Denoised) -> float:
     return float(generated.general_replicon(problem.alpha, same, *others, *V))
 
 
-def spectral_factor(denoising: Denoising) -> float:
-    """Mean square divided difference of the shrinkage over its gain: 1 for direct training, infinite for a rank limit."""
+def spectral_factor(problem: Problem, denoising: Denoising) -> float:
+    """Mean square divided difference of the shrinkage over its gain: 1 for direct training, infinite for a rank limit.
+
+    Where both ends of the law are learned it is bounded by J_v, as no divided difference exceeds one.
+    """
     if denoising.energy is None or denoising.b is None:
         return 1.0
+    if problem.both_ends:
+        return denoising.energy.J_v
     return second_difference(denoising.target, denoising.v, denoising.b, denoising.energy.quantile).value
 
 

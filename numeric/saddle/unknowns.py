@@ -16,6 +16,7 @@ import scipy
 from numeric.laws.law import Energy
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.fixed_point import Map, Vector
+from numeric.model import DEFAULT
 from numeric.model import float64 as generated
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
@@ -106,7 +107,7 @@ class FreeDirections:
         energy = self._energy(v, b)
         if abs(excess_of(energy.J_v)) > SOLVED:
             raise OutsideDomain(f"the threshold that leaves {free:g} of all directions free is not resolved")
-        mh, qh, Vh = map(float, generated.unreduced_variables(v, b, c, self.problem.lambda_, self.problem.width))
+        mh, qh, Vh = map(float, generated.unreduced_variables(v, b, c, *self.problem.penalty))
         conjugates = Conjugates(mh, qh, Vh)
         m, q, V = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, Vh))
         return Denoised(conjugates, Denoising(v, c, b, energy, self.problem.target), Overlaps(m, q, V))
@@ -121,7 +122,12 @@ class FreeDirections:
     def suit(self, conjugates: Conjugates) -> bool:
         """Whether labels could be fitted by the directions free at the noise of these conjugates, without weight decay."""
         problem = self.problem
-        if problem.parametrisation is not Parametrisation.FACTORISED or problem.lambda_ == 0 or problem.leading:
+        if (
+            problem.parametrisation is not Parametrisation.FACTORISED
+            or problem.lambda_ == 0
+            or problem.leading
+            or problem.model != DEFAULT
+        ):
             return False
         return self._labels_over_numbers(reduced(conjugates, problem)[0]) < 1
 

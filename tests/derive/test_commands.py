@@ -95,12 +95,12 @@ def test_check_names_what_is_wrong(derive, tmp_path, monkeypatch):
     (tmp_path / "tied_attention" / "balls.py").unlink()
     (tmp_path / "left_over").mkdir()
     code, out, _ = derive("check")
-    assert code == 1
-    assert out.splitlines()[:3] == [
+    lines = out.splitlines()
+    assert code == 1 and lines[:2] == [
         "generated/tied_attention/balls.py: missing",
         "generated/left_over/: no model of this name",
-        "tied_attention: 1 problems",
     ]
+    assert "tied_attention: 1 problems" in lines
 
 
 def test_list_names_equations_and_diff_finds_them_unchanged(derive):

@@ -6,9 +6,9 @@ import sympy as sp
 
 from derive.language.notation import sym
 from derive.models import load
-from derive.passes.channel import label_numbers
 from derive.passes.limits import bayes_optimal as bayes
 from derive.passes.limits import projections, recovery, zero_decay
+from derive.passes.softmax import label_numbers
 from derive.passes.spectral_function import rational_law as spectral
 from derive.passes.spectral_function import semicircle
 from numeric.model import multiprecision as generated

@@ -3,7 +3,9 @@
 import pytest
 import sympy as sp
 
+from derive.language.matrix import Kind
 from derive.language.model import ModelError, Target
+from derive.language.notation import sym
 from derive.language.step import DerivationError, Function, Output
 from derive.models import load
 from derive.passes.free_entropy import prior, replicas
@@ -40,14 +42,15 @@ def test_coupling_of_order_parameters():
 
 
 def test_sensing_matrix_has_entry_variance_one_plus_delta_over_two():
-    assert prior.sensing_variance() == sp.Rational(1, 2)
+    assert prior.sensing_variance(Kind.POSITIVE) == prior.sensing_variance(Kind.SYMMETRIC) == sp.Rational(1, 2)
+    assert prior.sensing_variance(Kind.GENERAL) == 1
 
 
 def test_denoiser_matches_the_theory_note():
     model = load("tied_attention")
     denoiser = prior.denoiser(model)
-    mh, qh, Vh = saddle.mh, saddle.qh, saddle.Vh
-    assert sp.simplify(denoiser.threshold - saddle.lambda_ * sp.sqrt(saddle.kappa) / mh) == 0
+    (mh, qh, Vh), (lambda_, kappa) = (saddle.mh, saddle.qh, saddle.Vh), sym("lambda_ kappa")
+    assert sp.simplify(denoiser.threshold - lambda_ * sp.sqrt(kappa) / mh) == 0
     assert sp.simplify(denoiser.variance - qh / (2 * mh**2)) == 0
     assert sp.simplify(denoiser.prefactor - mh**2 / (2 * Vh)) == 0
 

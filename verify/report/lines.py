@@ -13,6 +13,7 @@ from verify.studies.gap import GapTrend
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
 from verify.studies.message_passing import MessagePassingPoint
+from verify.studies.models import ModelScore
 from verify.studies.scaling import ScalingOutcome, Slope
 from verify.studies.scaling_plan import LEADING, LEAST_RATIO
 from verify.studies.thresholds import Sighting
@@ -145,6 +146,14 @@ def scaling_verdict_line(outcome: ScalingOutcome) -> str:
         f"token sequences, n >= {LEAST_RATIO} d: {judged} {word} with the theory of their own indices, of which the first {LEADING} "
         "(d/2 at small d) are not Gaussian (ratio: the universality gap of the theory that takes them for Gaussian)\n"
     )
+
+
+def model_lines(scores: Sequence[ModelScore]) -> Iterator[str]:
+    """A line for each model, sample ratio and quantity."""
+    for score in scores:
+        trained = ", ".join(f"{mean:.5f} +- {error:.5f}" for mean, error in zip(score.means, score.errors, strict=True))
+        place = f"{score.problem.model}, alpha {score.problem.alpha:g}, {score.quantity}"
+        yield f"{place}: theory {score.theory:.5f}; trained {trained}; z {score.z:+.2f}{'' if score.agrees else ' DISAGREES'}\n"
 
 
 def gap_lines(trends: Sequence[GapTrend]) -> Iterator[str]:

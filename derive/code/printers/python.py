@@ -20,12 +20,16 @@ class Language:
     def opening(self, function: str) -> str:
         """Text of a call up to its argument."""
         code = elementary.BY_NAME[function].code(self.name)
+        if code is None:
+            raise TypeError(f"{self.name} has no {function}")
         return f"{code.name}(" + "".join(f"{argument}, " for argument in self.leading if code.definition)
 
     def definitions(self) -> tuple[str, ...]:
         """Source of the elementary functions that the language lacks."""
         codes = (entry.code(self.name) for entry in elementary.TABLE)
-        return tuple(_elementary_text(code.name, code.definition, self.leading) for code in codes if code.definition)
+        return tuple(
+            _elementary_text(code.name, code.definition, self.leading) for code in codes if code and code.definition
+        )
 
 
 def _elementary_text(name: str, definition: elementary.Definition, leading: tuple[str, ...]) -> str:

@@ -14,9 +14,9 @@ import numpy as np
 from flint import acb, arb
 
 from derive.code.proofs.generated_module import load
-from derive.language.model import Target
 from derive.language.notation import BY_NAME
 from derive.language.step import DerivationError, Function, Step
+from derive.language.target import Target
 from derive.pipeline import functions
 
 SAMPLES = 1000

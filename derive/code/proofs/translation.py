@@ -15,7 +15,8 @@ def symbolic_module(source: str, language: Language) -> tuple[ModuleType, tuple[
     """The generated module with its elementary functions replaced by SymPy's, and the arguments before the inputs."""
     module, library = load(source), SimpleNamespace()
     for entry in elementary.TABLE:
-        code = entry.code(language.name)
+        if (code := entry.code(language.name)) is None:
+            continue
         *of_library, name = code.name.split(".")
         skipped = len(language.leading) if code.definition else 0
         setattr(

@@ -7,6 +7,7 @@ The parts of a general matrix perturb each other: then the growth is a matrix, a
 
 import sympy as sp
 
+from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Step, require_zero, scalar
@@ -26,14 +27,14 @@ def field_growth(model: Model) -> sp.Expr:
     return sp.diff(qh_of, dual_energy) * F
 
 
-def denoiser_growth() -> sp.Expr:
+def denoiser_growth(kind: Kind) -> sp.Expr:
     """D q/d qh: in the eigenbasis of Y the entries of S move by c/mh DD(x, y) times those of the field."""
-    return (c / mh) ** 2 * DD * sensing_variance()
+    return (c / mh) ** 2 * DD * sensing_variance(kind)
 
 
 def growth(model: Model) -> sp.Expr:
     """Growth of a perturbation in one round."""
-    return field_growth(model) * denoiser_growth()
+    return field_growth(model) * denoiser_growth(model.matrix.kind)
 
 
 def direct_growth(model: Model) -> sp.Expr:
@@ -46,7 +47,7 @@ def direct_growth(model: Model) -> sp.Expr:
     (stiffness,) = sp.solve(order[V] - response, Vh)
     found = sp.cancel(sp.diff(order[q], qh).subs(Vh, stiffness))
     require_zero(sp.diff(found, mh) + sp.diff(found, q0), "the response of direct training knows no target")
-    linear = denoiser_growth().subs(DD, 1).subs(c, direct.denoiser().gain).subs(Vh, stiffness)
+    linear = denoiser_growth(Kind.SYMMETRIC).subs(DD, 1).subs(c, direct.denoiser().gain).subs(Vh, stiffness)
     require_zero(found - linear, "direct training shrinks linearly")
     return found.subs(response, V)
 

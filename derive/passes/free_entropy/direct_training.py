@@ -8,6 +8,7 @@ from functools import cache
 
 import sympy as sp
 
+from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero, scalar
@@ -30,7 +31,7 @@ def noisy_second_moment(model: Model) -> sp.Expr:
 def denoiser() -> Denoiser:
     """Scalar problem of the prior: without positivity the penalty shrinks every eigenvalue alike."""
     s = sp.Symbol("s", real=True)
-    found = shrinkage(lambda_ * s**2, s)
+    found = shrinkage(lambda_ * s**2, s, Kind.SYMMETRIC)
     require_zero(found.threshold, "the Frobenius penalty sets no threshold")
     return found
 

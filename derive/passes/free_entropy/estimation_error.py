@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import sympy as sp
 
+from derive.language.matrix import Kind
 from derive.language.notation import sym
 from derive.language.step import Function, Output, require_zero, scalar
 from derive.passes.spectral_function.eigenvalue_list import complement
@@ -33,22 +34,25 @@ def multiple_overlaps() -> dict[sp.Symbol, sp.Expr]:
     return {order: in_overlaps(form.subs(STUDENT, c * TARGET)) for order, form in forms.items()}
 
 
-def denoising_error(order: Order) -> tuple[sp.Expr, sp.Expr]:
-    """||S/c - S0||^2/d from the spectral function above the threshold, and from that of the mirrored law at -b, of what lies below.
+def denoising_error(order: Order) -> sp.Expr:
+    """||S/c - S0||^2/d from the spectral function above the threshold; `order` are the order parameters in the reduced variables."""
+    return sp.expand(estimation_error().subs({name: order[name].subs(c, 1) for name in (m, q)}))
 
-    The second has no moment of the target: nothing cancels where nearly all of it is learned. `order` gives the order parameters in
-    the reduced variables.
+
+def denoising_error_below(order: Order) -> sp.Expr:
+    """The same of positive matrices from the spectral function of the mirrored law at -b, of what lies below the threshold.
+
+    It has no moment of the target: nothing cancels where nearly all of it is learned.
     """
-    above = sp.expand(estimation_error().subs({name: order[name].subs(c, 1) for name in (m, q)}))
     mirrored = complement()
-    below = sp.expand(above.subs({J: mirrored.J, J_v: mirrored.J_v, J_b: mirrored.J_b}, simultaneous=True))
+    names = {J: mirrored.J, J_v: mirrored.J_v, J_b: mirrored.J_b}
+    below = sp.expand(denoising_error(order).subs(names, simultaneous=True))
     require_zero(sp.diff(below, q0), "the error below the threshold knows no second moment")
-    return above, below
+    return below
 
 
-def functions(order: Order) -> tuple[Function, ...]:
+def functions(order: Order, kind: Kind) -> tuple[Function, ...]:
     """What solvers evaluate; `order` gives the order parameters in the reduced variables."""
-    above, below = denoising_error(order)
     spectral = (J, J_v, J_b, v, b)
     return (
         scalar(
@@ -64,12 +68,24 @@ def functions(order: Order) -> tuple[Function, ...]:
             (c, q0),
             tuple(Output(str(name), sp.latex(name), form) for name, form in multiple_overlaps().items()),
         ),
-        scalar("denoising_error", "||S/c - S0||^2/d from the spectral function", (q0, *spectral), "R", above),
+        scalar(
+            "denoising_error",
+            "||S/c - S0||^2/d from the spectral function",
+            (q0, *spectral),
+            "R",
+            denoising_error(order),
+        ),
+        *(_from_below(order) if kind is Kind.POSITIVE else ()),
+    )
+
+
+def _from_below(order: Order) -> tuple[Function, ...]:
+    return (
         scalar(
             "denoising_error_below",
             "||S/c - S0||^2/d from the spectral function of the mirrored law at -b",
-            spectral,
+            (J, J_v, J_b, v, b),
             "R",
-            below,
+            denoising_error_below(order),
         ),
     )

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import require_zero
@@ -27,40 +28,43 @@ class Denoiser(NamedTuple):
 
 
 @cache
-def sensing_variance() -> sp.Expr:
-    """Off-diagonal entry variance (times d) of the symmetric Gaussian Z for which Var tr(Z S) = tr S^2/d.
+def sensing_variance(kind: Kind) -> sp.Expr:
+    """Entry variance (times d, off the diagonal) of the Gaussian Z of this class for which Var tr(Z^T S) = tr S^T S/d.
 
-    Solved on an explicit 3 x 3 matrix with diagonal variance twice the off-diagonal one.
+    Solved on an explicit 3 x 3 matrix; a symmetric Z has diagonal entries of twice the variance of the others.
     """
     size, omega = 3, sp.Symbol("omega", positive=True)
-    S = sp.Matrix(size, size, lambda i, j: sp.Symbol(f"S{min(i, j)}{max(i, j)}"))
-    diagonal = sum(2 * omega * S[i, i] ** 2 for i in range(size))
-    offdiagonal = sum(omega * (2 * S[i, j]) ** 2 for i in range(size) for j in range(i + 1, size))
-    (solution,) = sp.solve(
-        sp.Poly(diagonal + offdiagonal - (S * S).trace(), *sorted(S.free_symbols, key=str)).coeffs(), omega
-    ).values()
+    if kind is Kind.GENERAL:
+        S = sp.Matrix(size, size, lambda i, j: sp.Symbol(f"S{i}{j}"))
+        variance = omega * sum(entry**2 for entry in S)
+    else:
+        S = sp.Matrix(size, size, lambda i, j: sp.Symbol(f"S{min(i, j)}{max(i, j)}"))
+        variance = sum(2 * omega * S[i, i] ** 2 for i in range(size))
+        variance += sum(omega * (2 * S[i, j]) ** 2 for i in range(size) for j in range(i + 1, size))
+    entries = sorted(S.free_symbols, key=str)
+    (solution,) = sp.solve(sp.Poly(variance - (S.T * S).trace(), *entries).coeffs(), omega).values()
     return solution
 
 
 @cache
 def denoiser(model: Model) -> Denoiser:
-    """Prior of the model's penalty on the cone s >= 0."""
+    """Prior of the model's matrix class, at an eigenvalue s of the sign of x."""
     s = sp.Symbol("s", nonnegative=True)
-    return shrinkage(model.penalty.cost.subs(model.penalty.eigenvalue, s), s)
+    return shrinkage(model.matrix.cost(s), s, model.matrix.kind)
 
 
-def shrinkage(cost: sp.Expr, s: sp.Symbol) -> Denoiser:
+def shrinkage(cost: sp.Expr, s: sp.Symbol, kind: Kind) -> Denoiser:
     """Zero-temperature prior: -Vh s^2/2 + mh s x - cost(s), maximised over the domain of s, at an eigenvalue x of Y.
 
     Qh splits into -Vh/tau on the diagonal (confinement) and qh/tau^2 everywhere, which a symmetric Gaussian matrix Z
-    with Var tr(Z S) = tr S^2/d decouples: the field on S is mh S0 + sqrt(qh) Z = mh Y.
+    of the class decouples: the field on S is mh S0 + sqrt(qh) Z = mh Y.
     """
     confinement = zero_temperature(conjugates().diagonal - conjugates().offdiagonal)
     field_variance = sp.cancel(TEMPERATURE**2 * conjugates().offdiagonal)
     energy = confinement * s**2 / 2 + mh * s * x - cost
     (best,) = sp.solve(sp.diff(energy, s), s)
-    threshold = sp.solve(best, x)[0]
+    (threshold,) = sp.solve(best, x)
     gain = sp.diff(best, x)
     require_zero(best - gain * (x - threshold), "shrinkage is gain times the excess over a threshold")
     prefactor = sp.cancel(energy.subs(s, best) / (x - threshold) ** 2)
-    return Denoiser(gain, threshold, prefactor, field_variance * sensing_variance() / mh**2)
+    return Denoiser(gain, threshold, prefactor, field_variance * sensing_variance(kind) / mh**2)

@@ -8,12 +8,12 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.language.step import Display, Function, Output, Step, scalar
 from derive.passes.free_entropy import estimation_error
 from derive.passes.free_entropy.free_entropy import ENVELOPE, SPECTRAL, free_entropy
 from derive.passes.free_entropy.prior import denoiser
 
-alpha, beta, c, b, delta, kappa, lambda_, v, x = sym("alpha beta c b delta kappa lambda_ v x")
+alpha, beta, c, b, delta, v, x = sym("alpha beta c b delta v x")
 m, q, V, mh, qh, Vh, q0 = sym("m q V mh qh Vh q0")
 M, M_m, M_q, M_V, J, J_v, J_b = sym("M M_m M_q M_V J J_v J_b")
 
@@ -60,15 +60,20 @@ def solve_for_order_parameters(energy: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
 @cache
 def reduced(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
     """Order parameters in the reduced variables: gain c, semicircle variance v, threshold b (theory note, section 3)."""
-    prior = denoiser(model)
-    conjugate_of = {mh: c * Vh, qh: sp.solve(prior.variance - v, qh)[0].subs(mh, c * Vh)}
-    equations = stationarity(model)
+    prior, equations = denoiser(model), stationarity(model)
+    (at_gain,) = sp.solve(prior.gain - c, mh)
+    conjugate_of = {mh: at_gain, qh: sp.solve(prior.variance - v, qh)[0].subs(mh, at_gain)}
     result = {}
     for unknown in (m, q, V):
-        expression = equations[unknown].subs(lambda_, sp.solve(prior.threshold - b, lambda_)[0]).subs(conjugate_of)
+        expression = _at_threshold(equations[unknown], prior.threshold).subs(conjugate_of)
         result[unknown] = sp.expand(sp.cancel(expression))
-    require_zero(prior.gain - c.subs(c, mh / Vh), "gain of the shrinkage is mh/Vh")
     return MappingProxyType(result)
+
+
+def _at_threshold(expression: sp.Expr, threshold: sp.Expr) -> sp.Expr:
+    """With the threshold named b, by one of the settings that it depends on; without any it is zero."""
+    given = sorted(threshold.free_symbols - {mh}, key=str)
+    return expression.subs(given[-1], sp.solve(threshold - b, given[-1])[0]) if given else expression
 
 
 def unreduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
@@ -91,19 +96,14 @@ def functions(model: Model) -> tuple[Function, ...]:
         Function(
             "reduced_variables",
             "semicircle variance, threshold and gain of the spectral problem",
-            (mh, qh, Vh, lambda_, kappa),
+            (mh, qh, Vh, *model.matrix.settings),
             (Output("v", "v", prior.variance), Output("b", "b", prior.threshold), Output("c", "c", prior.gain)),
         ),
-        Function(
-            "unreduced_variables",
-            "conjugates from the spectral problem: its inverse",
-            (v, b, c, lambda_, kappa),
-            tuple(Output(str(name), sp.latex(name), form) for name, form in unreduced(model).items()),
-        ),
+        *_inverse(model),
         Function(
             "overlaps",
             "order parameters from the spectral function at (v, b)",
-            (J, J_v, J_b, v, b, c, Vh),
+            (J, J_v, J_b, v, b, c, Vh, *sorted(model.matrix.quadratic.free_symbols, key=str)),
             tuple(Output(str(name), sp.latex(name), order[name]) for name in (m, q, V)),
         ),
         Function(
@@ -118,12 +118,26 @@ def functions(model: Model) -> tuple[Function, ...]:
         scalar(
             "free_entropy",
             "limit of (min L)/d^2",
-            (alpha, M, m, q, V, mh, qh, Vh, J),
+            (alpha, M, m, q, V, mh, qh, Vh, J, *sorted(model.matrix.quadratic.free_symbols, key=str)),
             "e",
             free_entropy_value(model),
         ),
-        *estimation_error.functions(order),
+        *estimation_error.functions(order, model.matrix.kind),
         scalar("shrinkage", "eigenvalue of S for an eigenvalue x > b of Y", (x, b, c), "s^*", c * (x - b)),
+    )
+
+
+def _inverse(model: Model) -> tuple[Function, ...]:
+    """The conjugates from the reduced variables; where the penalty sets no threshold these are too many."""
+    if model.matrix.linear == 0:
+        return ()
+    return (
+        Function(
+            "unreduced_variables",
+            "conjugates from the spectral problem: its inverse",
+            (v, b, c, *model.matrix.settings),
+            tuple(Output(str(name), sp.latex(name), form) for name, form in unreduced(model).items()),
+        ),
     )
 
 

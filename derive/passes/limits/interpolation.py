@@ -37,15 +37,17 @@ def interpolation_slope(model: Model) -> sp.Expr:
 
 
 def interpolation_objective(model: Model) -> sp.Expr:
-    """Alpha as a function of v whose greatest value is the threshold: (J - q0 - noise)/(2 D v).
+    """Alpha as a function of v whose greatest value is the threshold: (J - q0 - noise)/(2 D v) for symmetric matrices.
 
-    The training loss can vanish if and only if 2 D alpha v <= J - q0 - noise for some v: the dual of the loss, minimised over S
-    at fixed v, is that difference. Its stationary points are the roots of the residual, where it equals the generated ratio.
+    The training loss can vanish if and only if alpha is at most that for some v: the dual of the loss, minimised over S at fixed v,
+    is that difference. Its stationary points are the roots of the residual, where it equals the generated ratio.
     """
     residual, ratio = interpolation(model)
-    objective = (J - q0 - model.channel.noise) / (2 * D * v)
+    objective = ratio.subs(J_v, (J - q0 - model.channel.noise) / v)
     stationary = sp.diff(objective, v) + sp.diff(objective, J) * J_v
-    require_zero(stationary * 2 * D * v**2 + residual, "the objective is stationary at the roots of the residual")
+    require_zero(
+        stationary + residual * sp.diff(ratio, J_v) / v**2, "the objective is stationary at the roots of the residual"
+    )
     require_zero((objective - ratio).subs(J, sp.solve(residual, J)[0]), "the objective at a root is the ratio")
     return objective
 

@@ -15,9 +15,10 @@ from typing import NamedTuple
 import sympy as sp
 
 from derive.language.elementary import AngleAbove, AngleBelow, ImaginaryPart
-from derive.language.model import Model, Target
+from derive.language.model import Model
 from derive.language.notation import LATEX, sym
 from derive.language.step import DerivationError, Display, Function, Output, Step, scalar
+from derive.language.target import Target
 
 b, g, v = sym("b g v")
 

@@ -10,8 +10,8 @@ from numba import njit
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.stats import norm, qmc
 
-from numeric.channel import pair_minimiser
-from numeric.channel.pair_average import COARSE, ChannelAverages, Resolution, average, unlearned
+from numeric.channel.softmax import pair_minimiser
+from numeric.channel.softmax.pair_average import COARSE, ChannelAverages, Resolution, average, unlearned
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as physics
 

@@ -10,16 +10,16 @@ from numba import njit
 from scipy.optimize import minimize
 from strategies import log_uniform
 
-from numeric.channel import sequence_minimiser
-from numeric.channel.fields import Fields
-from numeric.channel.pair_average import COARSE
 from numeric.channel.rules import Quadrature, Sampled
-from numeric.channel.sequence_average import sample_means
-from numeric.channel.whitened_index import token_index
+from numeric.channel.softmax import sequence_minimiser
+from numeric.channel.softmax.pair_average import COARSE
+from numeric.channel.softmax.sequence_average import sample_means
+from numeric.channel.softmax.whitened_index import token_index
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as physics
+from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 

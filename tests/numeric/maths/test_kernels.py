@@ -13,11 +13,11 @@ from numeric.maths import kernels
 
 SOLVES = """
 import numpy as np
-from numeric.channel import pair_average
+from numeric.channel.softmax import pair_average
 from numeric.laws import marchenko_pastur_root
 from numeric.laws import residues
 from numeric.laws import subordination
-from numeric.channel import sequence_average
+from numeric.channel.softmax import sequence_average
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem

@@ -10,9 +10,8 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import softmax
 from strategies import log_uniform
 
-from numeric.channel.fields import Fields
 from numeric.channel.rules import Sampled
-from numeric.channel.sequence_average import sample_means
+from numeric.channel.softmax.sequence_average import sample_means
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
@@ -20,6 +19,7 @@ from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
 from numeric.prediction.leading_features import LeadingPrediction
 from numeric.problem.conjugates import Conjugates
+from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Status

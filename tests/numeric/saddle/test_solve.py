@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from numeric.channel.pair_average import COARSE
 from numeric.channel.rules import Quadrature
+from numeric.channel.softmax.pair_average import COARSE
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Solution, Status, failed

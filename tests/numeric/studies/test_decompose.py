@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import kappa0s, log_uniform
 
 from numeric.__main__ import main
-from numeric.channel.sequence_average import sample_means
+from numeric.channel.softmax.sequence_average import sample_means
 from numeric.laws.eigenvalue_list import finite_rank
 from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur

@@ -1,0 +1,92 @@
+"""What is computed from the indices of a sample, what the label is, and what a difference costs.
+
+Outputs and losses are functions of SymPy matrices; those below are the common ones, and a model file may write its own.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import sympy as sp
+
+from derive.language.elementary import Logistic, Softplus
+from derive.language.errors import ModelError, require_exact
+
+Numbers = Sequence[sp.Expr]
+OutputFunction = Callable[[sp.Matrix], Numbers]
+LossFunction = Callable[[Numbers, Numbers], sp.Expr]
+
+
+def identity(h: sp.Matrix) -> Numbers:
+    """All indices as they are, row by row; of a symmetric h both halves."""
+    return list(h)
+
+
+def softmax(row: Numbers) -> list[sp.Expr]:
+    """exp(h_k)/sum exp(h_l), written in differences, so that a constant added to the row is seen to drop out."""
+    if len(row) == 2:
+        return [Logistic(row[0] - row[1]), Logistic(row[1] - row[0])]
+    return [1 / sum(sp.exp(other - one) for other in row) for one in row]
+
+
+def log_probability(probability: sp.Expr) -> sp.Expr:
+    """The logarithm of a softmax entry or a logistic function, without the loss of digits where that is small."""
+    if isinstance(probability, Logistic):
+        return -Softplus(-probability.args[0])
+    return -sp.log(1 / probability)
+
+
+def row_softmax(h: sp.Matrix) -> Numbers:
+    """Softmax of every row."""
+    return [entry for a in range(h.rows) for entry in softmax(list(h.row(a)))]
+
+
+def first_row_softmax(h: sp.Matrix) -> Numbers:
+    """Softmax of the first row only."""
+    return softmax(list(h.row(0)))
+
+
+def square_loss(output: Numbers, label: Numbers) -> sp.Expr:
+    """Sum of squared differences."""
+    return sum(((y - o) ** 2 for o, y in zip(output, label, strict=True)), sp.Integer(0))
+
+
+def cross_entropy(output: Numbers, label: Numbers) -> sp.Expr:
+    """-sum label log output, for outputs that are probabilities."""
+    return -sum((y * sp.log(o) for o, y in zip(output, label, strict=True)), sp.Integer(0))
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Output of the student, label of the target, and the loss between them.
+
+    The student's output is `output` of beta h, the label `output` of beta0 (h0 + noise); without temperatures both are one.
+    `noise_inside` is the variance per unit that the noise adds to the target's index, `noise_on_label` that of the noise added to
+    each number of the label.
+    """
+
+    output: OutputFunction
+    loss: LossFunction
+    beta: sp.Expr = sp.S.One
+    beta0: sp.Expr = sp.S.One
+    noise_inside: sp.Expr = sp.S.Zero
+    noise_on_label: sp.Expr = sp.S.Zero
+
+    def __post_init__(self) -> None:
+        for name in ("beta", "beta0", "noise_inside", "noise_on_label"):
+            value = sp.sympify(getattr(self, name))
+            object.__setattr__(self, name, value)
+            require_exact(f"channel: {name}", value)
+            if value.is_nonnegative is not True or (name.startswith("beta") and value == 0):
+                raise ModelError(
+                    f"channel: {name} = {value} must be positive, or zero for a noise; use symbols of domain (0, inf)"
+                )
+
+    @property
+    def noise(self) -> sp.Expr:
+        """Variance per unit that the noise adds to the target's index."""
+        return self.noise_inside
+
+    @property
+    def noise_settings(self) -> tuple[sp.Symbol, ...]:
+        """Settings that the noise inside depends on, in alphabetical order."""
+        return tuple(sorted(self.noise_inside.free_symbols, key=str))

@@ -1,0 +1,59 @@
+"""Which matrices S are admissible, and what an eigenvalue of them costs."""
+
+import enum
+from dataclasses import dataclass
+
+import sympy as sp
+
+from derive.language.errors import ModelError, require_exact
+
+
+class Kind(enum.Enum):
+    """Class of the matrices."""
+
+    POSITIVE = "positive"  #: symmetric, no eigenvalue below zero: S = W W^T
+    SYMMETRIC = "symmetric"  #: eigenvalues of either sign: S = W+ W+^T - W- W-^T
+    GENERAL = "general"  #: any square matrix, by its singular values: S = Q K^T
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Class of S, cost in units of d of one eigenvalue (singular value of a general matrix) of size s >= 0, and its rank over d.
+
+    The cost is `linear` s + `quadratic` s^2: weight decay on factors, or a Frobenius term, or both.
+    """
+
+    kind: Kind
+    linear: sp.Expr = sp.S.Zero
+    quadratic: sp.Expr = sp.S.Zero
+    rank_ratio: sp.Expr = sp.S.One
+
+    def __post_init__(self) -> None:
+        for name in ("linear", "quadratic", "rank_ratio"):
+            value = sp.sympify(getattr(self, name))
+            object.__setattr__(self, name, value)
+            require_exact(f"matrix: {name}", value)
+            if value.is_nonnegative is not True:
+                raise ModelError(
+                    f"matrix: {name} = {value} may be negative; use symbols of domain (0, inf) and positive numbers"
+                )
+        if self.linear == 0 and self.quadratic == 0:
+            raise ModelError(
+                "matrix: no penalty, so that many matrices fit alike; give linear or quadratic a weight decay"
+            )
+        if self.rank_ratio == 0:
+            raise ModelError("matrix: rank_ratio = 0 leaves S = 0 only; give kappa, or 1 for any rank")
+        if self.linear == 0 and self.rank_ratio != 1:
+            raise ModelError(
+                f"matrix: rank_ratio = {self.rank_ratio} with a quadratic penalty alone, which is not trained by factors; leave it out"
+            )
+
+    @property
+    def settings(self) -> tuple[sp.Symbol, ...]:
+        """Settings that the penalty and the rank depend on: decays first, then the rank."""
+        decays = (self.linear.free_symbols | self.quadratic.free_symbols) - self.rank_ratio.free_symbols
+        return (*sorted(decays, key=str), *sorted(self.rank_ratio.free_symbols, key=str))
+
+    def cost(self, size: sp.Expr) -> sp.Expr:
+        """Penalty of one eigenvalue of this size, units of d."""
+        return self.linear * size + self.quadratic * size**2

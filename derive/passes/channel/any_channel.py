@@ -1,0 +1,69 @@
+"""The channel of any model: its visible blocks, in closed form where the loss is quadratic, else sample by sample.
+
+Theory note, sections 1 and 3.
+"""
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.language.step import Display, Function, Step, scalar
+from derive.passes.channel import block, envelope_derivatives, quadratic
+from derive.passes.channel.visible import blocks, numbers, visible_map
+
+q0, T = sym("q0 T")
+
+
+def label_determines_index(model: Model) -> bool:
+    """Whether the loss is least, whatever the label, where the visible index is that of the label in units of the temperatures.
+
+    Only then do labels fix what is visible, and the limit of vanishing decay does not depend on the loss.
+    """
+    ratio = model.channel.beta0 / model.channel.beta
+    return all(block.is_stationary(one, model, ratio) for one in blocks(model)) and model.channel.noise_on_label == 0
+
+
+def functions(model: Model) -> tuple[Function, ...]:
+    """What the channel evaluates, and the noise on the target's index."""
+    closed = quadratic.all_quadratic(model)
+    samples = () if closed else (block.functions(k, one, model) for k, one in enumerate(blocks(model), 1))
+    return (
+        scalar("label_numbers", "numbers that one label carries", (), "D", sp.Integer(numbers(model))),
+        scalar(
+            "noisy_variance",
+            "variance per unit of the noisy target index",
+            (q0, *model.channel.noise_settings),
+            r"\rho",
+            q0 + model.channel.noise_inside,
+        ),
+        *(quadratic.functions(model) if closed else envelope_derivatives.functions()),
+        *(function for group in samples for function in group),
+    )
+
+
+def steps(model: Model) -> tuple[Step, ...]:
+    """The channel."""
+    closed = quadratic.all_quadratic(model)
+    how = (
+        "The loss is quadratic in the indices, so that the envelope is averaged in closed form."
+        if closed
+        else "The envelope is averaged sample by sample over the fields of each block."
+    )
+    parts = [(one.copies, one) for one in blocks(model)]
+    return (
+        Step(
+            "channel_blocks",
+            "Visible blocks of the channel",
+            r"Directions along which the output does not change are minimised out; the visible indices $u=Ah$ fall into blocks that "
+            rf"never meet in one term of the loss, of covariance $\Sigma$ per unit. {how}",
+            (
+                Display("A", visible_map(model)),
+                *(Display(rf"\Sigma_{{{k}}}", one.covariance) for k, (_, one) in enumerate(parts, 1)),
+                *(
+                    Display(rf"{copies}\times\ell_{{{k}}}", block.loss(one, model))
+                    for k, (copies, one) in enumerate(parts, 1)
+                ),
+            ),
+            functions(model),
+        ),
+    )

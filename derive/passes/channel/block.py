@@ -1,0 +1,97 @@
+"""One sample of a block of visible indices: label, loss, slope and curvature, by differentiating the model's own expressions.
+
+Theory note, section 3.
+"""
+
+import sympy as sp
+
+from derive.language.channel import log_probability
+from derive.language.model import Model
+from derive.language.notation import family, sym
+from derive.language.step import Function, Output, require_zero, scalar
+from derive.passes.channel.visible import Block
+from derive.passes.free_entropy.replicas import envelope_energy
+
+m, q, V, rho = sym("m q V rho")
+
+
+def student_numbers(block: Block, model: Model) -> tuple[sp.Expr, ...]:
+    """Numbers put out at the student's temperature."""
+    return tuple(_heated(number, "u", "u", block, model.channel.beta) for number in block.output)
+
+
+def label_numbers(block: Block, model: Model) -> tuple[sp.Expr, ...]:
+    """Numbers of the label in the noisy target index z, without noise of their own."""
+    return tuple(_heated(number, "u", "z", block, model.channel.beta0) for number in block.output)
+
+
+def _heated(number: sp.Expr, old: str, new: str, block: Block, temperature: sp.Expr) -> sp.Expr:
+    pairs = zip(family(old, block.size), family(new, block.size), strict=True)
+    return sp.sympify(number).subs({one: temperature * other for one, other in pairs}, simultaneous=True)
+
+
+def loss(block: Block, model: Model) -> sp.Expr:
+    """The loss of one sample in the visible indices u and the numbers of the label y."""
+    numbers = student_numbers(block, model)
+    cost = block.loss.subs(dict(zip(family("o", len(numbers)), numbers, strict=True)), simultaneous=True)
+    return cost.replace(sp.log, log_probability)
+
+
+def elastic_energy(block: Block) -> sp.Expr:
+    """(u - w)^T Sigma^-1 (u - w)/(2 V): what it costs to leave the field w."""
+    away = sp.Matrix(family("u", block.size)) - sp.Matrix(family("w", block.size))
+    per_unit = envelope_energy(sp.Integer(1))
+    require_zero(per_unit - 1 / (2 * V), "stiffness of the Moreau energy")
+    return sp.expand(per_unit * (away.T * block.covariance.inv() * away)[0])
+
+
+def is_stationary(block: Block, model: Model, ratio: sp.Expr) -> bool:
+    """Whether the slope of the loss vanishes at u = ratio z, the index that the label says."""
+    u, z, y = (
+        family(letter, count) for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output)))
+    )
+    known = dict(zip(y, label_numbers(block, model), strict=True))
+    at_label = {one: ratio * other for one, other in zip(u, z, strict=True)}
+    cost = loss(block, model)
+    return all(sp.simplify(sp.diff(cost, one).subs(known).subs(at_label)) == 0 for one in u)
+
+
+def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
+    """What a rule for the channel evaluates at each sample of the block of this number."""
+    u, z, y = (
+        family(letter, count) for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output)))
+    )
+    cost, label = loss(block, model), label_numbers(block, model)
+    beta, beta0 = (tuple(sorted(heat.free_symbols, key=str)) for heat in (model.channel.beta, model.channel.beta0))
+    extra = tuple(sorted(cost.free_symbols - {*u, *y, *beta}, key=str))
+    given = (*u, *y, *beta, *extra)
+    pairs = [(i, j) for i in range(block.size) for j in range(i, block.size)]
+    return (
+        Function(
+            f"block{number}_label",
+            "numbers of the label without their own noise, at the noisy target index",
+            (*z, *beta0),
+            tuple(Output(str(name), sp.latex(name), value) for name, value in zip(y, label, strict=True)),
+        ),
+        scalar(f"block{number}_loss", "loss of one sample", given, r"\ell", cost),
+        Function(
+            f"block{number}_gradient",
+            "its slope in the visible indices",
+            given,
+            tuple(Output(f"d{k + 1}", rf"\partial_{{{k + 1}}}", sp.diff(cost, u[k])) for k in range(block.size)),
+        ),
+        Function(
+            f"block{number}_hessian",
+            "its curvature",
+            given,
+            tuple(
+                Output(f"d{i + 1}{j + 1}", rf"\partial_{{{i + 1}{j + 1}}}", sp.diff(cost, u[i], u[j])) for i, j in pairs
+            ),
+        ),
+        Function(
+            f"block{number}_covariance",
+            "covariance of the visible indices per unit of overlap",
+            (),
+            tuple(Output(f"c{i + 1}{j + 1}", rf"\Sigma_{{{i + 1}{j + 1}}}", block.covariance[i, j]) for i, j in pairs),
+        ),
+    )

@@ -1,0 +1,99 @@
+"""The averaged Moreau envelope of a quadratic loss, in closed form: minimised over the index, averaged over the fields.
+
+Theory note, section 3.
+"""
+
+from functools import cache
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.language.notation import family, sym
+from derive.language.step import Function, Output, scalar
+from derive.passes.channel.block import elastic_energy, label_numbers, loss
+from derive.passes.channel.visible import Block, blocks
+
+m, q, V, rho = sym("m q V rho")
+
+
+@cache
+def is_quadratic(block: Block, model: Model) -> bool:
+    """Whether the loss is a polynomial of degree two or less in the indices of student and label."""
+    u, y = family("u", block.size), family("y", len(block.output))
+    numbers = label_numbers(block, model)
+    joint = loss(block, model).subs(dict(zip(y, numbers, strict=True)), simultaneous=True)
+    variables = (*u, *family("z", block.size))
+    return bool(joint.is_polynomial(*variables)) and sp.Poly(joint, *variables).total_degree() <= 2
+
+
+@cache
+def closed_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
+    """M of a quadratic loss and the loss of a training sample, minimised over u and averaged over the fields and the label's noise.
+
+    Per unit of Sigma the fields have E w w^T = q, E w z^T = m and E z z^T = rho.
+    """
+    u, w, z = (sp.Matrix(family(letter, block.size)) for letter in "uwz")
+    noises = sp.symbols(f"xi1:{len(block.output) + 1}")
+    numbers = [number + noise for number, noise in zip(label_numbers(block, model), noises, strict=True)]
+    cost = loss(block, model).subs(dict(zip(family("y", len(numbers)), numbers, strict=True)), simultaneous=True)
+    energy = elastic_energy(block) + cost
+    least = sp.solve([sp.diff(energy, one) for one in u], list(u), dict=True)[0]
+    sigma, spread = block.covariance, model.channel.noise_on_label
+    variables = [*w, *z, *noises]
+    second = sp.diag(sp.Matrix([[q * sigma, m * sigma], [m * sigma, rho * sigma]]), spread * sp.eye(len(noises)))
+
+    def average(quadratic: sp.Expr) -> sp.Expr:
+        polynomial = sp.Poly(sp.expand(sp.cancel(quadratic)), *variables)
+        hessian = sp.hessian(polynomial.as_expr(), variables)
+        return sp.factor(polynomial.as_expr().subs(dict.fromkeys(variables, 0)) + (hessian * second).trace() / 2)
+
+    return {
+        "M": average(energy.subs(least)),
+        "train": average(cost.subs(least)),
+        "test": average(cost.subs(dict(zip(u, w, strict=True)))),
+    }
+
+
+def response(block: Block, model: Model) -> sp.Expr:
+    """F of the replicon, E ||Sigma^1/2 df/dw Sigma^1/2||^2: the dual field of a quadratic loss is linear in w."""
+    u, w = (sp.Matrix(family(letter, block.size)) for letter in "uw")
+    energy = elastic_energy(block) + loss(block, model)
+    least = sp.solve([sp.diff(energy, one) for one in u], list(u), dict=True)[0]
+    dual = sp.Matrix([-sp.diff(elastic_energy(block), one) for one in w]).subs(least)
+    turned = block.covariance * dual.jacobian(w)
+    return sp.factor((turned * turned).trace())
+
+
+def all_quadratic(model: Model) -> bool:
+    """Whether M is closed."""
+    return all(is_quadratic(block, model) for block in blocks(model))
+
+
+def _other_symbols(expression: sp.Basic, known: tuple[sp.Symbol, ...]) -> tuple[sp.Symbol, ...]:
+    return tuple(sorted(expression.free_symbols - set(known), key=str))
+
+
+def functions(model: Model) -> tuple[Function, ...]:
+    """M and its derivatives, and the errors, summed over all blocks."""
+    parts = [(block.copies, closed_losses(block, model)) for block in blocks(model)]
+    total = {name: sp.factor(sum(copies * part[name] for copies, part in parts)) for name in ("M", "train", "test")}
+    derivatives = {f"M_{by}": sp.factor(sp.diff(total["M"], by)) for by in (m, q, V)}
+    values = {"M": total["M"], **derivatives, "train": total["train"], "test": total["test"]}
+    known = (m, q, V, rho)
+    extra = _other_symbols(sp.Tuple(*values.values()), known)
+    answer = sp.factor(sum(block.copies * response(block, model) for block in blocks(model)))
+    return (
+        Function(
+            "closed_envelope",
+            "M of the quadratic loss with its derivatives, training and test error",
+            (*known, *extra),
+            tuple(Output(name, name, value) for name, value in values.items()),
+        ),
+        scalar(
+            "closed_response",
+            "mean square response of the dual field",
+            (V, *_other_symbols(answer, (V,))),
+            "F",
+            answer,
+        ),
+    )

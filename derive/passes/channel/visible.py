@@ -1,0 +1,149 @@
+"""What of its indices a sample shows, and which of that belongs together (theory note, section 1).
+
+Directions n of the index with output(h + t n) = output(h) are invisible and minimised out; what is left falls into blocks that never
+meet in one term of the loss, each a problem of its own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.language.notation import family
+from derive.language.step import DerivationError, require_zero
+
+_DIGITS, _SMALL = 40, sp.Rational(1, 10**20)
+_DENOMINATOR = 1000  # of the coefficients of a direction, which are small whole numbers in all cases of interest
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Visible indices that belong together: `copies` independent ones of equal law in each sample.
+
+    `covariance` is that of the visible indices u per unit of overlap; `output` holds the numbers put out, in u at inverse temperature
+    one, and `loss` what they cost beside those of the label, o1, o2, ... and y1, y2, ...
+    """
+
+    copies: int
+    covariance: sp.ImmutableMatrix
+    output: tuple[sp.Expr, ...]
+    loss: sp.Expr
+
+    @property
+    def size(self) -> int:
+        """Visible indices."""
+        return int(self.covariance.rows)
+
+
+def seen_by(gradients: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> sp.Matrix:
+    """Basis, as rows in reduced echelon form, of the space that these gradients (rows) span over all points.
+
+    Coefficients are recognised at generic points, and that nothing else is seen is then shown in symbols.
+
+    Raises:
+        DerivationError: what is seen is no rational space, or more than a generic point shows.
+    """
+    generic = [gradients.subs(dict(zip(symbols, point, strict=True))).evalf(_DIGITS) for point in _points(len(symbols))]
+    reduced, pivots = sp.Matrix.vstack(*generic).rref(iszerofunc=lambda value: bool(abs(value) < _SMALL))
+    basis = sp.Matrix(len(pivots), len(symbols), lambda i, j: _rational(reduced[i, j]))
+    for hidden in basis.nullspace():
+        for slope in gradients * hidden:
+            require_zero(
+                sp.simplify(slope), f"the output's slope along {list(hidden)}, which vanishes at generic points"
+            )
+    return basis
+
+
+def _points(count: int) -> Iterator[list[sp.Expr]]:
+    for shift in (0, 1, 2):
+        yield [
+            sp.sqrt(_PRIMES[(k + 5 * shift) % len(_PRIMES)]) / (3 + shift) - sp.Rational(shift, 2) for k in range(count)
+        ]
+
+
+def _rational(value: sp.Expr) -> sp.Rational:
+    near = Fraction(str(value)).limit_denominator(_DENOMINATOR)
+    if abs(sp.Rational(near.numerator, near.denominator) - value) > _SMALL:
+        raise DerivationError(f"the output sees directions with coefficients like {value}; write it in sums of indices")
+    return sp.Rational(near.numerator, near.denominator)
+
+
+@cache
+def visible_map(model: Model) -> sp.ImmutableMatrix:
+    """Visible indices u = A h as rows over the independent indices: one for each direction that some number put out sees alone.
+
+    Raises:
+        DerivationError: the output sees nothing.
+    """
+    output, symbols = model.output_of_index, model.symbols
+    seen = [seen_by(number_gradient, symbols) for number_gradient in map(_gradient(symbols), output)]
+    rows = sp.Matrix(0, len(symbols), [])
+    for basis in sorted(seen, key=lambda basis: basis.rows):
+        for k in range(basis.rows):
+            longer = sp.Matrix.vstack(rows, basis.row(k))
+            if longer.rank() > rows.rows:
+                rows = longer
+    if not rows.rows:
+        raise DerivationError("the output does not depend on the index")
+    return rows.as_immutable()
+
+
+def _gradient(symbols: tuple[sp.Symbol, ...]):  # type: ignore[no-untyped-def]
+    return lambda number: sp.Matrix([[sp.diff(number, symbol) for symbol in symbols]])
+
+
+def covariance(model: Model) -> sp.Matrix:
+    """Covariance of the visible indices per unit of overlap."""
+    A, C = visible_map(model), sp.diag(*(model.index.variance(entry) for entry in model.index.entries))
+    return A * C * A.T
+
+
+def numbers(model: Model) -> int:
+    """Numbers that one label carries, D."""
+    return int(visible_map(model).rows)
+
+
+def output_in_visible(model: Model) -> tuple[sp.Expr, ...]:
+    """The numbers put out, as functions of u: at the least index that has these visible ones, as the rest does not matter."""
+    A, u = visible_map(model), sp.Matrix(family("u", numbers(model)))
+    index = A.T * (A * A.T).inv() * u
+    return tuple(model.output(tuple(index)))
+
+
+@cache
+def blocks(model: Model) -> tuple[Block, ...]:
+    """Blocks of different law, each with the number of its copies."""
+    output, sigma, loss = output_in_visible(model), covariance(model), model.loss_of_numbers
+    put_out, label = (family(letter, len(output)) for letter in "oy")
+    u = family("u", numbers(model))
+    terms = sp.Add.make_args(sp.expand(loss) if loss.is_polynomial(*put_out, *label) else loss)
+    of_term = [{k for k in range(len(output)) if term.has(put_out[k], label[k])} for term in terms]
+    seen = [{i for k in ks for i in range(len(u)) if output[k].has(u[i])} for ks in of_term]
+    joined = [{i, j} for i in range(len(u)) for j in range(i) if sigma[i, j] != 0]
+    found: dict[tuple[object, ...], int] = {}
+    for group in _connected(len(u), [*seen, *joined]):
+        chosen = [k for k, indices in enumerate(seen) if indices <= group and indices]
+        outputs = sorted({k for index in chosen for k in of_term[index]})
+        rename = {u[i]: u[k] for k, i in enumerate(sorted(group))}
+        renumber = {old[i]: old[k] for k, i in enumerate(outputs) for old in (put_out, label)}
+        key = (
+            sp.ImmutableMatrix(sigma.extract(sorted(group), sorted(group))),
+            tuple(output[k].subs(rename, simultaneous=True) for k in outputs),
+            sp.Add(*(terms[index] for index in chosen)).subs(renumber, simultaneous=True),
+        )
+        found[key] = found.get(key, 0) + 1
+    return tuple(Block(copies, *key) for key, copies in found.items())  # type: ignore[arg-type]
+
+
+def _connected(count: int, links: list[set[int]]) -> list[set[int]]:
+    """Connected groups of 0 ... count - 1 under links, in order of their first member."""
+    groups = [{k} for k in range(count)]
+    for link in links:
+        touched = [group for group in groups if group & link]
+        if touched:
+            groups = [group for group in groups if not group & link] + [set().union(*touched)]
+    return sorted(groups, key=min)

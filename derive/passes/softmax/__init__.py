@@ -1,0 +1,1 @@
+"""Softmax rows of tied scores with square loss, at any number of tokens."""

@@ -1,0 +1,164 @@
+"""Leading features kept exactly: their indices are products of Gaussians, not Gaussian (theory note, section 10).
+
+A feature of weight w whose index on a sequence keeps its own law enters the channel by the part l = u^T S u that the student has of
+it, beside the overlaps of all that is left. Its conjugate acts on the student as an eigenvalue of the target does: the prior is that
+of a target in which the feature has another strength.
+"""
+
+import sympy as sp
+
+from derive.language.index import Index
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.passes.free_entropy.prior import denoiser
+from derive.passes.free_entropy.replicas import coupling_term
+
+alpha, M_m, M_q, M_l, F_l, m, q, rho = sym("alpha M_m M_q M_l F_l m q rho")
+mh, Vh, J_s, s, strength, weight, learned, c = sym("mh Vh J_s s strength weight learned c")
+z_a, z_b, delta_ab = sym("z_a z_b delta_ab")
+
+
+def feature_index(index: Index) -> sp.Expr:
+    """Index of a feature, x_a^T S x_b - delta_ab tr S for S = u u^T; checked: no mean, and the variances of the model's index."""
+    product = z_a * z_b - delta_ab
+    for same, other in ((1, z_a), (0, z_b)):
+        value = product.subs({delta_ab: same, z_b: other})
+        require_zero(_gaussian_mean(value), "mean of the index of a feature")
+        variance = _gaussian_mean(value**2)
+        require_zero(variance - index.variance((0, 1 - same)), "variance per unit of the index of a feature")
+    return product
+
+
+def _gaussian_mean(polynomial: sp.Expr) -> sp.Expr:
+    """Mean over independent standard Gaussian z_a, z_b."""
+    terms = sp.Poly(polynomial, z_a, z_b).terms()
+    return sum(
+        (coefficient * sp.Mul(*(_moment(power) for power in powers)) for powers, coefficient in terms), sp.Integer(0)
+    )
+
+
+def _moment(power: int) -> sp.Expr:
+    return sp.factorial2(power - 1) if power % 2 == 0 else sp.Integer(0)
+
+
+def share(part: sp.Expr) -> sp.Expr:
+    """Coefficient of the feature's index in that of a matrix with the part u^T S u of it, of which tr S^2/d has w part^2."""
+    coefficient = sp.Symbol("coefficient", positive=True)
+    (found,) = sp.solve(coefficient**2 - weight * part**2, coefficient)
+    return found
+
+
+def overlaps() -> dict[sp.Symbol, sp.Expr]:
+    """The feature's parts of m, q and rho: covariances, per unit, of what it adds to the indices of student and target."""
+    student, target = share(learned), share(s)
+    return {m: student * target, q: student**2, rho: target**2}
+
+
+def learned_slope() -> sp.Expr:
+    """M_l at fixed overlaps of the rest: the student's field moves with l, and the envelope by minus the dual field times that."""
+    return -F_l * sp.diff(share(learned), learned)
+
+
+def coupling() -> sp.Expr:
+    """Order parameters times conjugates: m is the overlap of the rest, and a feature of this strength pulls as the target does."""
+    return coupling_term().subs(m, m + overlaps()[m].subs(s, strength))
+
+
+def strength_seen() -> sp.Expr:
+    """The eigenvalue that the prior sees in place of the feature's own, from stationarity in m and l at fixed q = tr S^2/d.
+
+    Of the envelope only the slopes enter: by the overlaps m and q - w l^2 of the rest, and by l. A Gaussian index has M_l from its
+    overlaps alone, and the feature is then seen as it is.
+    """
+    channel = alpha * (M_m * m + M_q * (q - overlaps()[q]) + M_l * learned)
+    by_rest, by_learned = (sp.diff(channel + coupling(), variable) for variable in (m, learned))
+    (conjugate,), (found,) = sp.solve(by_rest, mh), sp.solve(by_learned, strength)
+    found = sp.factor(found.subs(mh, conjugate))
+    gaussian = sum(slope * sp.diff(overlaps()[order], learned) for order, slope in ((m, M_m), (q, M_q)))
+    require_zero(found.subs(M_l, gaussian) - s, "a feature with a Gaussian index is seen as it is")
+    return found
+
+
+def overlap(model: Model) -> sp.Expr:
+    """What the student has of the feature, from stationarity in its strength."""
+    prior = denoiser(model).prefactor * J_s
+    (found,) = sp.solve(sp.diff(coupling(), strength) - prior, learned)
+    return sp.cancel(found.subs(Vh, sp.solve(denoiser(model).gain - c, Vh)[0]))
+
+
+def unseen_overlap() -> sp.Expr:
+    """What m with the feature exceeds the overlap that the prior gives, which is stationarity in mh: that with the target as seen."""
+    seen = sp.diff(coupling(), mh)
+    return sp.factor(m + overlaps()[m] - seen)
+
+
+def functions(model: Model) -> tuple[Function, ...]:
+    """What solvers and predictions with leading features evaluate."""
+    return (
+        scalar(
+            "feature_index",
+            "index of a feature of unit coefficient on tokens a and b",
+            (z_a, z_b, delta_ab),
+            r"h_{ab}",
+            feature_index(model.index),
+        ),
+        scalar(
+            "leading_share",
+            "coefficient of the index of a feature in that of a matrix with this part of it",
+            (learned, weight),
+            r"\sqrt{w}\,\ell",
+            share(learned),
+        ),
+        Function(
+            "leading_parts",
+            "what a feature of the target adds to m, q and rho",
+            (learned, s, weight),
+            tuple(Output(str(name), rf"\Delta {sp.latex(name)}", value) for name, value in overlaps().items()),
+        ),
+        scalar(
+            "leading_slope",
+            "slope of M by the part learned, at fixed overlaps of the rest",
+            (F_l, weight),
+            r"M_\ell",
+            learned_slope(),
+        ),
+        scalar(
+            "leading_strength",
+            "eigenvalue of the target that the prior sees in place of a leading feature",
+            (M_m, M_q, M_l, learned, weight),
+            "a",
+            strength_seen(),
+        ),
+        scalar(
+            "leading_overlap", "part of the student along a leading feature", (c, J_s, weight), r"\ell", overlap(model)
+        ),
+        scalar(
+            "unseen_overlap",
+            "what m exceeds the overlap with the target as the prior sees it, by one feature",
+            (learned, s, strength, weight),
+            r"m-m_{\rm seen}",
+            unseen_overlap(),
+        ),
+    )
+
+
+def steps(model: Model) -> tuple[Step, ...]:
+    """Features that are not Gaussian."""
+    return (
+        Step(
+            "leading_features",
+            "Leading features kept exactly",
+            r"The index of a feature is $z_az_b-\delta_{ab}$, its coefficient $\sqrt w\,\ell$ in the student and $\sqrt w\,s$ in the "
+            r"target. The channel knows the feature by $\ell=u^\top Su$, the rest by $m-ws\ell$ and $q-w\ell^2$. Stationarity in "
+            r"$\ell$ gives the strength $a$ with which the prior sees the feature, stationarity in the strength gives $\ell$; the "
+            r"prior's overlap is that with the target as seen.",
+            (
+                Display(r"M_\ell", learned_slope()),
+                Display("a", strength_seen()),
+                Display(r"\ell", overlap(model)),
+                Display(r"m-m_{\rm seen}", unseen_overlap()),
+            ),
+            functions(model),
+        ),
+    )

@@ -1,0 +1,182 @@
+"""Channel average at two tokens: what of the index is visible, the Moreau energy of one sample.
+
+Theory note, section 3. The softmax sees the symmetric 2 x 2 index only through u = (h11 - h12, h22 - h12).
+"""
+
+from functools import cache
+
+import sympy as sp
+
+from derive.language.index import Index
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.language.step import Display, Function, Output, Step, require_zero, scalar
+from derive.passes.channel import envelope_derivatives
+from derive.passes.free_entropy.replicas import envelope_energy
+from derive.passes.softmax.label_numbers import difference_map
+from derive.passes.softmax.square_loss import entry_loss
+
+m, q, V, rho, beta, beta0 = sym("m q V rho beta beta0")
+u1, u2, w1, w2, p1, p2, f1, f2 = sym("u1 u2 w1 w2 p1 p2 f1 f2")
+H11, H12, H22, tr_H = sym("H11 H12 H22 tr_H")
+train, R, F1, F2, q0, e_k = sym("train R F1 F2 q0 e_k")
+U = sp.Matrix([u1, u2])
+W = sp.Matrix([w1, w2])
+
+
+def visible_map() -> sp.Matrix:
+    """U = A (h11, h12, h22) at two tokens."""
+    return -difference_map(2)
+
+
+def index_covariance(index: Index) -> sp.Matrix:
+    """Covariance per unit of (h11, h12, h22)."""
+    return sp.diag(*(index.variance(entry) for entry in index.entries))
+
+
+@cache
+def visible_covariance(index: Index) -> sp.Matrix:
+    """Covariance per unit of u; minimising over the invisible shift leaves the quadratic form of its inverse, checked."""
+    A, C = visible_map(), index_covariance(index)
+    sigma = A * C * A.T
+    shift = sp.Symbol("h12")
+    h = sp.Matrix([u1 + shift, shift, u2 + shift])
+    w = sp.Matrix([w1, 0, w2])
+    energy = ((h - w).T * C.inv() * (h - w))[0]
+    (best,) = sp.solve(sp.diff(energy, shift), shift)
+    require_zero(
+        energy.subs(shift, best) - ((U - W).T * sigma.inv() * (U - W))[0], "elimination of the invisible shift"
+    )
+    return sigma.as_immutable()
+
+
+def principal_axes(index: Index) -> sp.Matrix:
+    """L with L L^T = Sigma, columns along its eigenvectors."""
+    columns = []
+    for value, _, (vector,) in sorted(visible_covariance(index).eigenvects(), key=lambda item: -item[0]):
+        vector = vector / vector[0]
+        columns.append(vector * sp.sqrt(value / (vector.T * vector)[0]))
+    axes = sp.Matrix.hstack(*columns)
+    require_zero(sum((axes * axes.T - visible_covariance(index)).applyfunc(sp.Abs)), "principal axes")
+    return axes
+
+
+@cache
+def softmax_first(temperature: sp.Expr, u: sp.Expr) -> sp.Expr:
+    """First entry of the two-token softmax of a row with difference u, as a hyperbolic tangent that cannot overflow."""
+    logistic = (1 + sp.tanh(temperature * u / 2)) / 2
+    row = sp.exp(temperature * u) / (sp.exp(temperature * u) + 1)
+    require_zero(sp.simplify((logistic - row).rewrite(sp.exp)), "softmax of two tokens is logistic")
+    return logistic
+
+
+def loss() -> sp.Expr:
+    """Square loss of both rows, both columns."""
+    total = sp.Integer(0)
+    for label, u in ((p1, u1), (p2, u2)):
+        predicted = softmax_first(beta, u)
+        columns = ((predicted, label), (1 - predicted, 1 - label))
+        total += sp.factor(sp.expand(sum(entry_loss().subs(e_k, s - y) for s, y in columns)))
+    return total
+
+
+@cache
+def compact_loss() -> sp.Expr:
+    """The loss as 2 sum (p - softmax)^2, shown equal to the sum over all entries."""
+    compact = sum(2 * (label - softmax_first(beta, u)) ** 2 for label, u in ((p1, u1), (p2, u2)))
+    require_zero(compact - loss(), "both columns of a row carry the same residual")
+    return compact
+
+
+def elastic_energy(index: Index) -> sp.Expr:
+    """Elastic part of the Moreau energy: the replica result per unit variance, in the metric of the visible index."""
+    per_unit = envelope_energy(sp.Integer(1))
+    require_zero(per_unit - 1 / (2 * V), "stiffness of the Moreau energy")
+    return per_unit * _displacement_form(index)
+
+
+def _displacement_form(index: Index) -> sp.Expr:
+    """The elastic form written in displacements u - w, which keeps its digits when u is close to w."""
+    precision = visible_covariance(index).inv()
+    e1, e2 = u1 - w1, u2 - w2
+    return precision[0, 0] * e1**2 + 2 * precision[0, 1] * e1 * e2 + precision[1, 1] * e2**2
+
+
+@cache
+def sample_functions(index: Index) -> tuple[Function, ...]:
+    """Loss and Moreau energy of one sample, with their first and second derivatives in u."""
+    loss_value = compact_loss()
+    energy = elastic_energy(index) + loss_value
+    dual = visible_covariance(index).inv() * (U - W) / V
+    sample, fit = (u1, u2, w1, w2, p1, p2, V, beta), (u1, u2, p1, p2, beta)
+
+    def gradient(expression: sp.Expr) -> tuple[Output, ...]:
+        return tuple(Output(f"d{k}", rf"\partial_{{{k}}}", sp.diff(expression, u)) for k, u in (("1", u1), ("2", u2)))
+
+    def hessian(expression: sp.Expr) -> tuple[Output, ...]:
+        pairs = (("11", u1, u1), ("12", u1, u2), ("22", u2, u2))
+        return tuple(Output(f"d{k}", rf"\partial_{{{k}}}", sp.diff(expression, a, c)) for k, a, c in pairs)
+
+    return (
+        scalar("label", "first softmax entry of a row with difference u1", (u1, beta), "p", softmax_first(beta, u1)),
+        scalar("sample_loss", "square loss of one sample", fit, r"\ell", loss_value),
+        Function("loss_gradient", "gradient of the loss in u", fit, gradient(loss_value)),
+        Function("loss_hessian", "second derivatives of the loss in u", fit, hessian(loss_value)),
+        scalar("sample_energy", "Moreau energy of one sample", sample, "E", energy),
+        Function("sample_gradient", "gradient of the Moreau energy in u", sample, gradient(energy)),
+        Function("sample_hessian", "second derivatives of the Moreau energy in u", sample, hessian(energy)),
+        scalar("elastic_energy", "(u - w)^T Sigma^-1 (u - w)", (u1, u2, w1, w2), "R", _displacement_form(index)),
+        Function(
+            "dual_field",
+            "f = Sigma^-1 (u - w)/V",
+            (u1, u2, w1, w2, V),
+            tuple(Output(f"f{k + 1}", f"f_{k + 1}", sp.factor(dual[k])) for k in range(2)),
+        ),
+    )
+
+
+def average_functions(model: Model) -> tuple[Function, ...]:
+    """The Gaussian indices of samples, and quadratic forms in what is averaged."""
+    sigma, axes, noise = visible_covariance(model.index), principal_axes(model.index), model.channel.noise
+    dual, curvature = sp.Matrix([f1, f2]), sp.Matrix([[H11, H12], [H12, H22]])
+
+    return (
+        scalar(
+            "noisy_variance",
+            "variance per unit of the noisy target index",
+            (q0, *model.channel.noise_settings),
+            r"\rho",
+            q0 + noise,
+        ),
+        Function(
+            "principal_axes",
+            "rows of L, L L^T the covariance of the visible index per unit",
+            (),
+            tuple(Output(f"L{i + 1}{j + 1}", f"L_{{{i + 1}{j + 1}}}", axes[i, j]) for i in range(2) for j in range(2)),
+        ),
+        scalar("dual_energy", "f^T Sigma f", (f1, f2), "R", sp.expand((dual.T * sigma * dual)[0])),
+        scalar(
+            "curvature_trace",
+            "tr Sigma H",
+            (H11, H12, H22),
+            r"\operatorname{tr}\Sigma H",
+            sp.expand((sigma * curvature).trace()),
+        ),
+    )
+
+
+def steps(model: Model) -> tuple[Step, ...]:
+    """The channel at two tokens."""
+    return (
+        Step(
+            "two_tokens",
+            "Channel at two tokens",
+            r"A constant added to all entries of the index is invisible to the softmax and is minimised out. What remains is the "
+            r"pair $u=(h_{11}-h_{12},h_{22}-h_{12})$ with covariance $\Sigma$ per unit, and a logistic label per row.",
+            (
+                Display(r"\Sigma", visible_covariance(model.index)),
+                Display(r"\ell(u,p)", compact_loss()),
+            ),
+            (*sample_functions(model.index), *average_functions(model), *envelope_derivatives.functions()),
+        ),
+    )

@@ -1,0 +1,200 @@
+"""Averages over the samples of one block of visible indices, whatever its output and loss (theory note, section 3).
+
+One visible index: a trapezoidal rule over what the label sees, and for each label a Gauss-Legendre rule over the rest of the field in
+pieces between the jumps of the minimiser, which are located. More: a trapezoidal rule in every direction, for minimisers that do not
+jump.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial.legendre import leggauss
+
+from numeric.channel.block_sample import Array, BlockSample
+from numeric.problem.fields import Fields
+
+STRIP = 1.2  # imaginary distance of singularities, in standard deviations: a logistic function of a field of deviation 2.6 has it
+SPAN = 8.5  # standard deviations that are integrated: what is left out has a probability of 2e-17
+REACH = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
+JUMP = 1e-3  # least distance of two minimisers of one sample, in the same unit
+BISECTIONS, NEWTON = 8, 3  # of the interval that holds a jump, and steps of Newton's method after that: to rounding
+
+
+class BlockMeans(NamedTuple):
+    """Means over the samples of all copies: training loss, elastic energy R, E f.gamma1, E f.gamma2, test loss."""
+
+    train: float
+    R: float
+    F1: float
+    F2: float
+    test: float
+
+
+class _Points(NamedTuple):
+    """Standard Gaussian components seen by the label and not, shape (indices, points), and weights."""
+
+    seen: Array
+    unseen: Array
+    weights: Array
+
+
+def block_means(sample: BlockSample, fields: Fields, V: float, nodes: int) -> BlockMeans:
+    """Averages at these fields of a student and V, with so many nodes in each direction."""
+    root = np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64)
+    if sample.indices == 1:
+        points, u, w, y = _piecewise(sample, fields, V, nodes, float(root[0, 0]))
+    else:
+        points = _tensor(sample.indices, nodes)
+        w, y, fit = _fields(sample, fields, points, root)
+        u = _lower(sample, w, y, fit, V).u
+    away = u - w
+    dual = np.linalg.solve(sample.covariance, away) / V
+    gamma = [root @ part for part in (points.seen, points.unseen)]
+    values = (
+        sample.loss(u, y),
+        V * np.sum(away * dual, axis=0),
+        *(np.sum(dual * part, axis=0) for part in gamma),
+        sample.loss(w, y),
+    )
+    return BlockMeans(
+        *(sample.copies * float(points.weights @ np.broadcast_to(value, points.weights.shape)) for value in values)
+    )
+
+
+def unlearned_means(sample: BlockSample, fields: Fields, nodes: int) -> tuple[float, float, float, float]:
+    """Loss, R and E f.gamma1 of S = 0, where f is minus the slope of the loss, and the mean of tr Sigma H."""
+    grid, product = gaussian_grid(sample.indices, nodes)
+    gamma = np.linalg.cholesky(sample.covariance) @ grid
+    y, rest = sample.label(fields.target * gamma), np.zeros_like(grid)
+    dual = -sample.gradient(rest, y)
+    values = (
+        sample.loss(rest, y),
+        np.einsum("i...,ij,j...->...", dual, sample.covariance, dual),
+        np.sum(dual * gamma, axis=0),
+        np.einsum("ij,ji...->...", sample.covariance, sample.hessian(rest, y)),
+    )
+    loss, R, F1, curvature = (sample.copies * float(product @ np.broadcast_to(one, grid.shape[1])) for one in values)
+    return loss, R, F1, curvature
+
+
+def _fields(sample: BlockSample, fields: Fields, points: _Points, root: Array) -> tuple[Array, Array, Array]:
+    """Student field, label, and the student's index that fits it."""
+    seen, unseen = root @ points.seen, root @ points.unseen
+    z = fields.target * seen
+    return fields.teacher * seen + fields.independent * unseen, sample.label(z), sample.fitted(z)
+
+
+class _Lower(NamedTuple):
+    """The minimisers of lower energy, by how much that from rest is higher than that from the fit, and how far apart they are."""
+
+    u: Array
+    gap: Array
+    distance: Array
+
+
+def _lower(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> _Lower:
+    """Of the minimisers from rest and from the fit; no gap where they are one."""
+    reach = REACH / dict(sample.settings).get("beta", 1.0)
+    rest, fitted = (sample.minimiser(start, w, y, V, reach) for start in (w, fit))
+    apart = np.max(np.abs(rest - fitted), axis=0) > JUMP * reach
+    gap = np.where(apart, sample.energy(rest, w, y, V) - sample.energy(fitted, w, y, V), 0.0)
+    return _Lower(np.where(gap > 0, fitted, rest), gap, fitted - rest)
+
+
+@lru_cache(maxsize=4)
+def _tensor(indices: int, nodes: int) -> _Points:
+    """The trapezoidal rule in 2 x indices directions, without points that weigh nothing."""
+    grid, weights = gaussian_grid(2 * indices, nodes)
+    return _Points(grid[:indices], grid[indices:], weights)
+
+
+def gaussian_grid(directions: int, nodes: int) -> tuple[Array, Array]:
+    """Points (directions, points) and weights of the trapezoidal rule for standard Gaussians.
+
+    For what is analytic up to an imaginary distance of STRIP it errs by exp(-2 pi STRIP/step), and leaves out exp(-reach^2/2): the
+    reach makes both alike. Gauss-Hermite rules need more points for the sigmoids and logarithms here.
+    """
+    reach = np.cbrt(2 * np.pi * STRIP * nodes)
+    x = np.linspace(-reach, reach, nodes)
+    weights = np.exp(-(x**2) / 2)
+    product = weights = weights / weights.sum()
+    for _ in range(directions - 1):
+        product = np.multiply.outer(product, weights)
+    kept = product.ravel() > np.exp(-(reach**2) / 2) * product.max()
+    grid = np.array(np.meshgrid(*[x] * directions, indexing="ij")).reshape(directions, -1)
+    return grid[:, kept], product.ravel()[kept] / product.ravel()[kept].sum()
+
+
+def _piecewise(
+    sample: BlockSample, fields: Fields, V: float, nodes: int, root: float
+) -> tuple[_Points, Array, Array, Array]:
+    """Points between the jumps of the minimiser for each label, with minimiser, field and label there."""
+    outer = np.linspace(-SPAN, SPAN, nodes)
+    outer_weights = np.exp(-(outer**2) / 2)
+    outer_weights /= outer_weights.sum()
+    ends = _jumps(sample, fields, V, root, outer)
+    x, weights = leggauss(nodes)
+    low, high = ends[:-1], ends[1:]  # pieces x labels
+    middle, half = (low + high) / 2, (high - low) / 2
+    unseen = (middle[..., None] + half[..., None] * x).reshape(1, -1)
+    gauss = (
+        half[..., None] * weights * np.exp(-((middle[..., None] + half[..., None] * x) ** 2) / 2) / np.sqrt(2 * np.pi)
+    )
+    seen = np.broadcast_to(outer[None, :, None], (*low.shape, nodes)).reshape(1, -1)
+    points = _Points(seen, unseen, (gauss * outer_weights[None, :, None]).ravel())
+    w, y, fit = _fields(sample, fields, points, np.array([[root]]))
+    return points, _lower(sample, w, y, fit, V).u, w, y
+
+
+def _jumps(sample: BlockSample, fields: Fields, V: float, root: float, outer: Array) -> Array:
+    """Ends of the pieces for each label, ascending, shape (pieces + 1, labels): the span, and where rest and fit cost the same."""
+    span = np.full_like(outer, SPAN)
+    scan = np.linspace(-SPAN, SPAN, 41)
+
+    def lower(unseen: Array, seen: Array) -> _Lower:
+        points = _Points(seen[None, :], unseen[None, :], seen)
+        w, y, fit = _fields(sample, fields, points, np.array([[root]]))
+        return _lower(sample, w, y, fit, V)
+
+    def jump(unseen: Array, seen: Array) -> _Jump:
+        found = lower(unseen, seen)  # by the envelope theorem the energy of either has the slope (w - u)/(V C) in w
+        return _Jump(found.gap, found.distance[0] * fields.independent / (V * root))
+
+    found = lower(np.tile(scan, len(outer)), np.repeat(outer, len(scan))).gap.reshape(len(outer), len(scan))
+    better = found > 0  # the fit is: from the first to the last place where it is
+    if not better.any():
+        return np.array([-span, span])
+    first, last = better.argmax(axis=1), len(scan) - 1 - better[:, ::-1].argmax(axis=1)
+    some = better.any(axis=1)
+    low = _located(jump, outer, scan, first - 1, first, some & (first > 0))
+    high = _located(jump, outer, scan, last + 1, last, some & (last < len(scan) - 1))
+    return np.array([-span, np.where(np.isnan(low), -span, low), np.where(np.isnan(high), span, high), span])
+
+
+class _Jump(NamedTuple):
+    """By how much rest costs more than the fit, and the slope of that in the unseen component."""
+
+    gap: Array
+    slope: Array
+
+
+def _located(
+    jump: Callable[[Array, Array], _Jump], outer: Array, scan: Array, outside: Array, inside: Array, here: Array
+) -> Array:
+    """Where both cost the same between two places of the scan, for the labels `here`; not a number for the others."""
+    place = np.full(len(outer), np.nan)
+    if here.any():
+        left, right, seen = scan[outside[here]], scan[inside[here]], outer[here]
+        for _ in range(BISECTIONS):
+            middle = (left + right) / 2
+            fits = jump(middle, seen).gap > 0
+            left, right = np.where(fits, left, middle), np.where(fits, middle, right)
+        root = (left + right) / 2
+        for _ in range(NEWTON):
+            gap, slope = jump(root, seen)
+            step = np.divide(gap, slope, out=np.zeros_like(gap), where=(gap != 0) & (slope != 0))
+            root = np.clip(root - step, np.minimum(left, right), np.maximum(left, right))
+        place[here] = root
+    return place

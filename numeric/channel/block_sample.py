@@ -1,0 +1,126 @@
+"""Samples of one block of visible indices of a model, many at once: energy, slope, curvature and the minimiser.
+
+Theory note, section 3. Arrays have the indices of the block as their first axis; every expression is generated.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numeric.model import functions, structure
+
+Array = NDArray[np.float64]
+MOST_STEPS = 60  # of Newton's method; it needs under ten where the energy is convex
+SETTLED = 1e-10  # relative length of the last step, whose square is what is left
+
+
+@dataclass(frozen=True)
+class BlockSample:
+    """The block of this number of a model, at the inverse temperatures and further settings of its loss, by name."""
+
+    model: str
+    number: int
+    settings: tuple[tuple[str, float], ...]
+
+    @cached_property
+    def generated(self) -> ModuleType:
+        """The functions of the model."""
+        return functions("float64", self.model)
+
+    @property
+    def indices(self) -> int:
+        """Visible indices of the block."""
+        return int(structure(self.model)["blocks"][self.number - 1]["indices"])
+
+    @property
+    def copies(self) -> int:
+        """Independent blocks of this kind in a sample."""
+        return int(structure(self.model)["blocks"][self.number - 1]["copies"])
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Of the visible indices per unit of overlap, shape (indices, indices)."""
+        upper = self._call("covariance")
+        found = np.zeros((self.indices, self.indices))
+        found[np.triu_indices(self.indices)] = upper
+        return found + np.triu(found, 1).T
+
+    def label(self, z: Array) -> Array:
+        """Numbers of the label at the noisy target index z."""
+        return np.array(np.broadcast_arrays(*_tuple(self._call("label", *z))), dtype=float)
+
+    def loss(self, u: Array, y: Array) -> Array:
+        """Of the samples."""
+        return np.asarray(self._call("loss", *u, *y))
+
+    def gradient(self, u: Array, y: Array) -> Array:
+        """Slope of the loss, shape of `u`."""
+        return np.array(np.broadcast_arrays(*_tuple(self._call("gradient", *u, *y))))
+
+    def hessian(self, u: Array, y: Array) -> Array:
+        """Curvature of the loss, shape (indices, indices, samples)."""
+        upper = np.broadcast_arrays(*_tuple(self._call("hessian", *u, *y)), u[0])[:-1]
+        found = np.empty((self.indices, self.indices, *u.shape[1:]))
+        for value, i, j in zip(upper, *np.triu_indices(self.indices), strict=True):
+            found[i, j] = found[j, i] = value
+        return found
+
+    def minimiser(self, start: Array, w: Array, y: Array, V: float, reach: float) -> Array:
+        """Minimum of the Moreau energy near `start`, by Newton steps no longer than `reach` along any index.
+
+        Where the energy is not convex the curvature of its elastic part alone is used.
+        """
+        stiffness = np.asarray(np.linalg.inv(self.covariance) / V, dtype=np.float64)
+        u, open_ = start.copy(), np.ones(start.shape[1:], dtype=bool)
+        for _ in range(MOST_STEPS):
+            at, field, label = u[:, open_], w[:, open_], y[:, open_]
+            slope = self.gradient(at, label) + np.einsum("ij,j...->i...", stiffness, at - field)
+            step = -_solve(self.hessian(at, label), stiffness, slope)
+            longest = np.max(np.abs(step), axis=0)
+            step *= reach / np.maximum(longest, reach)
+            u[:, open_] = at + step
+            moving = longest > SETTLED * (1 + np.max(np.abs(at), axis=0))
+            open_[open_] = moving
+            if not moving.any():
+                break
+        return u
+
+    def fitted(self, z: Array) -> Array:
+        """The student's index that gives the label of z, noise and all."""
+        known = dict(self.settings)
+        return z * (known.get("beta0", 1.0) / known.get("beta", 1.0))
+
+    def energy(self, u: Array, w: Array, y: Array, V: float) -> Array:
+        """Moreau energy of the samples."""
+        away = u - w
+        return self.loss(u, y) + np.einsum("i...,ij,j...->...", away, np.linalg.inv(self.covariance), away) / (2 * V)
+
+    def _call(self, name: str, *arguments: Array):  # type: ignore[no-untyped-def]
+        function = getattr(self.generated, f"block{self.number}_{name}")
+        known = dict(self.settings)
+        names = function.__code__.co_varnames[len(arguments) : function.__code__.co_argcount]
+        return function(*arguments, *(known[extra] for extra in names))
+
+
+def _tuple(values):  # type: ignore[no-untyped-def]
+    return values if isinstance(values, tuple) else (values,)
+
+
+def _solve(hessian: Array, stiffness: Array, slope: Array) -> Array:
+    """Newton step against the slope; where the curvature is not positive, that of the elastic part."""
+    elastic = stiffness[:, :, None]
+    whole: Array = hessian + elastic
+    if len(stiffness) == 1:
+        return slope / np.where(whole[0] > 0, whole[0], elastic[0])
+    if len(stiffness) == 2:  # by hand: LAPACK takes ten times as long for matrices as small
+        convex = (whole[0, 0] > 0) & (whole[0, 0] * whole[1, 1] > whole[0, 1] ** 2)
+        (a, b), (_, c) = np.where(convex, whole, elastic)
+        return np.array([c * slope[0] - b * slope[1], a * slope[1] - b * slope[0]]) / (a * c - b**2)
+    matrices = np.moveaxis(whole, (0, 1), (-2, -1))
+    convex = np.linalg.eigvalsh(matrices)[..., 0] > 0
+    matrices = np.where(convex[..., None, None], matrices, stiffness)
+    step = np.linalg.solve(matrices, np.moveaxis(slope, 0, -1)[..., None])[..., 0]
+    return np.asarray(np.moveaxis(step, -1, 0), dtype=np.float64)

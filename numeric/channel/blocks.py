@@ -1,0 +1,62 @@
+"""The channel average of any model, block by block of its visible indices."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from numeric.channel.averages import Averages, one_replicate
+from numeric.channel.block_average import block_means, unlearned_means
+from numeric.channel.block_sample import BlockSample
+from numeric.maths.domain import OutsideDomain
+from numeric.model import structure
+from numeric.problem.fields import Fields
+from numeric.problem.overlaps import Overlaps
+from numeric.problem.problem import Problem
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Deterministic rules with so many nodes in each direction, for blocks of one visible index and for larger ones."""
+
+    single: int = 24
+    several: int = 10
+    independent: bool = field(default=False, init=False)
+    roughness: float = field(default=1e-5, init=False)
+    accuracy: float = field(default=1e-5, init=False)
+    refinements: int = field(default=3, init=False)
+
+    def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
+        """One replicate."""
+        m, q, V = overlaps[:3]
+        if not (V > 0 and q * problem.rho - m**2 > 0):
+            raise OutsideDomain(
+                f"need V > 0 and q rho > m^2, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {problem.rho!r}"
+            )
+        fields = Fields.of(m, q, problem.rho)
+        train, R, F1, F2, test = np.sum(
+            [block_means(sample, fields, V, self._nodes(sample)) for sample in samples(problem)], axis=0
+        )
+        derivatives = problem.generated.channel_derivatives(m, q, V, problem.rho, train, R, F1, F2)
+        return one_replicate(*(*derivatives, train, test))
+
+    def _nodes(self, sample: BlockSample) -> int:
+        return self.single if sample.indices == 1 else self.several
+
+    def unlearned(self, problem: Problem) -> Averages:
+        """At S = 0: there the envelope is the loss, with slopes and curvature of its own."""
+        fields = Fields(0.0, 0.0, float(np.sqrt(problem.rho)), 0.0)
+        train, R, F1, curvature = np.sum(
+            [unlearned_means(sample, fields, self._nodes(sample)) for sample in samples(problem)], axis=0
+        )
+        derivatives = problem.generated.unlearned_derivatives(problem.rho, train, R, F1, curvature)
+        return one_replicate(*(*derivatives, train, train))
+
+    def refined(self) -> "Blocks":
+        """One and a half times the nodes."""
+        return Blocks(3 * self.single // 2, 3 * self.several // 2)
+
+
+def samples(problem: Problem) -> tuple[BlockSample, ...]:
+    """The blocks of a problem at its settings."""
+    settings = (("beta", problem.beta), ("beta0", problem.beta0), *problem.extra)
+    return tuple(BlockSample(problem.model, k, settings) for k in range(1, len(structure(problem.model)["blocks"]) + 1))

@@ -1,0 +1,35 @@
+"""The channel average of a quadratic loss, in closed form (generated function `closed_envelope`)."""
+
+from dataclasses import dataclass, field
+
+from numeric.channel.averages import Averages, one_replicate
+from numeric.maths.domain import OutsideDomain
+from numeric.problem.overlaps import Overlaps
+from numeric.problem.problem import Problem
+
+
+@dataclass(frozen=True)
+class Closed:
+    """No rule at all: exact up to rounding."""
+
+    independent: bool = field(default=False, init=False)
+    roughness: float = field(default=1e-9, init=False)
+    accuracy: float = field(default=1e-10, init=False)
+    refinements: int = field(default=1, init=False)
+
+    def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
+        """One replicate."""
+        m, q, V = overlaps[:3]
+        if not (V > 0 and q * problem.rho - m**2 > 0):
+            raise OutsideDomain(
+                f"need V > 0 and q rho > m^2, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {problem.rho!r}"
+            )
+        return one_replicate(*problem.generated.closed_envelope(m, q, V, problem.rho))
+
+    def unlearned(self, problem: Problem) -> Averages:
+        """At S = 0."""
+        return one_replicate(*problem.generated.closed_envelope(0.0, 0.0, 0.0, problem.rho))
+
+    def refined(self) -> "Closed":
+        """The same."""
+        return self

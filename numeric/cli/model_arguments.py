@@ -1,0 +1,67 @@
+"""Arguments that choose the learning problem: a generated model, and the settings that only it has."""
+
+import argparse
+from fractions import Fraction
+
+from numeric import model
+from numeric.cli.arguments import BadInput, number
+
+COMMON = (
+    "lambda_",
+    "kappa",
+    "Delta",
+    "beta",
+    "beta0",
+    "kappa0",
+    "scale",
+)  # have arguments of their own, or a value for all
+DEFAULTS = {"positive": Fraction(1, 2)}
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add --model: which problem is solved."""
+    parser.add_argument(
+        "--model",
+        metavar="NAME",
+        help=f"learning problem (default {model.DEFAULT}); `python -m derive list` shows all; --settings states what only it has",
+    )
+
+
+def chosen_model(arguments: argparse.Namespace) -> str:
+    """The model asked for.
+
+    Raises:
+        BadInput: there is none of this name.
+    """
+    name = getattr(arguments, "model", None) if not arguments.law_of_model else None
+    if name is not None and name not in model.available():
+        known = ", ".join(model.available())
+        raise BadInput("--model", repr(name), "is not a generated model", f"use one of {known}")
+    return name or model.DEFAULT
+
+
+def own_settings(arguments: argparse.Namespace, name: str) -> dict[str, Fraction]:
+    """Values of the settings that only this model has.
+
+    Raises:
+        BadInput: one that it does not have, or lacks.
+    """
+    shape = model.structure(name)
+    own = [setting for setting in (*shape["penalty"], *shape["noise"], *shape["target"]) if setting not in COMMON]
+    given: dict[str, Fraction] = {}
+    has = f"{name} has " + (", ".join(own) if own else "none beside the arguments of the command")
+    for part in (arguments.settings or "").split(",") if arguments.settings else []:
+        setting, separator, text = part.partition("=")
+        if not separator or setting not in own or setting in given:
+            raise BadInput(
+                "--settings", repr(arguments.settings), f"must set each of its own settings once: {has}", "change it"
+            )
+        parse = number(
+            f"--settings {setting} =", "must not be negative", lambda value: value >= 0, "give 0 or a positive number"
+        )
+        given[setting] = parse(text)
+    values = DEFAULTS | given
+    if missing := [setting for setting in own if setting not in values]:
+        example = ",".join(f"{setting}=1/10" for setting in missing)
+        raise BadInput("--model", name, f"needs its settings {', '.join(missing)}", f"add --settings {example}")
+    return {setting: values[setting] for setting in own}

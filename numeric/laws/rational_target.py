@@ -1,0 +1,175 @@
+"""The target of a generated model, a law with rational inverse Stieltjes transform: jumps of either sign, any number of them.
+
+Theory note, section 4; every formula is generated (step `spectral`). The Marchenko-Pastur law has compiled kernels of its own.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from types import ModuleType
+from typing import Self
+
+import numpy as np
+import scipy
+from flint import arb
+
+from numeric.laws.exact_values import exact_values
+from numeric.laws.law import TRUSTED, Array, Bounded, Energy, Outlier, Values, denoising_error_of, limited_energy
+from numeric.laws.marchenko_pastur import polynomial_roots
+from numeric.maths.domain import OutsideDomain
+from numeric.model import functions, structure
+from numeric.proven_laws.rational import RationalLaw
+
+_NOISELESS = 1e-12  # of q0: a variance that changes no digit asked for
+_REAL = 1e-9  # relative imaginary part of a root that is rounding
+
+
+@dataclass(frozen=True)
+class RationalTarget:
+    """Law of the target of a model at its settings, given in the order of the generated function `law_parameters`."""
+
+    model: str
+    settings: tuple[float, ...]
+    reflected: bool = False
+
+    @cached_property
+    def generated(self) -> ModuleType:
+        """The functions of the model."""
+        return functions("float64", self.model)
+
+    @cached_property
+    def law(self) -> tuple[float, ...]:
+        """Parameters of z(g)."""
+        return tuple(map(float, self.generated.law_parameters(*self.settings)))
+
+    @property
+    def t0(self) -> float:
+        """Mean eigenvalue."""
+        return self._sign * float(self.generated.target_moments(*self.law)[0])
+
+    @property
+    def q0(self) -> float:
+        """Second moment, eigenvalue^2."""
+        return float(self.generated.target_moments(*self.law)[1])
+
+    @property
+    def zero_mass(self) -> float:
+        """Share of zero eigenvalues."""
+        return max(0.0, float(self.generated.zero_mass(*self.settings)))
+
+    @property
+    def _sign(self) -> int:
+        return -1 if self.reflected else 1
+
+    def scaled(self, factor: float) -> Self:
+        """Law of `factor` times the target."""
+        names = structure(self.model)["target"]
+        scaled = tuple(
+            value * (factor if name == "scale" else 1) for name, value in zip(names, self.settings, strict=True)
+        )
+        return replace(self, settings=scaled)
+
+    def exact(self) -> RationalLaw:
+        """The same law in ball arithmetic, its parameters taken as their binary values."""
+        return RationalLaw(self.model, lambda: [arb(value) for value in self.law], Fraction(self.zero_mass))
+
+    def top_energy(self, share: float) -> float:
+        """Part of q0 that the largest `share` of the eigenvalues has, eigenvalue^2; of the law with a noise below rounding."""
+        v, (low, high) = (
+            _NOISELESS * self.q0,
+            (self.support(_NOISELESS * self.q0)[0][0], self.upper_edge(_NOISELESS * self.q0)),
+        )
+        cut = float(scipy.optimize.brentq(lambda x: self.mass_above(v, x) - share, low, high))
+        above = self.values(v, cut)
+        return float(self.generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, 0.0, above.mass)[0])
+
+    def features(self, v: float) -> float:
+        """Rank of the target."""
+        return 1 - self.zero_mass
+
+    def hidden_overlap(self, v: float, b: float, cut: float) -> float:
+        """Zero: the law has no eigenvalue of its own."""
+        return 0.0
+
+    def mirrored(self) -> Self:
+        """Law of minus the target."""
+        return replace(self, reflected=not self.reflected)
+
+    def support(self, v: float) -> list[tuple[float, float]]:
+        """Intervals on which mu_v has a density, from the real critical points of z(g), lowest first.
+
+        Raises:
+            OutsideDomain: none is found, which needs parameters beyond double precision.
+        """
+        critical = polynomial_roots(np.array([[float(c) for c in self.generated.edge_polynomial(v, *self.law)]]))[0]
+        real = np.unique(critical.real[np.abs(critical.imag) < 1e-7 * np.abs(critical)])  # merging edges: a double root
+        edges = np.unique(np.real(self.generated.inverse_stieltjes(real, v, *self.law)))
+        filled = [self._root(v, x).imag < 0 for x in (edges[:-1] + edges[1:]) / 2]
+        intervals: list[tuple[float, float]] = []
+        for low, high, inside in zip(edges[:-1], edges[1:], filled, strict=True):
+            if inside and intervals and intervals[-1][1] == low:
+                intervals[-1] = (intervals[-1][0], float(high))
+            elif inside:
+                intervals.append((float(low), float(high)))
+        if not intervals:
+            raise OutsideDomain(f"no support found at v = {v:g}, {self}: parameters beyond double precision")
+        return [(-high, -low) for low, high in reversed(intervals)] if self.reflected else intervals
+
+    def upper_edge(self, v: float) -> float:
+        """Upper end of the support."""
+        return self.support(v)[-1][1]
+
+    def single_intervals(self, v: float) -> Array:
+        """None: the law has no eigenvalue of its own."""
+        return np.empty((0, 3))
+
+    def outliers(self, v: float) -> list[Outlier]:
+        """None: the law has no eigenvalue of its own."""
+        return []
+
+    def density(self, v: float, x: Array) -> Array:
+        """Density of mu_v (1/eigenvalue) at positions x, shape of `x`."""
+        return np.array(
+            [float(self.generated.density(self._root(v, self._sign * one))) for one in np.ravel(x)]
+        ).reshape(np.shape(x))
+
+    def mass_above(self, v: float, x: float) -> float:
+        """Mass of mu_v above x, to double precision of the whole mass."""
+        return self.values(v, x).mass
+
+    def energy(self, v: float, b: float, width: float) -> Energy:
+        """J(v, b) with derivatives, of at most the share `width` of eigenvalues; zero beyond the upper edge."""
+        return limited_energy(self, v, b, width)
+
+    def values(self, v: float, x: float) -> Values:
+        """The closed forms at x in float64, or in ball arithmetic where they cancel.
+
+        Raises:
+            Unresolved: x is too close to an edge of the support for it.
+        """
+        at = self._sign * x
+        g, parameters = self._root(v, at), (v, at, *self.law)
+        found = Values(*(float(getattr(self.generated, f"spectral_{name}")(g, *parameters)) for name in Values._fields))
+        errors = [float(getattr(self.generated, f"spectral_{name}_error")(g, *parameters)) for name in Values._fields]
+        if not all(error <= TRUSTED * abs(value) for error, value in zip(errors, found, strict=True)):
+            found = exact_values(
+                RationalLaw(self.model, lambda: [arb(value) for value in self.law], Fraction(0)), v, at
+            )
+        if not self.reflected:
+            return found
+        return Values(*map(float, self.generated.complement(*found, v, x, self.t0, self.q0)))
+
+    def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
+        """||S/c - S0||^2/d where the threshold b leaves `energy`."""
+        return denoising_error_of(energy, self.q0, v, b)
+
+    def _root(self, v: float, x: float) -> complex:
+        """Physical root of z(g) = x: below the axis, else the real one on which z falls."""
+        roots = polynomial_roots(np.array([[float(c) for c in self.generated.resolvent_polynomial(v, x, *self.law)]]))[
+            0
+        ]
+        lowest = complex(roots[np.argmin(roots.imag)])
+        if lowest.imag < -_REAL * abs(lowest):
+            return lowest
+        real = roots.real[np.abs(roots.imag) <= _REAL * np.abs(roots)]
+        return complex(min(real, key=lambda g: float(self.generated.resolvent_slope(g, v, *self.law))))

@@ -1,0 +1,142 @@
+"""Any model: what its samples show, what is closed, and what is refused, against results by hand."""
+
+from dataclasses import replace
+
+import pytest
+import sympy as sp
+
+from derive.language.channel import Channel, cross_entropy, first_row_softmax, identity, row_softmax, square_loss
+from derive.language.errors import ModelError
+from derive.language.index import CrossScores, SymmetricScores
+from derive.language.matrix import Kind, Matrix
+from derive.language.notation import sym
+from derive.language.step import DerivationError
+from derive.models import available, load
+from derive.passes.channel import any_channel, block, quadratic, visible
+from derive.passes.limits.interpolation import interpolation
+from derive.passes.softmax import label_numbers, two_tokens
+
+TIED, CROSS = load("tied_attention"), load("cross_attention")
+m, q, V, rho, beta, beta0, lambda_, kappa, T = sym("m q V rho beta beta0 lambda_ kappa T")
+
+
+def shown(index, output=row_softmax, base=TIED):
+    return replace(base, index=index, channel=replace(base.channel, output=output))
+
+
+def untied(index, output=row_softmax):
+    return shown(index, output, CROSS)
+
+
+@pytest.mark.parametrize(
+    ("model", "numbers", "blocks"),
+    [
+        (shown(SymmetricScores(2)), 2, [(1, 2)]),
+        (shown(SymmetricScores(3)), 5, [(1, 5)]),
+        (shown(SymmetricScores(1), identity), 1, [(1, 1)]),
+        (shown(SymmetricScores(2), identity), 3, [(2, 1), (1, 1)]),
+        (shown(SymmetricScores(3), first_row_softmax), 2, [(1, 2)]),
+        (untied(CrossScores(2, 2)), 2, [(2, 1)]),
+        (untied(CrossScores(3, 2)), 3, [(3, 1)]),
+        (untied(CrossScores(2, 3)), 4, [(2, 2)]),
+        (untied(CrossScores(2, 2), identity), 4, [(4, 1)]),
+    ],
+)
+def test_what_a_sample_shows(model, numbers, blocks):
+    assert visible.numbers(model) == numbers
+    assert [(one.copies, one.size) for one in visible.blocks(model)] == blocks
+
+
+@pytest.mark.parametrize("tokens", [2, 3])
+def test_numbers_of_a_label_are_those_of_tied_rows(tokens):
+    assert visible.numbers(shown(SymmetricScores(tokens))) == label_numbers.label_numbers().subs(T, tokens)
+
+
+def test_two_tokens_are_one_block_of_the_general_derivation():
+    (one,) = visible.blocks(TIED)
+    flip = sp.diag(1, -1)  # the other sign of the second visible index
+    assert flip * one.covariance * flip == two_tokens.visible_covariance(TIED.index)
+    at = dict(zip(sym("u1 u2"), (sp.Rational(2, 3), sp.Rational(-1, 5)), strict=True)) | {beta: sp.Rational(3, 2)}
+    labels = dict(zip(sym("y1 y2 y3 y4"), map(sp.Rational, ("1/3", "2/3", "4/5", "1/5")), strict=True))
+    general = block.loss(one, TIED).subs(at).subs(labels).evalf(30)
+    _, u2, p1, p2 = sym("u1 u2 p1 p2")
+    tied = two_tokens.compact_loss().subs(at | {u2: -at[u2]}).subs({p1: labels[sym("y1")[0]], p2: labels[sym("y4")[0]]})
+    assert abs(general - tied.evalf(30)) < 1e-25
+
+
+def test_a_quadratic_loss_is_averaged_in_closed_form():
+    """A loss a (y - h)^2 of a number of variance C per unit: M = a C (q - 2 m + rho)/(1 + 2 a C V)."""
+    a = sp.Symbol("a", positive=True)
+    weighted = replace(TIED, index=SymmetricScores(1), channel=Channel(identity, lambda o, y: a * square_loss(o, y)))
+    (one,) = visible.blocks(weighted)
+    expected = 2 * a * (q - 2 * m + rho) / (1 + 4 * a * V)
+    assert sp.simplify(quadratic.closed_losses(one, weighted)["M"] - expected) == 0
+
+
+def test_noise_on_the_label_adds_to_a_closed_average():
+    (Delta,) = sym("Delta")
+    noisy = replace(TIED, index=SymmetricScores(1), channel=Channel(identity, square_loss, noise_on_label=Delta))
+    (one,) = visible.blocks(noisy)
+    assert sp.simplify(quadratic.closed_losses(one, noisy)["M"] - (2 * (q - 2 * m + rho) + Delta) / (1 + 4 * V)) == 0
+
+
+@pytest.mark.parametrize(
+    ("loss", "determined"), [(square_loss, True), (cross_entropy, True), (lambda o, y: o[0] ** 2 - o[0] * y[0], False)]
+)
+def test_which_labels_determine_the_index(loss, determined):
+    """Square loss and cross-entropy are least where the student's index is that of the label: thresholds are theirs alike."""
+    model = replace(TIED, channel=Channel(row_softmax, loss, beta, beta0))
+    assert any_channel.label_determines_index(model) is determined
+
+
+def test_interpolation_does_not_depend_on_the_loss():
+    assert interpolation(load("tied_attention_cross_entropy")) == interpolation(TIED)
+
+
+@pytest.mark.parametrize("name", available())
+def test_slope_and_curvature_of_each_block_are_differences_of_its_loss(name):
+    model = load(name)
+    for one in visible.blocks(model):
+        cost = block.loss(one, model)
+        values = {symbol: sp.Rational(1 + k, 7) for k, symbol in enumerate(sorted(cost.free_symbols, key=str))}
+        (u,) = sym("u1")
+        derivative = sp.diff(cost, u).subs(values).evalf(20)
+        step = sp.Rational(1, 10**6)
+        difference = (cost.subs(values | {u: values[u] + step}) - cost.subs(values | {u: values[u] - step})) / (
+            2 * step
+        )
+        assert abs(derivative - difference.evalf(20)) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("build", "words"),
+    [
+        (lambda: Matrix(Kind.POSITIVE), "no penalty"),
+        (lambda: Matrix(Kind.POSITIVE, linear=sp.Float(0.5)), "floats"),
+        (lambda: Matrix(Kind.POSITIVE, linear=-lambda_), "negative"),
+        (lambda: Matrix(Kind.POSITIVE, quadratic=lambda_, rank_ratio=kappa), "rank_ratio"),
+        (lambda: SymmetricScores(0), "tokens = 0"),
+        (lambda: CrossScores(2, 1.5), "keys = 1.5"),
+        (lambda: Channel(identity, square_loss, beta=sp.Integer(0)), "beta = 0"),
+        (lambda: replace(TIED, target=CROSS.target), "negative eigenvalues"),
+        (lambda: replace(CROSS, target=TIED.target), "z(-g)"),
+        (lambda: replace(CROSS, index=SymmetricScores(2)), "antisymmetric"),
+        (lambda: replace(TIED, channel=Channel(lambda h: [sp.Integer(1)], square_loss)), "does not depend"),
+    ],
+)
+def test_what_is_no_theory_is_refused_in_one_line(build, words):
+    with pytest.raises(ModelError, match="(?s)" + words.replace("(", r"\(").replace(")", r"\)")) as refused:
+        build()
+    assert "\n" not in str(refused.value)
+
+
+def test_directions_that_are_no_rational_ones_are_refused():
+    odd = shown(SymmetricScores(2), lambda h: [sp.tanh(h[0, 0] + sp.sqrt(2) * h[1, 1])])
+    with pytest.raises(DerivationError, match="sums of indices"):
+        visible.visible_map(odd)
+
+
+def test_coefficients_are_recognised_or_refused():
+    assert visible._rational(sp.Rational(3, 7).evalf(40)) == sp.Rational(3, 7)
+    with pytest.raises(DerivationError):
+        visible._rational(sp.pi.evalf(40))

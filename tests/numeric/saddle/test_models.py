@@ -1,0 +1,221 @@
+"""Every generated model solved: check values, derivatives of the free entropy, samples by brute force, laws of either sign."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from strategies import log_uniform
+
+from numeric import model as models
+from numeric.channel import block_average
+from numeric.channel.block_sample import BlockSample
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.rational_target import RationalTarget
+from numeric.problem.fields import Fields
+from numeric.problem.parameter import InvalidParameter
+from numeric.problem.problem import Problem
+from numeric.problem.solution import Status
+from numeric.saddle.estimator import spectral_energy
+from numeric.saddle.solve import solve
+
+ROWS = json.loads((Path(__file__).parents[2] / "check_values_models.json").read_text())
+NAMES = {
+    "quadratic network": "quadratic_network",
+    "signed quadratic network": "signed_quadratic_network",
+    "linear attention, T=2": "linear_attention",
+    "cross attention, 2 queries, 2 keys": "cross_attention",
+    "cross attention, cross-entropy": "cross_attention_cross_entropy",
+    "first row of tied attention, T=2": "first_row_attention",
+    "tied attention, cross-entropy, T=2": "tied_attention_cross_entropy",
+}
+KEYS = {"train": "train_error", "test": "test_error", "e": "free_entropy"}
+WRITTEN = 2e-6  # relative: the independent solver states about six digits
+BLOCKS = [name for name in models.available() if models.structure(name)["channel"] == "blocks"]
+
+
+def target(name, kappa0):
+    shape = models.structure(name)
+    if not shape["negative_eigenvalues"]:
+        return MarchenkoPastur(kappa0)
+    values = {"kappa0": kappa0, "positive": 0.5, "scale": 1.0}
+    return RationalTarget(name, tuple(values[setting] for setting in shape["target"]))
+
+
+def problem(name, alpha=1.0, kappa0=0.5, lambda_=0.05, noise=0.5, **others):
+    return Problem(alpha, target(name, kappa0), lambda_, noise, model=name, **others)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['model']} {row['alpha']}")
+def test_check_values(row):
+    name, temperatures = NAMES[row["model"]], {key: row[key] for key in ("beta", "beta0") if key in row}
+    asked = problem(name, row["alpha"], row["kappa0"], row["lambda_"], 2 * row["noise_per_unit"], **temperatures)
+    found = solve(asked).unwrap()
+    for key in ("m", "q", "V", "mh", "qh", "Vh", "b", "c", "train", "test", "e"):
+        quantity = KEYS.get(key, key)
+        value, bar = getattr(found, quantity), found.errors[quantity]
+        assert abs(value - row[key]) < WRITTEN * abs(row[key]) + 2 * bar, key
+    assert found.delta**2 == pytest.approx(row["v"], rel=WRITTEN + 4 * found.relative_error(("delta",)))
+
+
+def test_every_shipped_model_has_been_tried():
+    others = {
+        "tied_attention",
+        "tied_attention_two_bulks",
+        "elastic_attention",
+        "direct_symmetric",
+    }  # below, and elsewhere
+    assert set(models.available()) == others | set(NAMES.values())
+
+
+def slope(of, at, step):
+    """Central difference of the free entropy."""
+    high, low = (solve(of(at + side * step)).unwrap().free_entropy for side in (1, -1))
+    return (high - low) / (2 * step)
+
+
+def test_the_free_entropy_falls_with_a_frobenius_penalty_by_the_norm():
+    """It is stationary: de/dmu is the cost of unit weight, tr S^2/d."""
+    at = problem("elastic_attention", extra=(("mu", 0.05),))
+    assert slope(lambda mu: replace(at, extra=(("mu", mu),)), 0.05, 1e-3) == pytest.approx(solve(at).q, rel=1e-4)
+    direct = problem("direct_symmetric")
+    assert slope(lambda decay: replace(direct, lambda_=decay), 0.05, 1e-3) == pytest.approx(solve(direct).q, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["quadratic_network", "signed_quadratic_network"])
+def test_the_free_entropy_grows_with_the_samples_by_the_envelope(name):
+    """De/dalpha = M, for one number of variance two M = 2 (q - 2 m + rho)/(1 + 4 V)."""
+    at = problem(name, 0.5)
+    found = solve(at).unwrap()
+    M = 2 * (found.q - 2 * found.m + at.rho) / (1 + 4 * found.V)
+    assert slope(lambda alpha: replace(at, alpha=alpha), 0.5, 1e-3) == pytest.approx(M, rel=1e-5)
+
+
+def test_no_frobenius_penalty_is_tied_attention():
+    alone = solve(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5)).unwrap()
+    elastic = solve(problem("elastic_attention", extra=(("mu", 0.0),))).unwrap()
+    assert (elastic.m, elastic.q, elastic.V) == pytest.approx((alone.m, alone.q, alone.V), rel=1e-9)
+
+
+def test_direct_training_as_a_model_is_that_of_the_parametrisation():
+    alone = solve(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5, parametrisation="symmetric")).unwrap()
+    model = solve(problem("direct_symmetric")).unwrap()
+    assert (model.m, model.q, model.free_entropy) == pytest.approx((alone.m, alone.q, alone.free_entropy), rel=1e-7)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_slopes_are_differences_of_the_loss(name):
+    sample, rng = BlockSample(name, 1, (("beta", 1.3), ("beta0", 0.8))), np.random.default_rng(1)
+    u, y = rng.normal(size=(sample.indices, 50)), sample.label(rng.normal(size=(sample.indices, 50)))
+    for k in range(sample.indices):
+        step = 1e-5 * np.eye(sample.indices)[k][:, None]
+        by_loss = (sample.loss(u + step, y) - sample.loss(u - step, y)) / 2e-5
+        by_slope = (sample.gradient(u + step, y) - sample.gradient(u - step, y)) / 2e-5
+        assert sample.gradient(u, y)[k] == pytest.approx(by_loss, abs=1e-8)
+        assert sample.hessian(u, y)[k] == pytest.approx(by_slope, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["first_row_attention", "cross_attention"])
+@pytest.mark.parametrize("V", [1.0, 20.0, 300.0])
+def test_one_visible_index_by_brute_force(name, V):
+    """The minimum over a fine grid of u at 250 x 250 fields: the jumps are where they are found.
+
+    The least of a grid of step h is above the minimum by h^2/24 times the curvature on average, which is below 1/2.
+    """
+    sample, fields = BlockSample(name, 1, (("beta", 1.0), ("beta0", 1.0))), Fields.of(0.9, 0.8, 1.4)
+    x = np.linspace(-6, 6, 250)
+    weights = np.exp(-(x**2) / 2) / np.exp(-(x**2) / 2).sum()
+    C, u = float(sample.covariance[0, 0]), np.linspace(-25, 25, 5001)
+    total = 0.0
+    for one, share in zip(x, weights, strict=True):
+        y = sample.label(np.array([[fields.target * np.sqrt(C) * one]]))
+        w = np.sqrt(C) * (fields.teacher * one + fields.independent * x)
+        energy = sample.loss(u[None, :], np.repeat(y, len(u), axis=1)) + (u - w[:, None]) ** 2 / (2 * V * C)
+        total += share * weights @ energy.min(axis=1)
+    found = block_average.block_means(sample, fields, V, 80)
+    excess = sample.copies * total - (found.train + found.R / (2 * V))
+    assert -1e-4 * found.train < excess < sample.copies * 0.01**2 / 48 + 1e-4 * found.train
+
+
+LAWS = st.one_of(
+    st.builds(
+        lambda k, p: RationalTarget("signed_quadratic_network", (k, p, 1.0)), st.floats(0.1, 1.5), st.floats(0.05, 0.95)
+    ),
+    st.builds(lambda k: RationalTarget("cross_attention", (k, 1.0)), st.floats(0.1, 1.5)),
+    st.builds(lambda k: RationalTarget("tied_attention_two_bulks", (k, 0.2, 1.0, 2.0)), st.floats(0.1, 0.7)),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(law=LAWS, v=log_uniform(1e-2, 3.0), place=st.floats(0, 1), reflected=st.booleans())
+def test_closed_forms_of_jumps_of_either_sign_are_integrals_of_the_density(law, v, place, reflected):
+    law = law.mirrored() if reflected else law
+    support = law.support(v)
+    b = support[0][0] + place * 0.95 * (support[-1][1] - support[0][0])
+
+    def integral(weight):
+        pieces = [(max(low, b), high) for low, high in support if high > b]
+        return sum(
+            quad(lambda x: weight(x) * float(law.density(v, np.array([x]))[0]), low, high, limit=200)[0]
+            for low, high in pieces
+        )
+
+    found = law.values(v, b)
+    assert found.mass == pytest.approx(integral(lambda x: 1.0), abs=1e-6)
+    assert pytest.approx(integral(lambda x: (x - b) ** 2), abs=1e-6) == found.J
+    assert found.J_b == pytest.approx(integral(lambda x: 2 * (b - x)), abs=1e-6)
+
+
+@given(kappa0=st.floats(0.1, 1.5), v=log_uniform(1e-3, 10))
+@settings(max_examples=20, deadline=None)
+def test_without_a_threshold_both_ends_hold_the_second_moment(kappa0, v):
+    asked = problem("cross_attention", kappa0=kappa0)
+    nearly = spectral_energy(asked, v, 1e-12)
+    assert pytest.approx(asked.q0 + v, rel=1e-8) == nearly.J
+    assert nearly.J_v == pytest.approx(1.0, rel=1e-8)
+
+
+def test_the_symmetrised_law_is_that_of_random_matrices():
+    """Singular values of S0 + sqrt(v) G, S0 a product of factors, d = 400: energies scatter by 1/d."""
+    dim, kappa0, v, b, rng = 400, 0.5, 0.3, 0.4, np.random.default_rng(3)
+    rank = int(kappa0 * dim)
+    energies = []
+    for _ in range(4):
+        s0 = rng.normal(size=(dim, rank)) @ rng.normal(size=(rank, dim)) / np.sqrt(rank * dim)
+        noisy = s0 + np.sqrt(v / dim) * rng.normal(size=(dim, dim))
+        energies.append(np.sum(np.maximum(np.linalg.svd(noisy, compute_uv=False) - b, 0) ** 2) / dim)
+    expected = spectral_energy(problem("cross_attention", kappa0=kappa0), v, b).J
+    assert abs(np.mean(energies) - expected) < 4 * np.std(energies, ddof=1) / 2 + 2 / dim
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"model": "nowhere"}, "not a generated model"),
+        ({"model": "elastic_attention"}, "must state mu"),
+        ({"model": "quadratic_network", "extra": (("mu", 1.0),)}, "must state nothing"),
+        ({"model": "cross_attention"}, "either sign"),
+    ],
+)
+def test_a_model_with_other_settings_is_refused(changes, words):
+    with pytest.raises(InvalidParameter, match=words):
+        Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5, **changes)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    name=st.sampled_from(["quadratic_network", "signed_quadratic_network", "linear_attention", "cross_attention"]),
+    alpha=log_uniform(1e-2, 50), kappa0=st.floats(0.05, 2), decay=log_uniform(1e-3, 10), noise=log_uniform(1e-2, 5),
+)  # fmt: skip
+def test_anywhere_the_equations_hold_or_the_status_says_why_not(name, alpha, kappa0, decay, noise):
+    found = solve(problem(name, alpha, kappa0, decay, noise))
+    if found.trusted:
+        assert found.m**2 <= found.q * found.problem.q0 * (1 + 1e-9)
+        assert 0 <= found.train_error <= found.test_error * (1 + 1e-9)
+        assert found.status is not Status.CONVERGED or found.residual < 1e-6
+    else:
+        assert found.status is not Status.CONVERGED

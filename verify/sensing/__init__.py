@@ -1,0 +1,1 @@
+"""Training of any model on Gaussian-equivalent data, from the generated functions of tensors."""

@@ -1,0 +1,61 @@
+"""How weights make a matrix S of the model's class, and what they cost   (theory note, sections 1 and 6)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from numeric.problem.problem import Problem
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How columns of weights, (d, columns), make a matrix S, and what they cost beside a Frobenius term.
+
+    `kind` is that of the matrix; without a `threshold` S itself is trained.
+    """
+
+    kind: str
+    threshold: bool
+    dim: int
+    width: int
+
+    @property
+    def columns(self) -> int:
+        """Of the weights."""
+        if not self.threshold:
+            return self.dim
+        return self.width if self.kind == "positive" else 2 * self.width
+
+    @property
+    def unit(self) -> float:
+        """sqrt(m d)."""
+        return math.sqrt(self.width * self.dim)
+
+    def matrix(self, weights: torch.Tensor) -> torch.Tensor:
+        """S, (d, d)."""
+        if not self.threshold:
+            return weights if self.kind == "general" else (weights + weights.T) / 2
+        one, other = weights[:, : self.width], weights[:, self.width :]
+        if self.kind == "general":
+            return one @ other.T / self.unit
+        return (one @ one.T - (other @ other.T if self.kind == "symmetric" else 0)) / self.unit
+
+    def gradient(self, weights: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
+        """By the weights, of what has this slope by the entries of S."""
+        symmetric = (slope + slope.T) / 2
+        if not self.threshold:
+            return slope if self.kind == "general" else symmetric
+        one, other = weights[:, : self.width], weights[:, self.width :]
+        if self.kind == "general":
+            return torch.cat([slope @ other, slope.T @ one], 1) / self.unit
+        parts = [symmetric @ one] + ([-symmetric @ other] if self.kind == "symmetric" else [])
+        return 2 * torch.cat(parts, 1) / self.unit
+
+    def decay(self, problem: Problem) -> float:
+        """What the squared norm of the weights is multiplied by: half of lambda for each of two factors of a general matrix."""
+        if not self.threshold:
+            return problem.lambda_ * self.dim
+        return problem.lambda_ / (2 if self.kind == "general" else 1)
