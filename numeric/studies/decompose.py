@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numeric.laws.law import energy_above, quantile
+from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.prediction.gaussian_indices import GaussianPrediction
 from numeric.prediction.label_parameters import Labels
@@ -31,6 +32,9 @@ from numeric.prediction.mismatch import best_prediction
 from numeric.problem.problem import Parametrisation
 from numeric.problem.solution import Solution
 from numeric.saddle.estimator import estimator_of
+
+#: Of q0 in features that are not learned: below it their energy, a difference, has fewer than six digits.
+LEAST_SHARE = 1e-10
 
 
 class DistanceParts(NamedTuple):
@@ -103,7 +107,12 @@ def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
         )
     share, q_top, hidden = _learned_features(solution)
     q0_top = problem.target.top_energy(share)
-    gain = hidden / (problem.q0 - q0_top) if hidden else 0.0
+    others = problem.q0 - q0_top
+    if hidden and others < LEAST_SHARE * problem.q0:
+        raise OutsideDomain(
+            "what is not learned of the target is lost in the rounding of its second moment: leave it out"
+        )
+    gain = hidden / others if hidden else 0.0
     over, under, approximation, distance = map(
         float, generated.decomposition(solution.m, solution.q, problem.q0, q_top, q0_top, gain, c_star)
     )

@@ -10,7 +10,7 @@ from strategies import kappa0s, log_uniform
 
 from numeric.__main__ import main
 from numeric.channel.softmax.sequence_average import sample_means
-from numeric.laws.eigenvalue_list import finite_rank
+from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
@@ -186,3 +186,14 @@ def test_command_line(capsys, monkeypatch, tmp_path):
         )
     assert (tmp_path / "t.csv").read_text().startswith("alpha,test_error,c_star,overfitting")
     assert (tmp_path / "f.png").stat().st_size > 1000
+
+
+def test_features_lost_in_rounding_are_refused():
+    """Underfitting approaches a limit as they shrink; it was 19 per cent off before, and then a division by zero."""
+
+    def parts(small):
+        return decompose(solve(Problem(1.0, Eigenvalues((0.0, small, 3.0), (0.6, 0.2, 0.2)), 0.1, 0.5)))
+
+    assert parts(1e-4).underfitting == pytest.approx(parts(1e-3).underfitting, rel=0.05)
+    with pytest.raises(OutsideDomain, match="lost in the rounding"):
+        parts(1e-6)
