@@ -32,9 +32,9 @@ class RationalTarget:
     settings: tuple[float, ...]
     reflected: bool = False
 
-    @cached_property
+    @property
     def generated(self) -> ModuleType:
-        """The functions of the model."""
+        """The functions of the model; not kept, as a module cannot be sent to another process."""
         return functions("float64", self.model)
 
     @cached_property

@@ -1,6 +1,7 @@
 """Every generated model solved: check values, derivatives of the free entropy, samples by brute force, laws of either sign."""
 
 import json
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -139,6 +140,14 @@ def test_one_visible_index_by_brute_force(name, V):
     found = block_average.block_means(sample, fields, V, 80)
     excess = sample.copies * total - (found.train + found.R / (2 * V))
     assert -1e-4 * found.train < excess < sample.copies * 0.01**2 / 48 + 1e-4 * found.train
+
+
+def test_a_solved_problem_can_be_sent_to_another_process():
+    """Workers could not be given a problem that the theory had been solved at before: its target held a module."""
+    asked = problem("cross_attention")
+    found = solve(asked)
+    assert pickle.loads(pickle.dumps(asked)) == asked
+    assert pickle.loads(pickle.dumps(found)).m == found.m
 
 
 LAWS = st.one_of(
