@@ -18,6 +18,7 @@ from numeric.problem.fields import Fields
 STRIP = 1.2  # imaginary distance of singularities, in standard deviations: a logistic function of a field of deviation 2.6 has it
 SPAN = 8.5  # standard deviations that are integrated: what is left out has a probability of 2e-17
 REACH = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
+BETWEEN = 8  # places between fit and rest, the fit among them, from the best of which a descent starts
 JUMP = 1e-3  # least distance of two minimisers of one sample, in the same unit
 BISECTIONS, NEWTON = 8, 3  # of the interval that holds a jump, and steps of Newton's method after that: to rounding
 
@@ -95,9 +96,12 @@ class _Lower(NamedTuple):
 
 
 def _lower(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> _Lower:
-    """Of the minimisers from rest and from the fit; no gap where they are one."""
+    """Of the minimisers from rest, and from the fit or the best place between both; no gap where they are one."""
     reach = REACH / dict(sample.settings).get("beta", 1.0)
-    rest, fitted = (sample.minimiser(start, w, y, V, reach) for start in (w, fit))
+    between = np.stack([w + share * (fit - w) for share in np.linspace(1, 0, BETWEEN, endpoint=False)])
+    energies = np.array([sample.energy(u, w, y, V) for u in between])
+    best = np.take_along_axis(between, energies.argmin(axis=0)[None, None, :], axis=0)[0]
+    rest, fitted = (sample.minimiser(start, w, y, V, reach) for start in (w, best))
     apart = np.max(np.abs(rest - fitted), axis=0) > JUMP * reach
     gap = np.where(apart, sample.energy(rest, w, y, V) - sample.energy(fitted, w, y, V), 0.0)
     return _Lower(np.where(gap > 0, fitted, rest), gap, fitted - rest)

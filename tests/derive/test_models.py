@@ -140,3 +140,14 @@ def test_coefficients_are_recognised_or_refused():
     assert visible._rational(sp.Rational(3, 7).evalf(40)) == sp.Rational(3, 7)
     with pytest.raises(DerivationError):
         visible._rational(sp.pi.evalf(40))
+
+
+def test_a_constant_in_the_loss_is_kept_once():
+    """It was dropped, being in no block, and training errors were off by it."""
+    huber = lambda o, y: sum(sp.sqrt(1 + (one - other) ** 2) - 1 for one, other in zip(o, y, strict=True))  # noqa: E731
+    model = replace(TIED, index=SymmetricScores(2), channel=Channel(identity, huber))
+    fitted = {
+        one: [block.loss(one, model).subs(dict(zip(sym("u1 y1 y2"), (1, 1, 1), strict=True)))]
+        for one in visible.blocks(model)
+    }
+    assert sum(one.copies * value for one, (value,) in fitted.items()) == 0

@@ -125,7 +125,9 @@ def blocks(model: Model) -> tuple[Block, ...]:
     seen = [{i for k in ks for i in range(len(u)) if output[k].has(u[i])} for ks in of_term]
     joined = [{i, j} for i in range(len(u)) for j in range(i) if sigma[i, j] != 0]
     found: dict[tuple[object, ...], int] = {}
-    for group in _connected(len(u), [*seen, *joined]):
+    groups = _connected(len(u), [*seen, *joined])
+    constant = sp.Add(*(term for term, indices in zip(terms, seen, strict=True) if not indices))
+    for group in groups:
         chosen = [k for k, indices in enumerate(seen) if indices <= group and indices]
         outputs = sorted({k for index in chosen for k in of_term[index]})
         rename = {u[i]: u[k] for k, i in enumerate(sorted(group))}
@@ -133,7 +135,7 @@ def blocks(model: Model) -> tuple[Block, ...]:
         key = (
             sp.ImmutableMatrix(sigma.extract(sorted(group), sorted(group))),
             tuple(output[k].subs(rename, simultaneous=True) for k in outputs),
-            sp.Add(*(terms[index] for index in chosen)).subs(renumber, simultaneous=True),
+            (constant / len(groups) + sp.Add(*(terms[index] for index in chosen))).subs(renumber, simultaneous=True),
         )
         found[key] = found.get(key, 0) + 1
     return tuple(Block(copies, *key) for key, copies in found.items())  # type: ignore[arg-type]

@@ -142,6 +142,36 @@ def test_one_visible_index_by_brute_force(name, V):
     assert -1e-4 * found.train < excess < sample.copies * 0.01**2 / 48 + 1e-4 * found.train
 
 
+def test_a_minimum_neither_at_rest_nor_at_the_fit_is_found():
+    """Where an output saturates before the index of the label the loss is low on the way: two starts alone missed it."""
+
+    class Saturating(BlockSample):
+        indices, copies, covariance = 1, 1, np.array([[2.0]])
+
+        def label(self, z):
+            return np.tanh(z)
+
+        def loss(self, u, y):
+            return np.sqrt(1 + (np.tanh(u[0]) - y[0]) ** 2) - 1
+
+        def gradient(self, u, y):
+            gap = np.tanh(u) - y
+            return gap / np.sqrt(1 + gap**2) / np.cosh(u) ** 2
+
+        def hessian(self, u, y):
+            up, down = (self.gradient(u + side * 1e-6, y) for side in (1, -1))
+            return ((up - down) / 2e-6)[None]
+
+    sample, V, u = Saturating("tied_attention", 1, ()), 2.0, np.linspace(-25, 25, 5001)
+    rng = np.random.default_rng(4)
+    w, z = 2 * rng.normal(size=(2, 1, 400))
+    found = block_average._lower(sample, w, sample.label(z), z, V).u
+    least = [
+        np.min(sample.loss(u[None, :], sample.label(z)[:, [k]]) + (u - w[0, k]) ** 2 / (4 * V)) for k in range(400)
+    ]
+    assert np.all(sample.energy(found, w, sample.label(z), V) < np.array(least) + 1e-6)
+
+
 def test_a_solved_problem_can_be_sent_to_another_process():
     """Workers could not be given a problem that the theory had been solved at before: its target held a module."""
     asked = problem("cross_attention")
