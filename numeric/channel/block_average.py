@@ -5,7 +5,6 @@ pieces between the jumps of the minimiser, which are located. More: a trapezoida
 jump.
 """
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,6 +19,11 @@ SPAN = 8.5  # standard deviations that are integrated: what is left out has a pr
 REACH = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
 BETWEEN = 8  # places between fit and rest, the fit among them, from the best of which a descent starts
 JUMP = 1e-3  # least distance of two minimisers of one sample, in the same unit
+SCANNED, STEEP, JUMPS = (
+    41,
+    1.5,
+    2,
+)  # places of a scan, rise over that of the field that is looked into, jumps for each label
 BISECTIONS, NEWTON = 8, 3  # of the interval that holds a jump, and steps of Newton's method after that: to rounding
 
 
@@ -49,7 +53,7 @@ def block_means(sample: BlockSample, fields: Fields, V: float, nodes: int) -> Bl
     else:
         points = _tensor(sample.indices, nodes)
         w, y, fit = _fields(sample, fields, points, root)
-        u = _lower(sample, w, y, fit, V).u
+        u = _global(sample, w, y, fit, V)
     away = u - w
     dual = np.linalg.solve(sample.covariance, away) / V
     gamma = [root @ part for part in (points.seen, points.unseen)]
@@ -87,24 +91,17 @@ def _fields(sample: BlockSample, fields: Fields, points: _Points, root: Array) -
     return fields.teacher * seen + fields.independent * unseen, sample.label(z), sample.fitted(z)
 
 
-class _Lower(NamedTuple):
-    """The minimisers of lower energy, by how much that from rest is higher than that from the fit, and how far apart they are."""
-
-    u: Array
-    gap: Array
-    distance: Array
-
-
-def _lower(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> _Lower:
-    """Of the minimisers from rest, and from the fit or the best place between both; no gap where they are one."""
-    reach = REACH / dict(sample.settings).get("beta", 1.0)
+def _global(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> Array:
+    """The minimiser of lower energy of two: from rest, and from the fit or the best place between both."""
     between = np.stack([w + share * (fit - w) for share in np.linspace(1, 0, BETWEEN, endpoint=False)])
     energies = np.array([sample.energy(u, w, y, V) for u in between])
     best = np.take_along_axis(between, energies.argmin(axis=0)[None, None, :], axis=0)[0]
-    rest, fitted = (sample.minimiser(start, w, y, V, reach) for start in (w, best))
-    apart = np.max(np.abs(rest - fitted), axis=0) > JUMP * reach
-    gap = np.where(apart, sample.energy(rest, w, y, V) - sample.energy(fitted, w, y, V), 0.0)
-    return _Lower(np.where(gap > 0, fitted, rest), gap, fitted - rest)
+    rest, other = (sample.minimiser(start, w, y, V, _reach(sample)) for start in (w, best))
+    return np.where(sample.energy(rest, w, y, V) > sample.energy(other, w, y, V), other, rest)
+
+
+def _reach(sample: BlockSample) -> float:
+    return REACH / dict(sample.settings).get("beta", 1.0)
 
 
 @lru_cache(maxsize=4)
@@ -149,56 +146,42 @@ def _piecewise(
     seen = np.broadcast_to(outer[None, :, None], (*low.shape, nodes)).reshape(1, -1)
     points = _Points(seen, unseen, (gauss * outer_weights[None, :, None]).ravel())
     w, y, fit = _fields(sample, fields, points, np.array([[root]]))
-    return points, _lower(sample, w, y, fit, V).u, w, y
+    return points, _global(sample, w, y, fit, V), w, y
 
 
 def _jumps(sample: BlockSample, fields: Fields, V: float, root: float, outer: Array) -> Array:
-    """Ends of the pieces for each label, ascending, shape (pieces + 1, labels): the span, and where rest and fit cost the same."""
-    span = np.full_like(outer, SPAN)
-    scan = np.linspace(-SPAN, SPAN, 41)
+    """Ends of the pieces for each label, ascending, shape (pieces + 1, labels): the span, and where the minimiser jumps.
 
-    def lower(unseen: Array, seen: Array) -> _Lower:
-        points = _Points(seen[None, :], unseen[None, :], seen)
-        w, y, fit = _fields(sample, fields, points, np.array([[root]]))
-        return _lower(sample, w, y, fit, V)
+    A minimiser never falls as its field rises, and without a jump it rises by no more than the field where the loss is convex: the
+    steepest intervals of a scan are halved, always keeping the half that rises more, and what rises still is a jump.
+    """
+    span, scan = np.full_like(outer, SPAN), np.linspace(-SPAN, SPAN, SCANNED)
 
-    def jump(unseen: Array, seen: Array) -> _Jump:
-        found = lower(unseen, seen)  # by the envelope theorem the energy of either has the slope (w - u)/(V C) in w
-        return _Jump(found.gap, found.distance[0] * fields.independent / (V * root))
+    def minimisers(unseen: Array, seen: Array) -> Array:
+        w, y, fit = _fields(sample, fields, _Points(seen[None], unseen[None], seen), np.array([[root]]))
+        return _global(sample, w, y, fit, V)[0]
 
-    found = lower(np.tile(scan, len(outer)), np.repeat(outer, len(scan))).gap.reshape(len(outer), len(scan))
-    better = found > 0  # the fit is: from the first to the last place where it is
-    if not better.any():
+    u = minimisers(np.tile(scan, len(outer)), np.repeat(outer, len(scan))).reshape(len(outer), len(scan))
+    rises = np.abs(np.diff(u, axis=1))
+    if np.all(rises < STEEP * root * fields.independent * (scan[1] - scan[0])):
         return np.array([-span, span])
-    first, last = better.argmax(axis=1), len(scan) - 1 - better[:, ::-1].argmax(axis=1)
-    some = better.any(axis=1)
-    low = _located(jump, outer, scan, first - 1, first, some & (first > 0))
-    high = _located(jump, outer, scan, last + 1, last, some & (last < len(scan) - 1))
-    return np.array([-span, np.where(np.isnan(low), -span, low), np.where(np.isnan(high), span, high), span])
-
-
-class _Jump(NamedTuple):
-    """By how much rest costs more than the fit, and the slope of that in the unseen component."""
-
-    gap: Array
-    slope: Array
-
-
-def _located(
-    jump: Callable[[Array, Array], _Jump], outer: Array, scan: Array, outside: Array, inside: Array, here: Array
-) -> Array:
-    """Where both cost the same between two places of the scan, for the labels `here`; not a number for the others."""
-    place = np.full(len(outer), np.nan)
-    if here.any():
-        left, right, seen = scan[outside[here]], scan[inside[here]], outer[here]
-        for _ in range(BISECTIONS):
-            middle = (left + right) / 2
-            fits = jump(middle, seen).gap > 0
-            left, right = np.where(fits, left, middle), np.where(fits, middle, right)
-        root = (left + right) / 2
-        for _ in range(NEWTON):
-            gap, slope = jump(root, seen)
-            step = np.divide(gap, slope, out=np.zeros_like(gap), where=(gap != 0) & (slope != 0))
-            root = np.clip(root - step, np.minimum(left, right), np.maximum(left, right))
-        place[here] = root
-    return place
+    steepest = np.sort(np.argsort(rises, axis=1)[:, -JUMPS:], axis=1)
+    seen, (left, right) = np.repeat(outer, JUMPS), (scan[steepest + k].ravel() for k in (0, 1))
+    u_left, u_right = (np.take_along_axis(u, steepest + k, axis=1).ravel() for k in (0, 1))
+    for _ in range(BISECTIONS):
+        middle = (left + right) / 2
+        between = minimisers(middle, seen)
+        first = np.abs(between - u_left) > np.abs(u_right - between)
+        left, right = np.where(first, left, middle), np.where(first, middle, right)
+        u_left, u_right = np.where(first, u_left, between), np.where(first, between, u_right)
+    place = (left + right) / 2
+    for _ in range(NEWTON):
+        w, y, _ = _fields(sample, fields, _Points(seen[None], place[None], seen), np.array([[root]]))
+        one, other = (sample.minimiser(start[None], w, y, V, _reach(sample)) for start in (u_left, u_right))
+        gap = sample.energy(one, w, y, V) - sample.energy(other, w, y, V)
+        slope = (
+            (other - one)[0] * fields.independent / (V * root)
+        )  # by the envelope theorem either energy has (w - u)/(V C) in w
+        step = np.divide(gap, slope, out=np.zeros_like(gap), where=np.abs(other - one)[0] > JUMP * _reach(sample))
+        place = np.clip(place - step, left, right)
+    return np.array([-span, *np.sort(place.reshape(len(outer), JUMPS), axis=1).T, span])

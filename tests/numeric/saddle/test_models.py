@@ -165,7 +165,7 @@ def test_a_minimum_neither_at_rest_nor_at_the_fit_is_found():
     sample, V, u = Saturating("tied_attention", 1, ()), 2.0, np.linspace(-25, 25, 5001)
     rng = np.random.default_rng(4)
     w, z = 2 * rng.normal(size=(2, 1, 400))
-    found = block_average._lower(sample, w, sample.label(z), z, V).u
+    found = block_average._global(sample, w, sample.label(z), z, V)
     least = [
         np.min(sample.loss(u[None, :], sample.label(z)[:, [k]]) + (u - w[0, k]) ** 2 / (4 * V)) for k in range(400)
     ]
