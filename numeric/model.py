@@ -5,6 +5,7 @@ imported when it is first asked for, so that a threshold needs no NumPy.
 """
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -45,6 +46,12 @@ def structure(model: str = DEFAULT) -> dict[str, Any]:
 def record(name: str, model: str = DEFAULT) -> str:
     """Text of a generated JSON record of a model, e.g. "exponents"."""
     return (_folder() / model / f"{name}.json").read_text()
+
+
+def call(function: Callable[..., Any], arguments: Sequence[Any], settings: Mapping[str, float]) -> Any:
+    """A generated function at these arguments, which come first, and at the settings that it takes after them, by their names."""
+    code = function.__code__
+    return function(*arguments, *(settings[name] for name in code.co_varnames[len(arguments) : code.co_argcount]))
 
 
 def __getattr__(kind: str) -> ModuleType:

@@ -2,7 +2,7 @@
 
 from derive.language.model import Model
 from derive.passes.channel.quadratic import all_quadratic
-from derive.passes.channel.visible import blocks, numbers
+from derive.passes.channel.visible import blocks
 from derive.pipeline import is_tied_softmax
 
 
@@ -10,7 +10,6 @@ def record(model: Model) -> dict[str, object]:
     """Class of the matrix, settings of the penalty, noise and target in the order of the generated functions, and the channel."""
     channel = model.channel
     return {
-        "title": model.title,
         "matrix": model.matrix.kind.value,
         "threshold": model.matrix.linear != 0,
         "penalty": [str(symbol) for symbol in model.matrix.settings],
@@ -19,10 +18,7 @@ def record(model: Model) -> dict[str, object]:
         "negative_eigenvalues": model.target.has_negative_eigenvalues,
         "noise": [str(symbol) for symbol in channel.noise_settings],
         "temperatures": [str(heat) for heat in (channel.beta, channel.beta0) if heat.is_Symbol],
-        "label_numbers": numbers(model),
         "variances": [int(model.index.variance(entry)) for entry in model.index.entries],
         "channel": "tied softmax" if is_tied_softmax(model) else "closed" if all_quadratic(model) else "blocks",
-        "blocks": [
-            {"copies": block.copies, "indices": block.size, "numbers": len(block.output)} for block in blocks(model)
-        ],
+        "blocks": [{"copies": block.copies, "indices": block.size} for block in blocks(model)],
     }

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from numeric.maths.domain import OutsideDomain
+
 Array = NDArray[np.float64]
 
 
@@ -34,6 +36,12 @@ class Averages(NamedTuple):
     def each(self) -> Iterator["Averages"]:
         """The replicates one by one, each of shape (1,)."""
         return (Averages(*(value[k : k + 1] for value in self)) for k in range(len(self.M)))
+
+
+def require_pair(m: float, q: float, V: float, rho: float) -> None:
+    """Raises OutsideDomain for overlaps that no student that learned has."""
+    if not (V > 0 and q - m**2 / rho > 0):
+        raise OutsideDomain(f"need V > 0 and q > m^2/rho, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {rho!r}")
 
 
 def one_replicate(*values: float) -> Averages:

@@ -19,11 +19,9 @@ SPAN = 8.5  # standard deviations that are integrated: what is left out has a pr
 REACH = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
 BETWEEN = 8  # places between fit and rest, the fit among them, from the best of which a descent starts
 JUMP = 1e-3  # least distance of two minimisers of one sample, in the same unit
-SCANNED, STEEP, JUMPS = (
-    41,
-    1.5,
-    2,
-)  # places of a scan, rise over that of the field that is looked into, jumps for each label
+SCANNED = 41  # places at which jumps are looked for
+STEEP = 1.5  # rise of the minimiser over that of the field from which on there may be one
+JUMPS = 2  # for each label: on either side of its fit
 BISECTIONS, NEWTON = 8, 3  # of the interval that holds a jump, and steps of Newton's method after that: to rounding
 
 
@@ -139,12 +137,10 @@ def _piecewise(
     x, weights = leggauss(nodes)
     low, high = ends[:-1], ends[1:]  # pieces x labels
     middle, half = (low + high) / 2, (high - low) / 2
-    unseen = (middle[..., None] + half[..., None] * x).reshape(1, -1)
-    gauss = (
-        half[..., None] * weights * np.exp(-((middle[..., None] + half[..., None] * x) ** 2) / 2) / np.sqrt(2 * np.pi)
-    )
+    places = middle[..., None] + half[..., None] * x
+    gauss = half[..., None] * weights * np.exp(-(places**2) / 2) / np.sqrt(2 * np.pi)
     seen = np.broadcast_to(outer[None, :, None], (*low.shape, nodes)).reshape(1, -1)
-    points = _Points(seen, unseen, (gauss * outer_weights[None, :, None]).ravel())
+    points = _Points(seen, places.reshape(1, -1), (gauss * outer_weights[None, :, None]).ravel())
     w, y, fit = _fields(sample, fields, points, np.array([[root]]))
     return points, _global(sample, w, y, fit, V), w, y
 
@@ -179,9 +175,8 @@ def _jumps(sample: BlockSample, fields: Fields, V: float, root: float, outer: Ar
         w, y, _ = _fields(sample, fields, _Points(seen[None], place[None], seen), np.array([[root]]))
         one, other = (sample.minimiser(start[None], w, y, V, _reach(sample)) for start in (u_left, u_right))
         gap = sample.energy(one, w, y, V) - sample.energy(other, w, y, V)
-        slope = (
-            (other - one)[0] * fields.independent / (V * root)
-        )  # by the envelope theorem either energy has (w - u)/(V C) in w
+        # By the envelope theorem either energy has the slope (w - u)/(V C) in w.
+        slope = (other - one)[0] * fields.independent / (V * root)
         step = np.divide(gap, slope, out=np.zeros_like(gap), where=np.abs(other - one)[0] > JUMP * _reach(sample))
         place = np.clip(place - step, left, right)
     return np.array([-span, *np.sort(place.reshape(len(outer), JUMPS), axis=1).T, span])

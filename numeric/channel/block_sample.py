@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.model import functions, structure
+from numeric.model import call, functions, structure
 
 Array = NDArray[np.float64]
 MOST_STEPS = 60  # of Newton's method; it needs under ten where the energy is convex
@@ -100,9 +100,7 @@ class BlockSample:
 
     def _call(self, name: str, *arguments: Array):  # type: ignore[no-untyped-def]
         function = getattr(self.generated, f"block{self.number}_{name}")
-        known = dict(self.settings)
-        names = function.__code__.co_varnames[len(arguments) : function.__code__.co_argcount]
-        return function(*arguments, *(known[extra] for extra in names))
+        return call(function, arguments, dict(self.settings))
 
 
 def _tuple(values):  # type: ignore[no-untyped-def]

@@ -4,10 +4,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from numeric.channel.averages import Averages, one_replicate
+from numeric.channel.averages import Averages, one_replicate, require_pair
 from numeric.channel.block_average import block_means, unlearned_means
 from numeric.channel.block_sample import BlockSample
-from numeric.maths.domain import OutsideDomain
 from numeric.model import structure
 from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
@@ -28,10 +27,7 @@ class Blocks:
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
         m, q, V = overlaps[:3]
-        if not (V > 0 and q * problem.rho - m**2 > 0):
-            raise OutsideDomain(
-                f"need V > 0 and q rho > m^2, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {problem.rho!r}"
-            )
+        require_pair(m, q, V, problem.rho)
         fields = Fields.of(m, q, problem.rho)
         train, R, F1, F2, test = np.sum(
             [block_means(sample, fields, V, self._nodes(sample)) for sample in samples(problem)], axis=0

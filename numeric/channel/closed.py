@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from numeric.channel.averages import Averages, one_replicate
-from numeric.maths.domain import OutsideDomain
+from numeric.channel.averages import Averages, one_replicate, require_pair
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 
@@ -20,10 +19,7 @@ class Closed:
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
         m, q, V = overlaps[:3]
-        if not (V > 0 and q * problem.rho - m**2 > 0):
-            raise OutsideDomain(
-                f"need V > 0 and q rho > m^2, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {problem.rho!r}"
-            )
+        require_pair(m, q, V, problem.rho)
         return one_replicate(*problem.generated.closed_envelope(m, q, V, problem.rho))
 
     def unlearned(self, problem: Problem) -> Averages:

@@ -11,12 +11,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from numeric.channel.averages import Averages, one_replicate
+from numeric.channel.averages import Averages, one_replicate, require_pair
 from numeric.channel.blocks import Blocks
 from numeric.channel.closed import Closed
 from numeric.channel.softmax.pair_average import COARSE, Resolution, average, unlearned
 from numeric.channel.softmax.sequence_average import sample_means, unlearned_means
-from numeric.maths.domain import OutsideDomain
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
 from numeric.problem.fields import split
@@ -105,8 +104,7 @@ class Sampled:
         V, q_odd, V_odd = overlaps.V, overlaps.q_antisymmetric, overlaps.V_antisymmetric
         parts = split(overlaps, problem)
         m, q, rho, *_ = parts
-        if not (V > 0 and q - m**2 / rho > 0):
-            raise OutsideDomain(f"need V > 0 and q > m^2/rho, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {rho!r}")
+        require_pair(m, q, V, rho)
         fields = parts.fields(q_odd)
         means = sample_means(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, self.sampling)
         M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(m, q, V, rho, means.train, means.R, means.F1, means.F2)

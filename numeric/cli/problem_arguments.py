@@ -99,4 +99,6 @@ def _target(arguments: argparse.Namespace, model: str, own: dict[str, Fraction])
 
     values = {"kappa0": arguments.kappa0, "scale": Fraction(1), **own}
     given = {"kappa0": str(arguments.kappa0)} if "kappa0" in names else {}
-    return RationalTarget(model, tuple(float(values[name]) for name in names)), given
+    return RationalTarget.of(
+        model, **{name: float(value) for name, value in values.items() if value is not None}
+    ), given

@@ -3,6 +3,7 @@
 Theory note, section 4. A target is a frozen, hashable value; eigenvalues carry the unit of S0.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
@@ -171,6 +172,17 @@ def quantile(target: Target, v: float, mass: float, low: float, top: float) -> f
         return (target.mass_above(v, x) if x < top else 0.0) - mass  # at the edge itself two branches meet
 
     return float(scipy.optimize.brentq(excess, low, top, xtol=1e-14, rtol=1e-14))
+
+
+def filled_intervals(edges: Array, filled: Sequence[bool]) -> list[tuple[float, float]]:
+    """Intervals between ascending edges that are filled, neighbours joined."""
+    intervals: list[tuple[float, float]] = []
+    for low, high, inside in zip(edges[:-1], edges[1:], filled, strict=True):
+        if inside and intervals and intervals[-1][1] == low:
+            intervals[-1] = (intervals[-1][0], float(high))
+        elif inside:
+            intervals.append((float(low), float(high)))
+    return intervals
 
 
 def edge_grid(low: float, high: float, points: int) -> tuple[Array, Array]:

@@ -23,6 +23,7 @@ from numeric.laws.law import (
     Outlier,
     Values,
     denoising_error_of,
+    filled_intervals,
     finite_edge,
     limited_energy,
 )
@@ -100,12 +101,7 @@ class MarchenkoPastur:
         edges = np.unique(np.real(generated.inverse_stieltjes(real, v, *self.law)))
         middles = (edges[:-1] + edges[1:]) / 2
         filled = generated.density(physical_root(v, middles, self.law)) > 0
-        intervals: list[tuple[float, float]] = []
-        for low, high, inside in zip(edges[:-1], edges[1:], filled, strict=True):
-            if inside and intervals and intervals[-1][1] == low:
-                intervals[-1] = (intervals[-1][0], float(high))
-            elif inside:
-                intervals.append((float(low), float(high)))
+        intervals = filled_intervals(edges, filled)
         if not intervals:
             raise OutsideDomain(f"no support found at v = {v:g}, {self}: parameters beyond double precision")
         return intervals

@@ -10,11 +10,21 @@ from types import ModuleType
 from typing import Self
 
 import numpy as np
-import scipy
 from flint import arb
 
 from numeric.laws.exact_values import exact_values
-from numeric.laws.law import TRUSTED, Array, Bounded, Energy, Outlier, Values, denoising_error_of, limited_energy
+from numeric.laws.law import (
+    TRUSTED,
+    Array,
+    Bounded,
+    Energy,
+    Outlier,
+    Values,
+    denoising_error_of,
+    filled_intervals,
+    limited_energy,
+    quantile,
+)
 from numeric.laws.marchenko_pastur import polynomial_roots
 from numeric.maths.domain import OutsideDomain
 from numeric.model import functions, structure
@@ -31,6 +41,11 @@ class RationalTarget:
     model: str
     settings: tuple[float, ...]
     reflected: bool = False
+
+    @classmethod
+    def of(cls, model: str, **settings: float) -> Self:
+        """The target of a model with these settings by name; those that it does not have are passed over."""
+        return cls(model, tuple(settings[name] for name in structure(model)["target"]))
 
     @property
     def generated(self) -> ModuleType:
@@ -64,10 +79,8 @@ class RationalTarget:
     def scaled(self, factor: float) -> Self:
         """Law of `factor` times the target."""
         names = structure(self.model)["target"]
-        scaled = tuple(
-            value * (factor if name == "scale" else 1) for name, value in zip(names, self.settings, strict=True)
-        )
-        return replace(self, settings=scaled)
+        factors = [factor if name == "scale" else 1.0 for name in names]
+        return replace(self, settings=tuple(a * b for a, b in zip(factors, self.settings, strict=True)))
 
     def exact(self) -> RationalLaw:
         """The same law in ball arithmetic, its parameters taken as their binary values."""
@@ -75,11 +88,9 @@ class RationalTarget:
 
     def top_energy(self, share: float) -> float:
         """Part of q0 that the largest `share` of the eigenvalues has, eigenvalue^2; of the law with a noise below rounding."""
-        v, (low, high) = (
-            _NOISELESS * self.q0,
-            (self.support(_NOISELESS * self.q0)[0][0], self.upper_edge(_NOISELESS * self.q0)),
-        )
-        cut = float(scipy.optimize.brentq(lambda x: self.mass_above(v, x) - share, low, high))
+        v = _NOISELESS * self.q0
+        support = self.support(v)
+        cut = quantile(self, v, share, support[0][0], support[-1][1])
         above = self.values(v, cut)
         return float(self.generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, 0.0, above.mass)[0])
 
@@ -105,12 +116,7 @@ class RationalTarget:
         real = np.unique(critical.real[np.abs(critical.imag) < 1e-7 * np.abs(critical)])  # merging edges: a double root
         edges = np.unique(np.real(self.generated.inverse_stieltjes(real, v, *self.law)))
         filled = [self._root(v, x).imag < 0 for x in (edges[:-1] + edges[1:]) / 2]
-        intervals: list[tuple[float, float]] = []
-        for low, high, inside in zip(edges[:-1], edges[1:], filled, strict=True):
-            if inside and intervals and intervals[-1][1] == low:
-                intervals[-1] = (intervals[-1][0], float(high))
-            elif inside:
-                intervals.append((float(low), float(high)))
+        intervals = filled_intervals(edges, filled)
         if not intervals:
             raise OutsideDomain(f"no support found at v = {v:g}, {self}: parameters beyond double precision")
         return [(-high, -low) for low, high in reversed(intervals)] if self.reflected else intervals
@@ -152,9 +158,7 @@ class RationalTarget:
         found = Values(*(float(getattr(self.generated, f"spectral_{name}")(g, *parameters)) for name in Values._fields))
         errors = [float(getattr(self.generated, f"spectral_{name}_error")(g, *parameters)) for name in Values._fields]
         if not all(error <= TRUSTED * abs(value) for error, value in zip(errors, found, strict=True)):
-            found = exact_values(
-                RationalLaw(self.model, lambda: [arb(value) for value in self.law], Fraction(0)), v, at
-            )
+            found = exact_values(self.exact(), v, at)
         if not self.reflected:
             return found
         return Values(*map(float, self.generated.complement(*found, v, x, self.t0, self.q0)))
@@ -165,9 +169,8 @@ class RationalTarget:
 
     def _root(self, v: float, x: float) -> complex:
         """Physical root of z(g) = x: below the axis, else the real one on which z falls."""
-        roots = polynomial_roots(np.array([[float(c) for c in self.generated.resolvent_polynomial(v, x, *self.law)]]))[
-            0
-        ]
+        coefficients = self.generated.resolvent_polynomial(v, x, *self.law)
+        roots = polynomial_roots(np.array([[float(value) for value in coefficients]]))[0]
         lowest = complex(roots[np.argmin(roots.imag)])
         if lowest.imag < -_REAL * abs(lowest):
             return lowest

@@ -16,6 +16,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri_exp
@@ -161,6 +162,20 @@ def score_at(quantity: str, point: Problem, judged: Sequence[tuple[MeasuredRun, 
     if not groups or any(group.runs < MINIMUM_RUNS for group in groups):
         return Score(quantity, point, groups, math.nan, math.nan, math.nan, math.nan, math.nan)
     theory_error = max(p.errors[quantity] for _, p in judged)
+    return Score(quantity, point, groups, theory_error, *extrapolated(groups, theory_error))
+
+
+class Extrapolated(NamedTuple):
+    """Residual at infinite d with its standard error, degrees of freedom, and score."""
+
+    residual: float
+    standard_error: float
+    degrees_of_freedom: float
+    z: float
+
+
+def extrapolated(groups: Sequence[SizeGroup], theory_error: float) -> Extrapolated:
+    """Of the mean residuals at each size, each of MINIMUM_RUNS or more."""
     weights = intercept_weights([g.dim for g in groups], [g.runs for g in groups])
     variances = (weights * [g.standard_error for g in groups]) ** 2
     total = variances.sum() + theory_error**2
@@ -168,7 +183,7 @@ def score_at(quantity: str, point: Problem, judged: Sequence[tuple[MeasuredRun, 
     degrees = _ratio(total**2, float((variances**2 / [g.runs - 1 for g in groups]).sum()))
     residual = float(weights @ [g.residual for g in groups])
     z = normal_score(_ratio(residual, math.sqrt(total)), degrees)
-    return Score(quantity, point, groups, theory_error, residual, math.sqrt(total), degrees, z)
+    return Extrapolated(residual, math.sqrt(total), degrees, z)
 
 
 def _group(quantity: str, dim: int, judged: Sequence[tuple[MeasuredRun, Expected]]) -> SizeGroup:

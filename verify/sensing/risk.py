@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
-from types import ModuleType
 
 import torch
 
-from numeric.model import functions
 from numeric.problem.problem import Problem
-from verify.sensing.samples import call, coordinates, deviations, from_coordinates, stacked
+from verify.sensing.samples import deviations, evaluated, from_coordinates, sensed_indices, stacked
 from verify.sensing.shape import Shape
 
 
@@ -28,24 +25,16 @@ class SensedRisk:
     sensing: torch.Tensor
     labels: torch.Tensor
 
-    @cached_property
-    def generated(self) -> ModuleType:
-        """Label, loss and slope of the model."""
-        return functions("torch", self.problem.model)
-
     def value_and_gradient(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """L/d^2 and its gradient, shape of the weights."""
         s, dim = self.shape.matrix(weights), self.shape.dim
         h = self.indices(s)
         slopes = stacked(self._call("index_slope", h), h[0])
         frobenius = sum(self.problem.frobenius) * dim if self.shape.threshold else 0.0
-        value = (
-            self.losses(h).sum()
-            + self.shape.decay(self.problem) * weights.square().sum()
-            + frobenius * s.square().sum()
-        )
+        decay = self.shape.decay(self.problem)
+        value = self.losses(h).sum() + decay * weights.square().sum() + frobenius * s.square().sum()
         slope = self._adjoint(slopes) + 2 * frobenius * s
-        gradient = self.shape.gradient(weights, slope) + 2 * self.shape.decay(self.problem) * weights
+        gradient = self.shape.gradient(weights, slope) + 2 * decay * weights
         return value / dim**2, gradient / dim**2
 
     def losses(self, h: torch.Tensor) -> torch.Tensor:
@@ -53,16 +42,13 @@ class SensedRisk:
         return self._call("index_loss", h)
 
     def indices(self, s: torch.Tensor) -> torch.Tensor:
-        """H of every sample, (K, n)."""
-        units = self.sensing @ coordinates(s, self.shape.kind) / math.sqrt(self.shape.dim)
-        return units * deviations(self.problem)[:, None]
+        """Of every sample, (K, n)."""
+        return sensed_indices(s, self.sensing, self.problem)
 
     def _adjoint(self, slopes: torch.Tensor) -> torch.Tensor:
         """d/dS of what has these slopes by the indices, (d, d)."""
-        flat = torch.einsum("kn,knp->p", slopes * deviations(self.problem)[:, None], self.sensing) / math.sqrt(
-            self.shape.dim
-        )
-        return from_coordinates(flat, self.shape.kind, self.shape.dim)
+        flat = torch.einsum("kn,knp->p", slopes * deviations(self.problem)[:, None], self.sensing)
+        return from_coordinates(flat / math.sqrt(self.shape.dim), self.shape.kind, self.shape.dim)
 
     def _call(self, name: str, h: torch.Tensor):  # type: ignore[no-untyped-def]
-        return call(self.generated, name, (*h, *self.labels.T), self.problem)
+        return evaluated(name, (*h, *self.labels.T), self.problem)

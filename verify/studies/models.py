@@ -13,13 +13,13 @@ from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.rational_target import RationalTarget
 from numeric.laws.target_spectrum import target_quantile_means
-from numeric.model import functions, structure
+from numeric.model import structure
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from verify.jobs.pool import Job, Pool
-from verify.judging.scores import BAND, intercept_weights, normal_score
+from verify.judging.scores import BAND, SizeGroup, extrapolated
 from verify.sensing.risk import SensedRisk
-from verify.sensing.samples import call, deviations, labels_of, sensed_labels
+from verify.sensing.samples import deviations, evaluated, labels_of, sensed_labels
 from verify.sensing.shape import Shape
 from verify.training.minimise import DescentStatus, Lbfgs
 from verify.training.target import haar_rotation
@@ -49,11 +49,9 @@ class ModelScore:
 
 def default_target(model: str, kappa0: float, positive: float = 0.5) -> Target:
     """The target law of a model at this rank ratio, of unit scale; `positive` is the share of positive jumps where it has both."""
-    shape = structure(model)
-    if not shape["negative_eigenvalues"]:
+    if not structure(model)["negative_eigenvalues"]:
         return MarchenkoPastur(kappa0)
-    known = {"kappa0": kappa0, "positive": positive, "scale": 1.0}
-    return RationalTarget(model, tuple(known[name] for name in shape["target"]))
+    return RationalTarget.of(model, kappa0=kappa0, positive=positive, scale=1.0)
 
 
 def trained(problem: Problem, dim: int, index: int) -> dict[str, float]:
@@ -93,29 +91,29 @@ def _test_error(problem: Problem, m: float, q: float, q0: float, rng: np.random.
     h0 = math.sqrt(q0) * spread * along
     h = spread * (m / math.sqrt(q0) * along + math.sqrt(max(q - m**2 / q0, 0.0)) * independent)
     labels = labels_of(h0, problem, rng)
-    return float(call(functions("torch", problem.model), "index_loss", (*h, *labels.T), problem).mean())
+    return float(evaluated("index_loss", (*h, *labels.T), problem).mean())
 
 
 def _drawn_target(problem: Problem, dim: int, rng: np.random.Generator) -> torch.Tensor:
     """S0 with the eigenvalues (singular values) of its law, in random directions."""
     rotation = haar_rotation(dim, rng)
-    if isinstance(problem.target, MarchenkoPastur):
-        values = target_quantile_means(problem.target.kappa0, dim)
-        return torch.as_tensor((rotation * values) @ rotation.T)
-    values = quantiles(problem.target, dim)
-    if (
-        structure(problem.model)["matrix"] == "general"
-    ):  # the law is symmetric: its positive half holds every singular value twice
+    if structure(problem.model)["matrix"] == "general":
+        # The law is symmetric: its positive half holds every singular value twice.
         values = np.sort(np.abs(quantiles(problem.target, 2 * dim)))[::-2]
         return torch.as_tensor((rotation * values) @ haar_rotation(dim, rng).T)
+    if isinstance(problem.target, MarchenkoPastur):
+        values = target_quantile_means(problem.target.kappa0, dim)
+    else:
+        values = quantiles(problem.target, dim)
     return torch.as_tensor((rotation * values) @ rotation.T)
 
 
 def quantiles(target: Target, dim: int) -> np.ndarray:
     """Eigenvalues at the middles of d equal masses of the target's law, scaled to its second moment."""
-    low, high = target.support(1e-9)[0][0], target.upper_edge(1e-9)
-    grid = np.linspace(low, high, 4001)[1:-1]
-    above = np.array([target.mass_above(1e-9, x) for x in grid])
+    noise = 1e-9  # a semicircle that narrow stands for the zero eigenvalues, at which the law itself has no density
+    support = target.support(noise)
+    grid = np.linspace(support[0][0], support[-1][1], 4001)[1:-1]
+    above = np.array([target.mass_above(noise, x) for x in grid])
     values = np.interp((np.arange(dim) + 0.5) / dim, 1 - above, grid)
     return values * math.sqrt(target.q0 / np.mean(values**2))
 
@@ -127,23 +125,21 @@ def study_model(problem: Problem, dims: Sequence[int], runs: int, pool: Pool) ->
     """
     theory = solve(problem).unwrap()
     measured = pool.results([_job(problem, dim, index) for dim in dims for index in range(runs)])
-    weights = intercept_weights(list(dims), [runs] * len(dims))
     for name in _JUDGED:
         values = np.array([run[name] for run in measured]).reshape(len(dims), runs)
-        means, errors = values.mean(axis=1), values.std(axis=1, ddof=1) / math.sqrt(runs)
-        expected, bar = getattr(theory, name), theory.errors[name]
-        variances = (weights * errors) ** 2
-        total = float(variances.sum() + bar**2)
-        degrees = total**2 / float((variances**2 / (runs - 1)).sum())
-        residual = float(weights @ (means - expected))
-        z = normal_score(residual / math.sqrt(total), degrees)
-        yield ModelScore(
-            problem, name, expected, tuple(means.tolist()), tuple(errors.tolist()), residual, math.sqrt(total), z
-        )
+        expected = getattr(theory, name)
+        groups = [_group(dim, of_size, expected) for dim, of_size in zip(dims, values, strict=True)]
+        means, errors = (tuple(getattr(g, part) for g in groups) for part in ("simulation", "standard_error"))
+        residual, error, _, z = extrapolated(groups, theory.errors[name])
+        yield ModelScore(problem, name, expected, means, errors, residual, error, z)
+
+
+def _group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
+    mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+    return SizeGroup(dim, len(values), mean, theory, mean - theory, error)
 
 
 def _job(problem: Problem, dim: int, index: int) -> Job:
-    cost = (
-        1e-10 * len(deviations(problem)) * problem.alpha * dim**4 * 300
-    )  # products with sensing matrices, some hundred times
+    evaluations = 300  # of the risk, each a product with all sensing matrices
+    cost = 1e-10 * len(deviations(problem)) * problem.alpha * dim**4 * evaluations
     return Job(trained, (problem, dim, index), "training", cost, f"{problem.model} dim {dim} index {index}")

@@ -170,9 +170,7 @@ class GaussianEquivalent:
 
     def indices(self, s: torch.Tensor) -> torch.Tensor:
         """Return h, shape (n, T, T), of a symmetric S (d, d)."""
-        rows, columns = torch.triu_indices(*s.shape, device=s.device)
-        coordinates = s[rows, columns] * _multiplicity(rows, columns).sqrt().to(s)
-        return unpacked(self.sensing @ coordinates / math.sqrt(s.shape[0]), self.token_count)
+        return unpacked(self.sensing @ symmetric_coordinates(s) / math.sqrt(s.shape[0]), self.token_count)
 
     def adjoint(self, g: torch.Tensor) -> torch.Tensor:
         """Return d/dS of sum_n <g, indices(S)>, symmetric (d, d), for any `g` (n, T, T)."""
@@ -190,10 +188,7 @@ class GaussianEquivalent:
         """Return d/dS of sum_n <f, packed(indices(S))>, symmetric (d, d), for `f` (n, T(T+1)/2)."""
         dim = self.dim
         coordinates = f.reshape(-1) @ self.sensing.reshape(-1, self.sensing.shape[-1]) / math.sqrt(dim)
-        rows, columns = torch.triu_indices(dim, dim, device=f.device)
-        out = f.new_zeros(dim, dim)
-        out[rows, columns] = coordinates / _multiplicity(rows, columns).sqrt().to(f)
-        return out + out.T - torch.diag(out.diagonal())
+        return from_symmetric_coordinates(coordinates, dim)
 
 
 Inputs = Sequences | GaussianEquivalent
@@ -261,6 +256,20 @@ def _slices(n: int, step: int) -> Iterator[slice]:
 def _spread(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """Standard deviation of an index per unit, sqrt(1 + delta_ab)."""
     return (1 + (a == b).double()).sqrt()
+
+
+def symmetric_coordinates(s: torch.Tensor) -> torch.Tensor:
+    """Coordinates of a symmetric S (d, d) in the orthonormal basis of symmetric matrices, (d(d + 1)/2,)."""
+    rows, columns = torch.triu_indices(*s.shape, device=s.device)
+    return s[rows, columns] * _multiplicity(rows, columns).sqrt().to(s)
+
+
+def from_symmetric_coordinates(coordinates: torch.Tensor, dim: int) -> torch.Tensor:
+    """Inverse of `symmetric_coordinates`, (d, d)."""
+    rows, columns = torch.triu_indices(dim, dim, device=coordinates.device)
+    out = coordinates.new_zeros(dim, dim)
+    out[rows, columns] = coordinates / _multiplicity(rows, columns).sqrt().to(coordinates)
+    return out + out.T - torch.diag(out.diagonal())
 
 
 def _multiplicity(rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:

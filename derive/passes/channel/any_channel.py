@@ -11,7 +11,7 @@ from derive.language.step import Display, Function, Step, scalar
 from derive.passes.channel import block, envelope_derivatives, quadratic
 from derive.passes.channel.visible import blocks, numbers, visible_map
 
-q0, T = sym("q0 T")
+(q0,) = sym("q0")
 
 
 def label_determines_index(model: Model) -> bool:
@@ -49,7 +49,6 @@ def steps(model: Model) -> tuple[Step, ...]:
         if closed
         else "The envelope is averaged sample by sample over the fields of each block."
     )
-    parts = [(one.copies, one) for one in blocks(model)]
     return (
         Step(
             "channel_blocks",
@@ -58,10 +57,10 @@ def steps(model: Model) -> tuple[Step, ...]:
             rf"never meet in one term of the loss, of covariance $\Sigma$ per unit. {how}",
             (
                 Display("A", visible_map(model)),
-                *(Display(rf"\Sigma_{{{k}}}", one.covariance) for k, (_, one) in enumerate(parts, 1)),
+                *(Display(rf"\Sigma_{{{k}}}", one.covariance) for k, one in enumerate(blocks(model), 1)),
                 *(
-                    Display(rf"{copies}\times\ell_{{{k}}}", block.loss(one, model))
-                    for k, (copies, one) in enumerate(parts, 1)
+                    Display(rf"{one.copies}\times\ell_{{{k}}}", block.loss(one, model))
+                    for k, one in enumerate(blocks(model), 1)
                 ),
             ),
             functions(model),

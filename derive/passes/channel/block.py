@@ -12,7 +12,7 @@ from derive.language.step import Function, Output, require_zero, scalar
 from derive.passes.channel.visible import Block
 from derive.passes.free_entropy.replicas import envelope_energy
 
-m, q, V, rho = sym("m q V rho")
+(V,) = sym("V")
 
 
 def student_numbers(block: Block, model: Model) -> tuple[sp.Expr, ...]:

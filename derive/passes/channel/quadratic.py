@@ -37,7 +37,7 @@ def closed_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
     numbers = [number + noise for number, noise in zip(label_numbers(block, model), noises, strict=True)]
     cost = loss(block, model).subs(dict(zip(family("y", len(numbers)), numbers, strict=True)), simultaneous=True)
     energy = elastic_energy(block) + cost
-    least = sp.solve([sp.diff(energy, one) for one in u], list(u), dict=True)[0]
+    least = _minimiser(energy, u)
     sigma, spread = block.covariance, model.channel.noise_on_label
     variables = [*w, *z, *noises]
     second = sp.diag(sp.Matrix([[q * sigma, m * sigma], [m * sigma, rho * sigma]]), spread * sp.eye(len(noises)))
@@ -54,11 +54,15 @@ def closed_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
     }
 
 
+def _minimiser(energy: sp.Expr, u: sp.Matrix) -> dict[sp.Symbol, sp.Expr]:
+    (least,) = sp.solve([sp.diff(energy, one) for one in u], list(u), dict=True)
+    return dict(least)
+
+
 def response(block: Block, model: Model) -> sp.Expr:
     """F of the replicon, E ||Sigma^1/2 df/dw Sigma^1/2||^2: the dual field of a quadratic loss is linear in w."""
     u, w = (sp.Matrix(family(letter, block.size)) for letter in "uw")
-    energy = elastic_energy(block) + loss(block, model)
-    least = sp.solve([sp.diff(energy, one) for one in u], list(u), dict=True)[0]
+    least = _minimiser(elastic_energy(block) + loss(block, model), u)
     dual = sp.Matrix([-sp.diff(elastic_energy(block), one) for one in w]).subs(least)
     turned = block.covariance * dual.jacobian(w)
     return sp.factor((turned * turned).trace())

@@ -80,7 +80,8 @@ def visible_map(model: Model) -> sp.ImmutableMatrix:
         DerivationError: the output sees nothing.
     """
     output, symbols = model.output_of_index, model.symbols
-    seen = [seen_by(number_gradient, symbols) for number_gradient in map(_gradient(symbols), output)]
+    slopes = sp.Matrix(output).jacobian(symbols)
+    seen = [seen_by(slopes.row(k), symbols) for k in range(slopes.rows)]
     rows = sp.Matrix(0, len(symbols), [])
     for basis in sorted(seen, key=lambda basis: basis.rows):
         for k in range(basis.rows):
@@ -90,10 +91,6 @@ def visible_map(model: Model) -> sp.ImmutableMatrix:
     if not rows.rows:
         raise DerivationError("the output does not depend on the index")
     return rows.as_immutable()
-
-
-def _gradient(symbols: tuple[sp.Symbol, ...]):  # type: ignore[no-untyped-def]
-    return lambda number: sp.Matrix([[sp.diff(number, symbol) for symbol in symbols]])
 
 
 def covariance(model: Model) -> sp.Matrix:

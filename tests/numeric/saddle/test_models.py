@@ -40,11 +40,9 @@ BLOCKS = [name for name in models.available() if models.structure(name)["channel
 
 
 def target(name, kappa0):
-    shape = models.structure(name)
-    if not shape["negative_eigenvalues"]:
+    if not models.structure(name)["negative_eigenvalues"]:
         return MarchenkoPastur(kappa0)
-    values = {"kappa0": kappa0, "positive": 0.5, "scale": 1.0}
-    return RationalTarget(name, tuple(values[setting] for setting in shape["target"]))
+    return RationalTarget.of(name, kappa0=kappa0, positive=0.5, scale=1.0)
 
 
 def problem(name, alpha=1.0, kappa0=0.5, lambda_=0.05, noise=0.5, **others):
