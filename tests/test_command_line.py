@@ -115,6 +115,8 @@ BAD = [
         "--model",
     ),
     ([*replaced(CURVE, "--kappa0", "1"), "--model", "quadratic_network", "--settings", "mu=1"], "--settings"),
+    ([*replaced(CURVE, "--kappa0", "1"), "--model", "quadratic_network", "--tokens", "3"], "--tokens"),
+    ([*replaced(CURVE, "--kappa0", "1"), "--model", "cross_attention", "--width", "1/2"], "--width"),
     (["threshold", "freezing", "--kappa0", "1"], "freezing"),
     (["exponents", "--gamma", "1/2"], "--gamma"),
     (["exponents", "--gamma", "pi"], "--gamma"),

@@ -233,8 +233,9 @@ def run(main: Callable[[], int]) -> NoReturn:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         raise SystemExit(130) from None
-    except BadInput as error:
-        sys.stderr.write(f"{error}\n")
+    except (BadInput, InvalidParameter) as error:
+        line = error if isinstance(error, BadInput) else bad_argument(error)
+        sys.stderr.write(f"{line}\n")
         raise SystemExit(2) from None
     except NoAnswer as error:
         sys.stderr.write(f"failed: {error}\n")

@@ -28,7 +28,12 @@ class Labels:
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
-        """Those of a problem."""
+        """Those of a problem.
+
+        Raises:
+            InvalidParameter: another model, whose test error its solution holds.
+        """
+        problem.require_tied("predictions at other overlaps")
         return cls(problem.q0, problem.noise, problem.beta, problem.beta0, problem.tokens)
 
     @property

@@ -60,8 +60,7 @@ class Problem:
             value = getattr(self, name)
             if not 0 <= value < float("inf"):
                 raise InvalidParameter(name, value, "must not be negative, and finite", "use 0 for none")
-        least_tokens = 2 if self.model == DEFAULT else 1
-        if not (isinstance(self.tokens, int) and least_tokens <= self.tokens <= MOST_TOKENS):
+        if not (isinstance(self.tokens, int) and 2 <= self.tokens <= MOST_TOKENS):
             rule = f"must be an integer from 2 to {MOST_TOKENS}"
             raise InvalidParameter("tokens", self.tokens, rule, "try 2: one token has one label")
         object.__setattr__(self, "parametrisation", Parametrisation(self.parametrisation))
@@ -86,6 +85,35 @@ class Problem:
         if sorted(name for name, _ in self.extra) != sorted(needed):
             rule = f"must state {', '.join(needed) or 'nothing'} for the model {self.model}"
             raise InvalidParameter("extra", self.extra, rule, "give pairs of name and value")
+
+        self._require_used()
+
+    def _require_used(self) -> None:
+        """What the model does not use, or is not derived for it, would be passed over in silence."""
+        used = (*self._structure["penalty"], *self._structure["temperatures"])
+        unused = {
+            name: symbol not in used for name, symbol in (("beta", "beta"), ("beta0", "beta0"), ("width", "kappa"))
+        }
+        unused["tokens"] = self.channel != "tied softmax"
+        unused |= {"parametrisation": True, "leading": True}
+        for name, ignored in unused.items():
+            neutral = type(self).__dataclass_fields__[name].default
+            if ignored and getattr(self, name) != neutral:
+                raise InvalidParameter(
+                    name, getattr(self, name), f"is no setting of the model {self.model}", f"leave it at {neutral}"
+                )
+        if self.lambda_ == 0:
+            raise InvalidParameter(
+                "lambda_", 0, f"has no limit derived for the model {self.model}", "use a small value"
+            )
+        if self.width < 1 and self.both_ends:
+            rule = "must be 1 or more where eigenvalues of either sign are learned: a rank limit cuts both ends"
+            raise InvalidParameter("width", self.width, rule, "use 1")
+
+    def require_tied(self, what: str) -> None:
+        """Raises InvalidParameter for a model other than softmax attention with factors, of which alone `what` is derived."""
+        if self.model != DEFAULT:
+            raise InvalidParameter("model", self.model, f"has no {what} derived", f"use {DEFAULT}")
 
     @property
     def _structure(self) -> dict[str, Any]:

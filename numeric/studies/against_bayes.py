@@ -27,7 +27,12 @@ class CostPoint(NamedTuple):
 def cost_curve(
     problem: Problem, alphas: Sequence[float], observe: Callable[[Iterable[float]], Iterable[float]] = iter
 ) -> list[CostPoint]:
-    """Learned and optimal errors at each sample ratio; `observe` wraps the loop for a progress bar."""
+    """Learned and optimal errors at each sample ratio; `observe` wraps the loop for a progress bar.
+
+    Raises:
+        InvalidParameter: another model than tied attention.
+    """
+    problem.require_tied("Bayes optimum")
     return [CostPoint(solution, _optimum(solution.problem)) for solution in learning_curve(problem, alphas, observe)]
 
 

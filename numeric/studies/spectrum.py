@@ -54,10 +54,11 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
 
     Raises:
         NotConverged: the solution is none.
+        InvalidParameter: another model than tied attention.
         NoAnswer: the target is learned perfectly, so that no noise is left.
         ValueError: a general matrix, whose singular values are not those of a symmetric one.
     """
-    solution.unwrap()
+    solution.unwrap().problem.require_tied("spectrum")
     if solution.problem.parametrisation is Parametrisation.GENERAL:
         raise ValueError("the spectrum of a general matrix is not known; train it symmetric, or factors")
     if solution.delta == 0:

@@ -23,6 +23,9 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
 from numeric.saddle.estimator import spectral_energy
 from numeric.saddle.solve import solve
+from numeric.studies.against_bayes import cost_curve
+from numeric.studies.decompose import decompose
+from numeric.studies.spectrum import learned_spectrum
 
 ROWS = json.loads((Path(__file__).parents[2] / "check_values_models.json").read_text())
 NAMES = {
@@ -236,11 +239,29 @@ def test_the_symmetrised_law_is_that_of_random_matrices():
         ({"model": "elastic_attention"}, "must state mu"),
         ({"model": "quadratic_network", "extra": (("mu", 1.0),)}, "must state nothing"),
         ({"model": "cross_attention"}, "either sign"),
+        ({"model": "quadratic_network", "beta": 2.0}, "no setting"),
+        ({"model": "quadratic_network", "tokens": 3}, "no setting"),
+        ({"model": "quadratic_network", "parametrisation": "symmetric"}, "no setting"),
+        ({"model": "direct_symmetric", "width": 0.5}, "no setting"),
+        ({"model": "quadratic_network", "lambda_": 0.0}, "no limit"),
     ],
 )
 def test_a_model_with_other_settings_is_refused(changes, words):
     with pytest.raises(InvalidParameter, match=words):
-        Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5, **changes)
+        Problem(**{"alpha": 1.0, "target": MarchenkoPastur(0.5), "lambda_": 0.1, "noise": 0.5, **changes})
+
+
+def test_a_rank_limit_at_both_ends_is_refused():
+    """Each end was cut on its own before, to a plausible number."""
+    with pytest.raises(InvalidParameter, match="cuts both ends"):
+        problem("cross_attention", width=0.5)
+
+
+@pytest.mark.parametrize("study", [learned_spectrum, decompose, lambda found: cost_curve(found.problem, [1.0])])
+def test_what_is_derived_for_tied_attention_alone_is_refused(study):
+    found = solve(problem("quadratic_network"))
+    with pytest.raises(InvalidParameter, match="quadratic_network"):
+        study(found)
 
 
 @settings(max_examples=40, deadline=None)
