@@ -13,6 +13,7 @@ def record(model: Model) -> dict[str, object]:
     """Class of the matrix, settings of the penalty, noise and target in the order of the generated functions, and the channel."""
     channel = model.channel
     return {
+        "title": model.title,
         "matrix": model.matrix.kind.value,
         "threshold": model.matrix.linear != 0,
         "penalty": [str(symbol) for symbol in model.matrix.settings],

@@ -20,7 +20,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         default=model.DEFAULT,
         help=f"learning problem (default {model.DEFAULT}); `python -m derive list` shows all",
     )
-    parser.add_argument("--settings", metavar="LIST", help="several of the settings below at once, e.g. kappa1=1/5,scale1=1")
+    parser.add_argument(
+        "--settings", metavar="LIST", help="several of the settings below at once, e.g. kappa1=1/5,scale1=1"
+    )
     for setting, (described, having) in _all_own().items():
         meaning = f"{described['meaning']}, in {described['domain']}"
         default = f"; default {DEFAULTS[setting]}" if setting in DEFAULTS else ""

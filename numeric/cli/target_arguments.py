@@ -1,4 +1,4 @@
-"""Command-line arguments that state the target law: rank ratio, eigenvalues, power law, or the settings of a model with a law of its own."""
+"""Command-line arguments that state the target law: rank ratio, eigenvalues, power law, or settings of a model with its own law."""
 
 import argparse
 from collections.abc import Mapping
@@ -96,7 +96,9 @@ def float64_target(arguments: argparse.Namespace, name: str, own: Mapping[str, F
     if _has_own_law(name):
         from numeric.laws.rational_target import RationalTarget
 
-        return RationalTarget.of(name, **{key: float(value) for key, value in _settings(arguments, name, own).items()}), given
+        return RationalTarget.of(
+            name, **{key: float(value) for key, value in _settings(arguments, name, own).items()}
+        ), given
     if arguments.kappa0 is not None:
         from numeric.laws.marchenko_pastur import MarchenkoPastur
 
@@ -121,7 +123,10 @@ def _has_own_law(name: str) -> bool:
 
 def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
     """Arguments that the chosen target does not use are mistakes, not ignored."""
-    chosen, settings = next((way for way in _WAYS if getattr(arguments, way) is not None), None), model.structure(name)["target"]
+    chosen, settings = (
+        next((way for way in _WAYS if getattr(arguments, way) is not None), None),
+        model.structure(name)["target"],
+    )
     wanted = "kappa0" if "kappa0" in settings else None
     if _has_own_law(name) and chosen != wanted:
         way_out = "state --kappa0 alone" if wanted else f"state its {', '.join(settings)} by --settings alone"

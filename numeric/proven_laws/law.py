@@ -20,7 +20,7 @@ class Point(Protocol):
 
 
 class Law(Protocol):
-    """Eigenvalue law of the target of a model; `zero_mass` is its exact share of zero eigenvalues, `generated` the model's functions."""
+    """Eigenvalue law of a model's target; `zero_mass` is its exact share of zero eigenvalues, `generated` the model's functions."""
 
     model: str
     zero_mass: Fraction

@@ -113,7 +113,9 @@ def _require_derived(kind: str, model: str, tokens: int, width: Fraction) -> Non
     if reason := shape["without"].get(kind):
         raise InvalidParameter("model", model, f"has no {kind} threshold: {reason}", "choose another")
     if tokens != 2 and shape["channel"] != "tied softmax":
-        raise InvalidParameter("tokens", tokens, f"is no setting of the model {model}", "its file states them: leave it at 2")
+        raise InvalidParameter(
+            "tokens", tokens, f"is no setting of the model {model}", "its file states them: leave it at 2"
+        )
     if width != 1 and "kappa" not in shape["penalty"]:
         raise InvalidParameter("width", width, f"is no setting of the model {model}", "leave it at 1")
     if width < 1 and shape["matrix"] != "positive":

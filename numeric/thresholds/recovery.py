@@ -21,8 +21,8 @@ def recovery(law: Law, tokens: int = 2, digits: int = 50, width: Fraction = Frac
     """Sample ratio above which noise-free labels determine the target, for beta = beta0 and width at least the target's rank.
 
     It depends on the target through its share of zero eigenvalues only. Args and raises as `interpolation`.
-    Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2; for width >= 1 it equals the minimax risk of
-    denoising a matrix of its class, positive semidefinite, symmetric or general (Donoho, Gavish, Montanari 2013, doi 10.1073/pnas.1306110110).
+    Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2; for width >= 1 it equals the minimax risk of denoising a matrix
+    of its class: positive semidefinite, symmetric or general (Donoho, Gavish, Montanari 2013, doi 10.1073/pnas.1306110110).
     """
     rank, width = 1 - law.zero_mass, Fraction(width)
     require(width >= rank, "width", width, f"must be at least the rank ratio {rank} of the target")

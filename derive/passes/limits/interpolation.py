@@ -128,8 +128,8 @@ def _either_sign(model: Model) -> Step:
     return Step(
         "interpolation",
         "Interpolation threshold",
-        r"The loss can vanish if $\alpha$ is at most $\alpha(v)$ for some $v$. Both ends of the law are learned and $b\to0$: $J=q_0+v$, "
-        r"so that $\alpha(v)$ grows with $v$ and the threshold is its limit, the number of parameters over that of labels.",
+        r"The loss can vanish if $\alpha$ is at most $\alpha(v)$ for some $v$. Both ends of the law are learned and $b\to0$: "
+        r"$J=q_0+v$, so that $\alpha(v)$ grows with $v$ and the threshold is its limit, the number of parameters over that of labels.",
         (Display(r"\alpha(v)", interpolation_objective(model).subs(J, q0 + v)),),
         (
             scalar(

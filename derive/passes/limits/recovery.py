@@ -205,7 +205,9 @@ def recovery(model: Model) -> Recovery:
     (mean, second), positive = moments(model.target), model.matrix.kind is Kind.POSITIVE
     size = sp.cancel(-linear / (2 * threshold_in_noise()))
     require_zero(constant - second, "J at delta = 0 is the second moment")
-    require_zero(size - mean if positive else sp.diff(size, theta), "J at first order is the mean size of an eigenvalue")
+    require_zero(
+        size - mean if positive else sp.diff(size, theta), "J at first order is the mean size of an eigenvalue"
+    )
     energy = in_zero_mass(model, quadratic)
     check_against_semicircle(energy, ends=1 if positive else 2)
     slope = derivative_in_tau(energy)

@@ -64,7 +64,11 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     seconds = time.perf_counter() - started
     if arguments.json:
-        stated = {"model": model, **given, **{name: str(value) for name, value in own.items()}} if model != DEFAULT else given
+        stated = (
+            {"model": model, **given, **{name: str(value) for name, value in own.items()}}
+            if model != DEFAULT
+            else given
+        )
         print_json(
             {
                 "kind": found.kind,
