@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from verify.figures.curve_panel import add_legend, draw_curves
+from verify.figures.curve_panel import add_legend, draw_curves, style_handles
 from verify.figures.drawing import styled
 from verify.studies.learning_curves import Curve
 from verify.studies.models import ModelOutcome
+
+_PANELS = (("m", "q"), ("train_error", "test_error"))
+_LABELS = ("overlaps", "mean loss per sample")
 
 
 def model_figure(outcome: ModelOutcome) -> bytes:
@@ -18,12 +21,11 @@ def model_figure(outcome: ModelOutcome) -> bytes:
 
     def draw() -> Figure:
         figure = Figure(figsize=(8, 3.6), layout="constrained")
-        left, right = figure.subplots(1, 2)
-        draw_curves(left, [curve], ("m", "q"))
-        draw_curves(right, [curve], ("train_error", "test_error"))
-        left.set_ylabel("overlaps")
-        right.set_ylabel("mean loss per sample")
-        add_legend(figure, [curve], ("m", "q"))
+        for axes, label, quantities in zip(figure.subplots(1, 2), _LABELS, _PANELS, strict=True):
+            draw_curves(axes, [curve], quantities)
+            axes.set_ylabel(label)
+            axes.legend(handles=style_handles(quantities), loc="best", fontsize=9)
+        add_legend(figure, [curve])
         return figure
 
     return styled(draw)["png"]
