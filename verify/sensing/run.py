@@ -14,7 +14,7 @@ from numeric.laws.target_spectrum import target_quantile_means
 from numeric.model import structure
 from numeric.problem.problem import Problem
 from verify.sensing.risk import SensedRisk
-from verify.sensing.samples import deviations, evaluated, labels_of, sensed_labels
+from verify.sensing.samples import deviations, evaluated, labels_of, noisy_indices, sensed_labels
 from verify.sensing.shape import Shape
 from verify.training.minimise import DescentStatus, Lbfgs
 from verify.training.target import haar_rotation
@@ -68,7 +68,7 @@ def _test_error(problem: Problem, m: float, q: float, q0: float, rng: np.random.
     spread = deviations(problem)[:, None]
     h0 = math.sqrt(q0) * spread * along
     h = spread * (m / math.sqrt(q0) * along + math.sqrt(max(q - m**2 / q0, 0.0)) * independent)
-    labels = labels_of(h0, problem, rng)
+    labels = labels_of(noisy_indices(h0, problem, rng), problem)
     return float(evaluated("index_loss", (*h, *labels.T), problem).mean())
 
 
