@@ -130,12 +130,16 @@ def _minimised(
 
 def _jumps_somewhere(sample: BlockSample, u: Array, w: Array, y: Array, V: float) -> bool:
     """Whether the lowest minimum is not always the one at rest: as the field grows it is first there, so that it jumps between."""
+    if sample.convex_up_to > V:
+        return False
     rest = sample.minimiser(w, w, y, V, _reach(sample))
     return bool(np.any(np.abs(rest - u) > JUMP * _reach(sample)))
 
 
 def _global(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> Array:
-    """The minimiser of lower energy of two: from rest, and from the fit or the best place between both."""
+    """The minimiser: the only one, or of two that of lower energy, from rest and from the fit or the best place between both."""
+    if sample.convex_up_to > V:
+        return sample.minimiser(w, w, y, V, _reach(sample))
     between = np.stack([w + share * (fit - w) for share in np.linspace(1, 0, BETWEEN, endpoint=False)])
     energies = np.array([sample.energy(u, w, y, V) for u in between])
     best = np.take_along_axis(between, energies.argmin(axis=0)[None, None, :], axis=0)[0]
@@ -198,6 +202,8 @@ def _jumps(sample: BlockSample, fields: Fields, V: float, root: float, outer: Ar
     steepest intervals of a scan are halved, always keeping the half that rises more, and what rises still is a jump.
     """
     span, scan = np.full_like(outer, SPAN), np.linspace(-SPAN, SPAN, SCANNED)
+    if sample.convex_up_to > V:
+        return np.array([-span, span])
 
     def minimisers(unseen: Array, seen: Array) -> Array:
         w, y, fit = _fields(sample, fields, _Points(seen[None], unseen[None], seen), np.array([[root]]))
