@@ -129,6 +129,10 @@ class Problem:
         """Whether eigenvalues of either sign are learned: S need not be positive."""
         return bool(self._structure["matrix"] != "positive")
 
+    def has_threshold(self, kind: str) -> bool:
+        """Whether the model has a threshold of this kind."""
+        return kind not in self._structure["without"]
+
     @property
     def has_zero_decay(self) -> bool:
         """Whether the limit lambda -> 0 is solved: for factors of tied attention."""

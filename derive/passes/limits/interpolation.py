@@ -66,7 +66,7 @@ def either_sign_ratio(model: Model) -> sp.Expr:
 
 def functions(model: Model) -> tuple[Function, ...]:
     """Generated functions of the interpolation threshold."""
-    residual, ratio = interpolation(model)
+    residual, _ = interpolation(model)
     noise = model.channel.noise_settings
     return (
         scalar(
@@ -90,13 +90,7 @@ def functions(model: Model) -> tuple[Function, ...]:
             r"\partial_v",
             interpolation_slope(model),
         ),
-        scalar(
-            "interpolation_ratio",
-            "interpolation threshold from J_v at the root",
-            (J_v, D),
-            r"\alpha_{\rm interp}",
-            ratio,
-        ),
+        _ratio(model),
         scalar(
             "interpolation_objective",
             "sample ratio at v whose greatest value is the threshold",
@@ -105,6 +99,12 @@ def functions(model: Model) -> tuple[Function, ...]:
             interpolation_objective(model),
         ),
     )
+
+
+def _ratio(model: Model) -> Function:
+    _, ratio = interpolation(model)
+    meaning = "sample ratio that the directions free at J_v can fit: the interpolation threshold at its root"
+    return scalar("interpolation_ratio", meaning, (J_v, D), r"\alpha_{\rm interp}", ratio)
 
 
 def steps(model: Model) -> tuple[Step, ...]:
@@ -139,5 +139,6 @@ def _either_sign(model: Model) -> Step:
                 r"\alpha_{\rm interp}",
                 either_sign_ratio(model),
             ),
+            _ratio(model),
         ),
     )
