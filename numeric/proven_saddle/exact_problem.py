@@ -31,6 +31,11 @@ class ExactProblem:
         return functions("balls", self.rounded.model)
 
     @property
+    def alpha(self) -> Ball:
+        """Sample ratio n/d^2."""
+        return ball(self.settings["alpha"])
+
+    @property
     def q0(self) -> Ball:
         """Second moment of the target."""
         return self.law.moments()[1]

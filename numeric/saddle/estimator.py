@@ -102,7 +102,12 @@ class Factorised:
     def vanishes(self, conjugates: Conjugates) -> bool:
         """No eigenvalue of Y exceeds the threshold."""
         v, b, _ = reduced(conjugates, self.problem)
-        return b > 0 and b >= max(target.upper_edge(v) for target in _ends(self.problem))
+        return b > 0 and b >= upper_edge(self.problem, v)
+
+
+def upper_edge(problem: Problem, v: float) -> float:
+    """Greatest threshold that anything of the noisy law exceeds."""
+    return max(target.upper_edge(v) for target in _ends(problem))
 
 
 def _ends(problem: Problem) -> tuple[Target, ...]:

@@ -1,0 +1,109 @@
+"""What `curve --digits` does: points whose every digit is proven, as decimal strings."""
+
+import argparse
+import sys
+import time
+from fractions import Fraction
+
+from numeric import model
+from numeric.cli.arguments import BadInput, exact_text, integer, print_json
+from numeric.cli.model_arguments import chosen_model, own_settings
+from numeric.cli.output import document_key, outputs, write_table
+from numeric.cli.problem_arguments import problem_of
+from numeric.cli.target_arguments import target_law
+from numeric.maths.domain import NoAnswer
+
+MOST_DIGITS = 1000
+
+
+def add_digits(parser: argparse.ArgumentParser) -> None:
+    """Add --digits."""
+    parser.add_argument(
+        "--digits",
+        type=integer("--digits", 1, MOST_DIGITS, "more take minutes"),
+        metavar="N",
+        help="prove so many significant digits in ball arithmetic, where the channel is closed or with --lambda 0",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print proven points; exit 1 if one was not proven."""
+    table, figure = outputs(arguments)
+    if figure:
+        raise BadInput("--plot", figure, "has no use for digits", "leave out --plot or --digits")
+    from numeric.proven_saddle.proven_point import equations_of, proven_point
+
+    started, failures = time.perf_counter(), []
+    points: list[dict[str, object]] = []
+    equations_of(exact_problem_of(arguments, arguments.alpha[0]))  # refuses what cannot be proven before any work
+    for alpha in arguments.alpha:
+        try:
+            found = proven_point(exact_problem_of(arguments, alpha), arguments.digits)
+        except NoAnswer as error:
+            failures.append(f"alpha = {exact_text(alpha)}: {error}")
+            continue
+        values = {document_key(name): text for name, text in found.values.items()}
+        points.append(
+            {
+                "alpha": exact_text(alpha),
+                **values,
+                "status": "proven",
+                "digits_proven": found.digits,
+                "proof": found.proof,
+            }
+        )
+    if table and points:
+        write_table(table, points)
+    if arguments.json:
+        given = parameters(arguments)
+        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
+    else:
+        for point in points:
+            sys.stdout.write(
+                "".join(f"{name:>17}  {value}\n" for name, value in point.items() if value is not None) + "\n"
+            )
+    sys.stderr.write("".join(f"{line}\n" for line in failures))
+    return 1 if failures else 0
+
+
+def parameters(arguments: argparse.Namespace) -> dict[str, str]:
+    """The exact values of all parameters but alpha as text."""
+    return {**_rounded(arguments, arguments.alpha[0])[1], "lambda": str(arguments.lambda_)}
+
+
+def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
+    """The ExactProblem that the arguments state."""
+    from numeric.proven_saddle.exact_problem import ExactProblem
+
+    if arguments.parametrisation != "factorised":
+        rule = "has no proven digits: its channel average is not closed"
+        raise BadInput("--parametrisation", arguments.parametrisation, rule, "use factorised")
+    rounded, _ = _rounded(arguments, alpha)
+    name = chosen_model(arguments)
+    own = own_settings(arguments, name) if name != model.DEFAULT else {}
+    settings = {
+        **{"alpha": alpha, "lambda_": arguments.lambda_, "kappa": arguments.width, "Delta": arguments.noise},
+        **{"beta": arguments.beta, "beta0": arguments.beta0, "T": Fraction(arguments.tokens)},
+        **own,
+    }
+    return ExactProblem(rounded, _law(arguments, name, own), settings)
+
+
+def _rounded(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]
+    """The Problem in float64, at weight decay 1 for the limit 0, which a Problem has for tied attention alone."""
+    stated = argparse.Namespace(**{**vars(arguments), "lambda_": arguments.lambda_ or Fraction(1)})
+    return problem_of(stated, alpha)
+
+
+def _law(arguments: argparse.Namespace, name: str, own: dict[str, Fraction]):  # type: ignore[no-untyped-def]
+    """The law of the target in balls: as it is stated, or that of the model where it has one of its own."""
+    shape = model.structure(name)
+    if not shape["negative_eigenvalues"] and "kappa0" in shape["target"]:
+        return target_law(arguments)[0]
+    from numeric.proven_laws.rational import rational_law
+
+    values = {"kappa0": arguments.kappa0, "scale": Fraction(1), **own}
+    chosen = [values[setting] for setting in shape["target"]]
+    if not all(chosen):
+        raise BadInput("--settings", arguments.settings, "must be positive for proven digits", "give a positive share")
+    return rational_law(name, *chosen)
