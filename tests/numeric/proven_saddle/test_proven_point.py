@@ -149,7 +149,7 @@ def test_vanishing_decay_is_the_limit_of_small_decay(name):
         for decay in (Fraction(0), Fraction(1, 10**6), Fraction(1, 2 * 10**6))
     )
     for key in ("m", "q", "b", "delta", "test_error"):
-        assert 2 * two[key] - one[key] == pytest.approx(limit[key], rel=1e-9), key
+        assert 2 * two[key] - one[key] == pytest.approx(limit[key], rel=1e-8), key
 
 
 @pytest.mark.parametrize("name", ["first_row_attention", "cross_attention", "cross_attention_cross_entropy"])
@@ -160,7 +160,7 @@ def test_vanishing_decay_is_that_of_sampled_channels_too(name):
     far, near = (solve(replace(problem.rounded, lambda_=decay)).unwrap() for decay in (1e-4, 1e-5))
     for key in ("m", "q", "b"):
         limit = float(point.values[key])
-        assert abs(getattr(near, key) - limit) < min(abs(getattr(far, key) - limit) / 2, 0.05 * limit), key
+        assert abs(getattr(near, key) - limit) < min(abs(getattr(far, key) - limit) / 2, 0.06 * limit), key
 
 
 def test_signs_do_not_change_what_symmetric_and_general_matrices_share():
