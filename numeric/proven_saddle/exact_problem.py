@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from numeric.maths.balls import Ball, ball
+from numeric.maths.balls import Ball, Unresolved, ball
 from numeric.model import call, functions
 from numeric.problem.problem import Problem
+from numeric.proven_laws.energy import BallEnergy, energy_above, energy_of
 from numeric.proven_laws.law import Law
-from numeric.proven_saddle.energy import BallEnergy, energy_of
+from numeric.thresholds.rank_limited_energy import Quantile
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,19 @@ class ExactProblem:
         return call(getattr(self.generated, name), arguments, known)
 
     def energy(self, v: Ball, b: Ball) -> BallEnergy:
-        """The spectral function of the model's class at noise v and threshold b.
+        """The spectral function of the model's class at noise v and threshold b, of the largest eigenvalues where the rank is limited.
 
         Raises:
-            Unresolved: the balls are too wide, or the precision is too low, next to an edge of the support.
+            Unresolved: the balls are too wide, or the precision is too low, next to an edge of the support or the rank limit.
         """
-        return energy_of(self.law, self.rounded.both_ends, v, b)
+        whole, width = energy_of(self.law, self.rounded.both_ends, v, b), ball(self.settings["kappa"])
+        if width >= 1 or whole.mass < width:
+            return whole
+        if not whole.mass > width:
+            raise Unresolved("whether the rank limit acts is not decided")
+        return energy_above(self.law, v, self._quantile(v), b, width)
+
+    @cached_property
+    def _quantile(self) -> Quantile:
+        """At which the rank limit cuts; it remembers where."""
+        return Quantile(self.law, self.settings["kappa"])

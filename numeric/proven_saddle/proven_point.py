@@ -16,6 +16,7 @@ from numeric.proven_saddle.vanishing_decay import VanishingDecay
 
 MAX_DIGITS = 1000  #: seconds
 PROOF = "balls: interval Newton (Krawczyk) proves one root of the reduced saddle point in a box, and encloses every quantity on it"
+SYMMETRIC = "; where the width limits the rank, the replica-symmetric value, an approximation"
 _GUARD = 32  # bits beyond the digits asked for
 _ATTEMPTS = 5  # doublings of the guard: more lost bits than these mean that something else is wrong
 _SAME = 1e-3  # relative: a root farther from the one in float64 is another
@@ -31,7 +32,7 @@ class ProvenPoint:
     problem: ExactProblem
     values: Mapping[str, str | None]
     digits: int
-    proof: str = PROOF
+    proof: str
 
 
 class Equations(Protocol):
@@ -53,10 +54,6 @@ def equations_of(problem: ExactProblem) -> Equations:
     Raises:
         InvalidParameter: there are none for the model.
     """
-    if problem.rounded.width < 1:
-        raise InvalidParameter(
-            "width", problem.settings["kappa"], "has no proven digits where it limits the rank", "use 1"
-        )
     vanishing = problem.settings["lambda_"] == 0
     needed = "interpolating_slopes" if vanishing else "closed_balances"
     if hasattr(problem.generated, needed):
@@ -94,7 +91,7 @@ def proven_point(problem: ExactProblem, digits: int = 50) -> ProvenPoint:
                 continue
             texts = {name: None if value is None else _text(arb(value), digits) for name, value in found.items()}
         if all((text is None) == (found[name] is None) for name, text in texts.items()):
-            return ProvenPoint(problem, texts, digits)
+            return ProvenPoint(problem, texts, digits, PROOF + SYMMETRIC * (problem.settings["kappa"] < 1))
     raise Unresolved(f"alpha = {float(problem.settings['alpha']):g}: {digits} digits could not be proven ({reason})")
 
 
