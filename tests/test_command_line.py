@@ -219,7 +219,7 @@ def test_a_curve_with_proven_digits_is_the_curve_in_decimal_strings(stated, tmp_
     rounded = json.loads(capsys.readouterr().out)
     assert proven["parameters"] == rounded["parameters"]
     for one, other in zip(proven["points"], rounded["points"], strict=True):
-        assert one["status"] == "proven" and one["digits_proven"] == 30 and "Krawczyk" in one["proof"]
+        assert one["status"] == "proven" and one["digits"] == 30 and "Krawczyk" in one["proof"]
         for key in set(other["errors"]) - {"c"}:
             assert len(one[key].replace(".", "").lstrip("0")) == 30
             assert float(one[key]) == pytest.approx(other[key], rel=1e-7)

@@ -30,7 +30,7 @@ def newton(system: System, start: Vector) -> Vector:
     """
     point, last = tuple(value.mid() for value in start), arb("inf")
     for _ in range(_NEWTON_STEPS):
-        step = _product(_inverse(system(point)), system(point).values)
+        step = product(approximate_inverse(system(point)), system(point).values)
         size = max((abs(change / (1 + abs(x))).mid() for change, x in zip(step, point, strict=True)), key=float)
         if not size.is_finite():
             break
@@ -47,7 +47,7 @@ def proven_near(system: System, centre: Vector) -> Vector:
         Unresolved: no trial box is mapped into itself: the centre is too far from a root, or the precision too low.
     """
     here = system(centre)
-    step = _product(_inverse(here), here.values)
+    step = product(approximate_inverse(here), here.values)
     floor = arb(2) ** (8 - precision())
     radii = [abs(change).abs_upper() * 2 + abs(x) * floor for change, x in zip(step, centre, strict=True)]
     for _ in range(_INFLATIONS):
@@ -67,15 +67,15 @@ def krawczyk(system: System, box: Vector) -> Vector:
     """
     middle = tuple(side.mid() for side in box)
     here, wide = system(middle), system(box)
-    inverse = _inverse(here)
+    inverse = approximate_inverse(here)
     rest = arb_mat(inverse.nrows(), inverse.nrows(), [int(i == j) for i in range(len(box)) for j in range(len(box))])
     rest = rest - inverse * arb_mat([list(row) for row in wide.slopes])
-    spread = _product(rest, tuple(side - x for side, x in zip(box, middle, strict=True)))
-    moved = _product(inverse, here.values)
+    spread = product(rest, tuple(side - x for side, x in zip(box, middle, strict=True)))
+    moved = product(inverse, here.values)
     return tuple(x - change + width for x, change, width in zip(middle, moved, spread, strict=True))
 
 
-def _inverse(here: Linearised) -> Any:
+def approximate_inverse(here: Linearised) -> Any:
     """An exact matrix close to the inverse of the slopes.
 
     Raises:
@@ -88,5 +88,6 @@ def _inverse(here: Linearised) -> Any:
     return arb_mat(found.nrows(), found.ncols(), [entry.mid() for entry in found.entries()])
 
 
-def _product(matrix: Any, vector: Vector) -> Vector:
+def product(matrix: Any, vector: Vector) -> Vector:
+    """A matrix times a vector."""
     return tuple((matrix * arb_mat(len(vector), 1, list(vector))).entries())

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from numeric.maths.ball_systems import Linearised, Vector
 from numeric.maths.balls import Ball, Unresolved
 from numeric.problem.solution import Status
+from numeric.proven_saddle.decimal_point import quantities
 from numeric.proven_saddle.exact_problem import ExactProblem
 from numeric.saddle.solve import solve
 
@@ -43,15 +44,7 @@ class ClosedChannel:
         _, Vh, b, c, _ = problem.call("closed_state", V)
         J, J_v, J_b, *_ = problem.energy(v, b)
         m, q, _ = problem.call("overlaps", J, J_v, J_b, v, b, c, Vh)
-        M, *slopes, train, test = problem.call("closed_envelope", m, q, V, self._rho())
-        mh, qh, Vh = problem.call("conjugates", problem.alpha, *slopes)
-        return {
-            "m": m, "q": q, "V": V, "mh": mh, "qh": qh, "Vh": Vh, "delta": v.sqrt(), "b": b, "c": c,
-            "train_error": train, "test_error": test,
-            "estimation_error": problem.call("estimation_error", problem.q0, m, q),
-            "denoising_error": problem.call("denoising_error", problem.q0, J, J_v, J_b, v, b),
-            "free_entropy": problem.call("free_entropy", problem.alpha, M, m, q, V, mh, qh, Vh, J),
-        }  # fmt: skip
+        return quantities(problem, (m, q, V), problem.call("closed_envelope", m, q, V, self._rho()))
 
     def _rho(self) -> Ball:
         return self.problem.call("noisy_variance", self.problem.q0)

@@ -1,6 +1,6 @@
 """A learning problem whose parameters are exact."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -46,6 +46,13 @@ class ExactProblem:
         """A generated function at these arguments, at balls of the settings that it takes after them, and at `further` ones."""
         known = {setting: ball(value) for setting, value in self.settings.items()} | further
         return call(getattr(self.generated, name), arguments, known)
+
+    def bound(self, name: str) -> Callable[..., Any]:
+        """The same function with its settings filled in once, for loops."""
+        function, known = getattr(self.generated, name), self.settings
+        code = function.__code__
+        values = [ball(known[setting]) for setting in code.co_varnames[: code.co_argcount] if setting in known]
+        return lambda *arguments: function(*arguments, *values)
 
     def energy(self, v: Ball, b: Ball) -> BallEnergy:
         """The spectral function of the model's class at noise v and threshold b, of the largest eigenvalues where the rank is limited.

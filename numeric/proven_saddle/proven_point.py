@@ -1,38 +1,24 @@
 """A point of a learning curve as decimal strings, each digit of which is proven."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from flint import arb
 
 from numeric.maths.ball_systems import Linearised, Vector, newton, proven_near
-from numeric.maths.balls import BITS_PER_DIGIT, START_BITS, Ball, Unresolved, decimal, working
+from numeric.maths.balls import BITS_PER_DIGIT, START_BITS, Ball, Unresolved, working
 from numeric.model import available, functions
 from numeric.problem.parameter import InvalidParameter
 from numeric.proven_saddle.closed_channel import ClosedChannel
+from numeric.proven_saddle.decimal_point import DecimalPoint, decimals
 from numeric.proven_saddle.exact_problem import ExactProblem
 from numeric.proven_saddle.vanishing_decay import VanishingDecay
 
-MAX_DIGITS = 1000  #: seconds
 PROOF = "balls: interval Newton (Krawczyk) proves one root of the reduced saddle point in a box, and encloses every quantity on it"
 SYMMETRIC = "; where the width limits the rank, the replica-symmetric value, an approximation"
 _GUARD = 32  # bits beyond the digits asked for
 _ATTEMPTS = 5  # doublings of the guard: more lost bits than these mean that something else is wrong
 _SAME = 1e-3  # relative: a root farther from the one in float64 is another
-
-
-@dataclass(frozen=True)
-class ProvenPoint:
-    """A solution at exact parameters: decimal strings of its quantities by name, each of their `digits` significant digits proven.
-
-    None where a quantity is infinite, or is not proven; `proof` says how.
-    """
-
-    problem: ExactProblem
-    values: Mapping[str, str | None]
-    digits: int
-    proof: str
 
 
 class Equations(Protocol):
@@ -65,12 +51,12 @@ def equations_of(problem: ExactProblem) -> Equations:
             f"use one of {known}",
         )
     else:
-        rule = "has no proven digits at lambda > 0, as its channel average is not closed"
+        rule = "has no digits at lambda > 0, as its channel average is neither closed nor of one visible index"
         way_out = f"use --lambda 0 below interpolation, or one of {known}"
     raise InvalidParameter("model", problem.rounded.model, rule, way_out)
 
 
-def proven_point(problem: ExactProblem, digits: int = 50) -> ProvenPoint:
+def proven_point(problem: ExactProblem, digits: int = 50) -> DecimalPoint:
     """The saddle point with so many proven digits of every quantity (theory note, section 12).
 
     The root is that of the solver in float64; a box around it is proven to hold exactly one. The precision is raised until the
@@ -85,13 +71,13 @@ def proven_point(problem: ExactProblem, digits: int = 50) -> ProvenPoint:
     for attempt in range(_ATTEMPTS):
         with working(max(START_BITS, round(digits * BITS_PER_DIGIT)) + _GUARD * 2**attempt):
             try:
-                found = equations.quantities(_root(equations, start))
+                texts = decimals(equations.quantities(_root(equations, start)), digits)
             except Unresolved as error:
                 reason = str(error)
                 continue
-            texts = {name: None if value is None else _text(arb(value), digits) for name, value in found.items()}
-        if all((text is None) == (found[name] is None) for name, text in texts.items()):
-            return ProvenPoint(problem, texts, digits, PROOF + SYMMETRIC * (problem.settings["kappa"] < 1))
+        if texts is not None:
+            basis = PROOF + SYMMETRIC * (problem.settings["kappa"] < 1)
+            return DecimalPoint(problem, texts, digits, "proven", basis)
     raise Unresolved(f"alpha = {float(problem.settings['alpha']):g}: {digits} digits could not be proven ({reason})")
 
 
@@ -106,13 +92,3 @@ def _root(equations: Equations, start: tuple[float, ...]) -> Vector:
         if not (side > 0 and abs(side - guess) < _SAME * guess):
             raise Unresolved("the root is not the one in float64")
     return box
-
-
-def _text(value: Ball, digits: int) -> str | None:
-    """Decimal digits, None if they are not proven; "0" for what is exactly zero."""
-    if value.is_zero():
-        return "0"
-    if value < 0:
-        text = decimal(-value, digits)
-        return text and f"-{text}"
-    return decimal(value, digits)

@@ -4,7 +4,7 @@ import argparse
 import sys
 import time
 
-from numeric.cli import proven_points
+from numeric.cli import digits
 from numeric.cli.arguments import print_json
 from numeric.cli.output import add_outputs, document_key, outputs, print_unsolved, write_table
 from numeric.cli.problem_arguments import add_alpha_grid, add_parametrisation, add_problem, problem_of
@@ -21,14 +21,14 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     add_alpha_grid(parser)
     add_problem(parser, any_model=True)
     add_parametrisation(parser)
-    proven_points.add_digits(parser)
+    digits.add_digits(parser)
     add_outputs(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a learning curve; exit 1 if a point was not solved."""
     if arguments.digits:
-        return proven_points.run(arguments)
+        return digits.run(arguments)
     table, figure = outputs(arguments)
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])

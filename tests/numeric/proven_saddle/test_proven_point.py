@@ -1,30 +1,22 @@
 """Points with proven digits: check values, a second route in mpmath, the float64 solver, limits; and what is not proven."""
 
-import json
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import mpmath
 import pytest
+from exact_problems import ROWS, exact
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numeric import model as models
-from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.laws.rational_target import RationalTarget
 from numeric.maths.ball_systems import Linearised, krawczyk, newton, proven_near
 from numeric.maths.balls import Unresolved, around, working
 from numeric.problem.parameter import InvalidParameter
-from numeric.problem.problem import Problem
-from numeric.proven_laws.rational import rational_law
-from numeric.proven_saddle.exact_problem import ExactProblem
 from numeric.proven_saddle.proven_point import equations_of, proven_point
 from numeric.saddle.estimator import spectral_energy
 from numeric.saddle.solve import solve
 
-ROWS = json.loads((Path(__file__).parents[2] / "check_values_models.json").read_text())
 CLOSED = {
     "quadratic network": "quadratic_network",
     "linear attention, T=2": "linear_attention",
@@ -33,18 +25,6 @@ CLOSED = {
 KEYS = {"train": "train_error", "test": "test_error", "e": "free_entropy"}
 WRITTEN = 2e-6  # relative: the independent solver states about six digits
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
-
-
-def exact(name, alpha, kappa0, decay, noise, width=Fraction(1)):
-    """The problem at exact parameters; `decay` 0 stands for the limit."""
-    stated = {"kappa0": kappa0, "positive": HALF, "scale": Fraction(1)}
-    law = rational_law(name, *(stated[setting] for setting in models.structure(name)["target"]))
-    target = MarchenkoPastur(float(kappa0))
-    if models.structure(name)["negative_eigenvalues"]:
-        target = RationalTarget.of(name, **{setting: float(value) for setting, value in stated.items()})
-    rounded = Problem(float(alpha), target, float(decay or 1), float(noise), float(width), model=name)
-    known = {"alpha": alpha, "lambda_": decay, "kappa": width, "Delta": noise}
-    return ExactProblem(rounded, law, known | {"beta": Fraction(1), "beta0": Fraction(1), "T": Fraction(2)})
 
 
 def of_row(row):
@@ -261,7 +241,7 @@ def test_a_double_root_and_no_root_are_not_proven():
 @pytest.mark.parametrize(
     ("problem", "words"),
     [
-        (exact("tied_attention", HALF, HALF, Fraction(1, 20), HALF), "not closed"),
+        (exact("tied_attention", HALF, HALF, Fraction(1, 20), HALF), "neither closed"),
         (exact("cross_attention", HALF, HALF, Fraction(1, 20), HALF), "quadratic_network"),
     ],
 )

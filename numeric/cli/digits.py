@@ -1,4 +1,4 @@
-"""What `curve --digits` does: points whose every digit is proven, as decimal strings."""
+"""What `curve --digits` does: points in decimal strings whose digits are proven or, where it says so, estimated."""
 
 import argparse
 import sys
@@ -22,36 +22,29 @@ def add_digits(parser: argparse.ArgumentParser) -> None:
         "--digits",
         type=integer("--digits", 1, MOST_DIGITS, "more take minutes"),
         metavar="N",
-        help="prove so many significant digits in ball arithmetic, where the channel is closed or with --lambda 0",
+        help="so many significant digits: proven where the channel is closed and for --lambda 0, estimated for one visible index",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print proven points; exit 1 if one was not proven."""
+    """Print the points; exit 1 if one has no such digits."""
     table, figure = outputs(arguments)
     if figure:
         raise BadInput("--plot", figure, "has no use for digits", "leave out --plot or --digits")
-    from numeric.proven_saddle.proven_point import equations_of, proven_point
+    from numeric.proven_saddle.digits import solver_of
 
     started, failures = time.perf_counter(), []
     points: list[dict[str, object]] = []
-    equations_of(exact_problem_of(arguments, arguments.alpha[0]))  # refuses what cannot be proven before any work
+    solver = solver_of(exact_problem_of(arguments, arguments.alpha[0]), arguments.digits)
     for alpha in arguments.alpha:
         try:
-            found = proven_point(exact_problem_of(arguments, alpha), arguments.digits)
+            found = solver(exact_problem_of(arguments, alpha), arguments.digits)
         except NoAnswer as error:
             failures.append(f"alpha = {exact_text(alpha)}: {error}")
             continue
         values = {document_key(name): text for name, text in found.values.items()}
-        points.append(
-            {
-                "alpha": exact_text(alpha),
-                **values,
-                "status": "proven",
-                "digits_proven": found.digits,
-                "proof": found.proof,
-            }
-        )
+        how = {"status": found.status, "digits": found.digits, "proof": found.basis}
+        points.append({"alpha": exact_text(alpha), **values, **how})
     if table and points:
         write_table(table, points)
     if arguments.json:
