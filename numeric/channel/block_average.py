@@ -46,12 +46,7 @@ class _Points(NamedTuple):
 def block_means(sample: BlockSample, fields: Fields, V: float, nodes: int) -> BlockMeans:
     """Averages at these fields of a student and V, with so many nodes in each direction."""
     root = np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64)
-    if sample.indices == 1:
-        points, u, w, y = _piecewise(sample, fields, V, nodes, float(root[0, 0]))
-    else:
-        points = _tensor(sample.indices, nodes)
-        w, y, fit = _fields(sample, fields, points, root)
-        u = _global(sample, w, y, fit, V)
+    points, u, w, y = _minimised(sample, fields, V, nodes, root)
     away = u - w
     dual = np.linalg.solve(sample.covariance, away) / V
     gamma = [root @ part for part in (points.seen, points.unseen)]
@@ -64,6 +59,20 @@ def block_means(sample: BlockSample, fields: Fields, V: float, nodes: int) -> Bl
     return BlockMeans(
         *(sample.copies * float(points.weights @ np.broadcast_to(value, points.weights.shape)) for value in values)
     )
+
+
+def mean_response(sample: BlockSample, fields: Fields, V: float, nodes: int) -> float:
+    """F, the mean of ||Sigma^1/2 df/dw Sigma^1/2||^2 over the samples of all copies; infinite where a minimiser jumps.
+
+    From f = Sigma^-1 (u - w)/V and the stationarity of u: Sigma df/dw = -Sigma H/(1 + V Sigma H), H the curvature of the loss.
+    """
+    root = np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64)
+    points, u, w, y = _minimised(sample, fields, V, nodes, root)
+    if _jumps_somewhere(sample, u, w, y, V):
+        return np.inf
+    curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, y))
+    turned = np.linalg.solve(np.eye(sample.indices) + V * curvature, curvature)
+    return sample.copies * float(points.weights @ np.einsum("...ij,...ji->...", turned, turned))
 
 
 def unlearned_means(sample: BlockSample, fields: Fields, nodes: int) -> tuple[float, float, float, float]:
@@ -87,6 +96,23 @@ def _fields(sample: BlockSample, fields: Fields, points: _Points, root: Array) -
     seen, unseen = root @ points.seen, root @ points.unseen
     z = fields.target * seen
     return fields.teacher * seen + fields.independent * unseen, sample.label(z), sample.fitted(z)
+
+
+def _minimised(
+    sample: BlockSample, fields: Fields, V: float, nodes: int, root: Array
+) -> tuple[_Points, Array, Array, Array]:
+    """Points of the rule with minimiser, field and label there."""
+    if sample.indices == 1:
+        return _piecewise(sample, fields, V, nodes, float(root[0, 0]))
+    points = _tensor(sample.indices, nodes)
+    w, y, fit = _fields(sample, fields, points, root)
+    return points, _global(sample, w, y, fit, V), w, y
+
+
+def _jumps_somewhere(sample: BlockSample, u: Array, w: Array, y: Array, V: float) -> bool:
+    """Whether the lowest minimum is not always the one at rest: as the field grows it is first there, so that it jumps between."""
+    rest = sample.minimiser(w, w, y, V, _reach(sample))
+    return bool(np.any(np.abs(rest - u) > JUMP * _reach(sample)))
 
 
 def _global(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> Array:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from numeric.channel.averages import Averages, one_replicate, require_pair
-from numeric.channel.block_average import block_means, unlearned_means
+from numeric.channel.block_average import block_means, mean_response, unlearned_means
 from numeric.channel.block_sample import BlockSample
 from numeric.model import structure
 from numeric.problem.fields import Fields
@@ -30,19 +30,20 @@ class Blocks:
         require_pair(m, q, V, problem.rho)
         fields = Fields.of(m, q, problem.rho)
         train, R, F1, F2, test = np.sum(
-            [block_means(sample, fields, V, self._nodes(sample)) for sample in samples(problem)], axis=0
+            [block_means(sample, fields, V, self.nodes(sample)) for sample in samples(problem)], axis=0
         )
         derivatives = problem.generated.channel_derivatives(m, q, V, problem.rho, train, R, F1, F2)
         return one_replicate(*(*derivatives, train, test))
 
-    def _nodes(self, sample: BlockSample) -> int:
+    def nodes(self, sample: BlockSample) -> int:
+        """In each direction of a block."""
         return self.single if sample.indices == 1 else self.several
 
     def unlearned(self, problem: Problem) -> Averages:
         """At S = 0: there the envelope is the loss, with slopes and curvature of its own."""
         fields = Fields(0.0, 0.0, float(np.sqrt(problem.rho)), 0.0)
         train, R, F1, curvature = np.sum(
-            [unlearned_means(sample, fields, self._nodes(sample)) for sample in samples(problem)], axis=0
+            [unlearned_means(sample, fields, self.nodes(sample)) for sample in samples(problem)], axis=0
         )
         derivatives = problem.generated.unlearned_derivatives(problem.rho, train, R, F1, curvature)
         return one_replicate(*(*derivatives, train, train))
@@ -50,6 +51,13 @@ class Blocks:
     def refined(self) -> "Blocks":
         """One and a half times the nodes."""
         return Blocks(3 * self.single // 2, 3 * self.several // 2)
+
+
+def block_response(problem: Problem, overlaps: Overlaps) -> float:
+    """F of the replicon; infinite where the minimiser of a sample jumps."""
+    m, q, V = overlaps[:3]
+    fields, rule = Fields.of(m, q, problem.rho), Blocks()
+    return sum(mean_response(sample, fields, V, rule.nodes(sample)) for sample in samples(problem))
 
 
 def samples(problem: Problem) -> tuple[BlockSample, ...]:

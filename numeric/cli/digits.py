@@ -5,7 +5,6 @@ import sys
 import time
 from fractions import Fraction
 
-from numeric import model
 from numeric.cli.arguments import BadInput, exact_text, integer, print_json
 from numeric.cli.model_arguments import chosen_model, own_settings
 from numeric.cli.output import document_key, outputs, write_table
@@ -71,32 +70,18 @@ def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: i
     if arguments.parametrisation != "factorised":
         rule = "has no proven digits: its channel average is not closed"
         raise BadInput("--parametrisation", arguments.parametrisation, rule, "use factorised")
-    rounded, _ = _rounded(arguments, alpha)
-    name = chosen_model(arguments)
-    own = own_settings(arguments, name) if name != model.DEFAULT else {}
+    name, (rounded, _) = chosen_model(arguments), _rounded(arguments, alpha)
+    own = own_settings(arguments, name)
+    law, _ = target_law(arguments, name, own)
     settings = {
         **{"alpha": alpha, "lambda_": arguments.lambda_, "kappa": arguments.width, "Delta": arguments.noise},
         **{"beta": arguments.beta, "beta0": arguments.beta0, "T": Fraction(arguments.tokens)},
         **own,
     }
-    return ExactProblem(rounded, _law(arguments, name, own), settings)
+    return ExactProblem(rounded, law, settings)
 
 
 def _rounded(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]
     """The Problem in float64, at weight decay 1 for the limit 0, which a Problem has for tied attention alone."""
     stated = argparse.Namespace(**{**vars(arguments), "lambda_": arguments.lambda_ or Fraction(1)})
     return problem_of(stated, alpha)
-
-
-def _law(arguments: argparse.Namespace, name: str, own: dict[str, Fraction]):  # type: ignore[no-untyped-def]
-    """The law of the target in balls: as it is stated, or that of the model where it has one of its own."""
-    shape = model.structure(name)
-    if not shape["negative_eigenvalues"] and "kappa0" in shape["target"]:
-        return target_law(arguments)[0]
-    from numeric.proven_laws.rational import rational_law
-
-    values = {"kappa0": arguments.kappa0, "scale": Fraction(1), **own}
-    chosen = [values[setting] for setting in shape["target"]]
-    if not all(chosen):
-        raise BadInput("--settings", arguments.settings, "must be positive for proven digits", "give a positive share")
-    return rational_law(name, *chosen)

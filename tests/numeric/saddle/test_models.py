@@ -70,6 +70,7 @@ def test_every_shipped_model_has_been_tried():
         "tied_attention_two_bulks",
         "elastic_attention",
         "direct_symmetric",
+        "direct_general",
     }  # below, and elsewhere
     assert set(models.available()) == others | set(NAMES.values())
 
