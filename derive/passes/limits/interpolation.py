@@ -64,9 +64,15 @@ def either_sign_ratio(model: Model) -> sp.Expr:
     return sp.limit(objective, v, sp.oo)
 
 
+def _ratio(model: Model) -> Function:
+    """At vanishing decay it counts the directions that are free above any threshold b."""
+    meaning = "interpolation threshold from J_v at the root"
+    return scalar("interpolation_ratio", meaning, (J_v, D), r"\alpha_{\rm interp}", interpolation(model)[1])
+
+
 def functions(model: Model) -> tuple[Function, ...]:
     """Generated functions of the interpolation threshold."""
-    residual, ratio = interpolation(model)
+    residual, _ = interpolation(model)
     noise = model.channel.noise_settings
     return (
         scalar(
@@ -90,13 +96,7 @@ def functions(model: Model) -> tuple[Function, ...]:
             r"\partial_v",
             interpolation_slope(model),
         ),
-        scalar(
-            "interpolation_ratio",
-            "interpolation threshold from J_v at the root",
-            (J_v, D),
-            r"\alpha_{\rm interp}",
-            ratio,
-        ),
+        _ratio(model),
         scalar(
             "interpolation_objective",
             "sample ratio at v whose greatest value is the threshold",
@@ -132,6 +132,7 @@ def _either_sign(model: Model) -> Step:
         r"$J=q_0+v$, so that $\alpha(v)$ grows with $v$ and the threshold is its limit, the number of parameters over that of labels.",
         (Display(r"\alpha(v)", interpolation_objective(model).subs(J, q0 + v)),),
         (
+            _ratio(model),
             scalar(
                 "interpolation_count",
                 "interpolation threshold of matrices of either sign",
