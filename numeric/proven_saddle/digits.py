@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from numeric.problem.parameter import InvalidParameter
-from numeric.proven_saddle import estimated_point, proven_point, smooth_channel
+from numeric.proven_saddle import estimated_point, proven_point
 from numeric.proven_saddle.decimal_point import DecimalPoint
 from numeric.proven_saddle.exact_problem import ExactProblem
 
@@ -14,11 +14,11 @@ def solver_of(problem: ExactProblem, digits: int) -> Callable[[ExactProblem, int
     Raises:
         InvalidParameter: nothing does.
     """
-    if problem.settings["lambda_"] == 0 or not smooth_channel.applies(problem.rounded):
+    channel = estimated_point.channel_of(problem.rounded)
+    if problem.settings["lambda_"] == 0 or channel is None:
         proven_point.equations_of(problem)
         return proven_point.proven_point
-    most = estimated_point.MOST_DIGITS
-    if digits > most:
-        rule = f"must not exceed {most} for the model {problem.rounded.model} at lambda > 0, whose digits are estimated"
+    if digits > channel.most_digits:
+        rule = f"must not exceed {channel.most_digits} for the model {problem.rounded.model} at lambda > 0: they are estimated"
         raise InvalidParameter("digits", digits, rule, "ask for fewer")
     return estimated_point.estimated_point

@@ -51,7 +51,7 @@ def equations_of(problem: ExactProblem) -> Equations:
             f"use one of {known}",
         )
     else:
-        rule = "has no digits at lambda > 0, as its channel average is neither closed nor of one visible index"
+        rule = "has no digits at lambda > 0, as its channel average is neither closed nor of one or two visible indices"
         way_out = f"use --lambda 0 below interpolation, or one of {known}"
     raise InvalidParameter("model", problem.rounded.model, rule, way_out)
 

@@ -22,9 +22,10 @@ SCANNED = range(-6, 7)  # standard deviations at which the greatest curvature is
 
 
 class Trapezoid(NamedTuple):
-    """Trapezoidal rule: step and reach in standard deviations."""
+    """Trapezoidal rule, in standard deviations: step of what the label sees, step across (of the rest), and reach."""
 
     step: float
+    across: float
     reach: float
 
 
@@ -74,6 +75,12 @@ def averages(problem: ExactProblem, at: tuple[Ball, ...], rule: Trapezoid) -> Sm
     return SmoothAverages(M, M_m, M_q, M_V, train, test)
 
 
+def jumps(V: float) -> NoAnswer:
+    """What is raised where the inverse map turns back."""
+    rule = f"the minimiser may jump at V = {V:.4g}, where no rule has many digits"
+    return NoAnswer(f"{rule}: raise lambda or alpha, or leave out --digits")
+
+
 @dataclass(frozen=True)
 class _Block:
     """Samples of one block at given fields; teacher, independent and target are in units of the standard deviation of an index."""
@@ -117,11 +124,11 @@ class _Block:
         return [area * unit * value for unit, value in zip(units, total, strict=True)]
 
     def _step(self, rule: Trapezoid) -> Ball:
-        """Of u: no part of the rule is coarser than `rule.step` in the field that is not seen."""
+        """Of u: no part of the rule is coarser than `rule.across` in the field that is not seen."""
         labels = [self._label(arb(x)) for x in SCANNED]
         places = [self.independent * x for x in SCANNED]
         steepest = max((self.hessian(u, *y) for u in places for y in labels), key=float)
-        return (rule.step * self.independent / (1 + self.stiffness * max(arb(0), steepest))).mid()
+        return (rule.across * self.independent / (1 + self.stiffness * max(arb(0), steepest))).mid()
 
     def _label(self, seen: Ball) -> tuple[Ball, ...]:
         numbers = self.label(self.target * seen)
@@ -148,8 +155,6 @@ class _Block:
         u = across * j
         slope, rise = self.gradient(u, *y), 1 + self.stiffness * self.hessian(u, *y)
         if not rise > 0:
-            V = float(self.stiffness / self.root**2)
-            rule = f"the minimiser may jump at V = {V:.4g}, where no rule has many digits"
-            raise NoAnswer(f"{rule}: raise lambda or alpha, or leave out --digits")
+            raise jumps(float(self.stiffness / self.root**2))
         w = u + self.stiffness * slope
         return _Sample(u, w, slope, seen, (w - self.teacher * seen) / self.independent, rise, y)
