@@ -7,8 +7,10 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
+from flint import arb
+
 from numeric.maths.balls import Ball, Unresolved, ball
-from numeric.model import call, functions
+from numeric.model import call, functions, structure
 from numeric.problem.problem import Problem
 from numeric.proven_laws.energy import BallEnergy, energy_above, energy_of
 from numeric.proven_laws.law import Law
@@ -60,6 +62,8 @@ class ExactProblem:
         Raises:
             Unresolved: the balls are too wide, or the precision is too low, next to an edge of the support or the rank limit.
         """
+        if not structure(self.rounded.model)["threshold"]:  # all of the matrix is learned: J is the second moment of Y
+            return BallEnergy(self.q0 + v, arb(1), arb(0), arb(0), arb(0), arb(1))
         whole, width = energy_of(self.law, self.rounded.both_ends, v, b), ball(self.settings["kappa"])
         if width >= 1 or whole.mass < width:
             return whole
