@@ -14,6 +14,10 @@ from numeric.model import call, functions, structure
 
 Array = NDArray[np.float64]
 MOST_STEPS = 60  # of Newton's method; it needs under ten where the energy is convex
+FLAT = 10.0  # times the temperature: logistic functions are constant beyond, to one in 20 000
+PLACES = 20_000  # at which the curvature of the loss is looked at
+FLAT_CURVATURE = 1e-9  # of a convex loss, from rounding
+MARGIN = 1.1  # between the least curvature among these places and the least of all
 SETTLED = 1e-10  # relative length of the last step, whose square is what is left
 
 
@@ -47,6 +51,20 @@ class BlockSample:
         found = np.zeros((self.indices, self.indices))
         found[np.triu_indices(self.indices)] = upper
         return found + np.triu(found, 1).T
+
+    @cached_property
+    def convex_up_to(self) -> float:
+        """V up to which the Moreau energy of every sample is convex, so that it has one minimum; infinite for a convex loss.
+
+        The least curvature of the loss is looked for among outputs and labels as far as they change.
+        """
+        known = dict(self.settings)
+        rng = np.random.default_rng(0)
+        u, z = (FLAT / known.get(heat, 1.0) * rng.uniform(-1, 1, (self.indices, PLACES)) for heat in ("beta", "beta0"))
+        root = np.linalg.cholesky(self.covariance)
+        curvature = np.einsum("ji,jk...,kl->...il", root, self.hessian(u, self.label(z)), root)
+        least = float(np.linalg.eigvalsh(curvature).min())
+        return np.inf if least > -FLAT_CURVATURE else 1 / (MARGIN * -least)
 
     def label(self, z: Array) -> Array:
         """Numbers of the label at the noisy target index z."""
