@@ -15,6 +15,7 @@ WHOLE = (
     *("curve", "--model", "quadratic_network", "--alpha", "1/2", "--kappa0", "1/2"),
     *("--lambda", "1/20", "--noise", "1/2", "--digits", "50"),
 )
+PAIR = exact("tied_attention", Fraction(1), HALF, Fraction(1, 5), HALF)
 ENTROPY = exact("cross_attention_cross_entropy", Fraction(1), HALF, DECAY, HALF)
 
 
@@ -33,6 +34,7 @@ CASES = (
     Case("quadratic network, 50 digits, start to exit", lambda: command(*WHOLE), 5, 1.0),
     Case("cross attention with cross-entropy, 12 digits", lambda: estimated_point(ENTROPY, 12), 1, 2.0),
     Case("cross attention with cross-entropy, 30 digits", lambda: estimated_point(ENTROPY, 30), 1, 20.0),
+    Case("tied attention, lambda = .2, 12 digits", lambda: estimated_point(PAIR, 12), 1, 20.0),
 )
 
 if __name__ == "__main__":
