@@ -21,7 +21,7 @@ def add_digits(parser: argparse.ArgumentParser) -> None:
         "--digits",
         type=integer("--digits", 1, MOST_DIGITS, "more take minutes"),
         metavar="N",
-        help="so many significant digits: proven where the channel is closed and for --lambda 0, estimated for one or two visible indices",
+        help="so many significant digits: proven for closed channels and --lambda 0, estimated for one or two visible indices",
     )
 
 

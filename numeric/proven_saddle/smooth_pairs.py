@@ -21,8 +21,8 @@ from numeric.proven_saddle.exact_problem import ExactProblem
 from numeric.proven_saddle.smooth_channel import SmoothAverages, Trapezoid, jumps
 
 Array = NDArray[np.float64]
-NEWTON_STEPS = 50  # of the minimisers without noise; ten do
-SETTLED = 1e-9  # of their last step: they only centre a lattice
+_NEWTON_STEPS = 50  # of the minimisers without noise; ten do
+_SETTLED = 1e-9  # of their last step: they only centre a lattice
 
 
 class Sample(Protocol):
@@ -153,11 +153,11 @@ def _without_noise(sample: Sample, w: Array, y: Array, stiffness: Array) -> Arra
         NoAnswer: it does not settle.
     """
     u = w.copy()
-    for _ in range(NEWTON_STEPS):
+    for _ in range(_NEWTON_STEPS):
         excess = u + stiffness @ sample.gradient(u, y) - w
         turned = np.eye(2)[:, :, None] + np.einsum("ij,jkn->ikn", stiffness, sample.hessian(u, y))
         step = np.linalg.solve(np.moveaxis(turned, -1, 0), excess.T[:, :, None])[:, :, 0].T
         u = u - step
-        if np.max(np.abs(step)) < SETTLED:
+        if np.max(np.abs(step)) < _SETTLED:
             return u
     raise NoAnswer("the minimisers without noise were not found: raise lambda or alpha, or leave out --digits")
