@@ -11,7 +11,7 @@ from derive.language.matrix import Kind, Matrix
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Function, Step
-from derive.passes.channel import any_channel, replicon, training
+from derive.passes.channel import any_channel, closed_saddle, replicon, training
 from derive.passes.free_entropy import direct_training, free_entropy, saddle_point
 from derive.passes.limits import bayes_optimal, interpolation, recovery, zero_decay
 from derive.passes.softmax import label_numbers, leading_features, softmax_rows, square_loss, two_tokens
@@ -40,6 +40,7 @@ def derive(model: Model) -> tuple[Step, ...]:
         *rational_law.steps(model),  # J and its derivatives from z(g)
         *rank_limit.steps(),  # of the largest eigenvalues only
         *(_tied_softmax_channel(model) if tied else any_channel.steps(model)),
+        *(closed_saddle.steps(model) if closed_saddle.applies(model) else ()),  # in two unknowns, for proofs
         *training.steps(model),
         *divided_difference.steps(),  # response of the shrinkage
         *replicon.steps(model),  # needs the equations, of direct training too, and the sample averages

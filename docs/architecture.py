@@ -40,6 +40,7 @@ FLOORS = {
             "numeric.channel",
             "numeric.prediction",
             "numeric.saddle",
+            "numeric.proven_saddle",
             "numeric.studies",
             "numeric.cli",
             "numeric.cli.commands",

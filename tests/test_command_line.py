@@ -117,6 +117,13 @@ BAD = [
     ([*replaced(CURVE, "--kappa0", "1"), "--model", "quadratic_network", "--settings", "mu=1"], "--settings"),
     ([*replaced(CURVE, "--kappa0", "1"), "--model", "quadratic_network", "--tokens", "3"], "--tokens"),
     ([*replaced(CURVE, "--kappa0", "1"), "--model", "cross_attention", "--width", "1/2"], "--width"),
+    (replaced(CURVE, "--digits", "0"), "--digits"),
+    (replaced(CURVE, "--digits", "30"), "--digits"),
+    ([*replaced(CURVE, "--digits", "10"), "--tokens", "3"], "--model"),
+    ([*replaced(CURVE, "--digits", "30"), "--parametrisation", "symmetric"], "--parametrisation"),
+    ([*replaced(CURVE, "--digits", "30"), "--model", "quadratic_network", "--beta", "2"], "--beta"),
+    ([*replaced(CURVE, "--digits", "30"), "--model", "quadratic_network", "--plot", "points.png"], "--plot"),
+    ([*CURVE, "--digits", "9", "--model", "signed_quadratic_network", "--settings", "positive=0"], "--settings"),
     (["threshold", "freezing", "--kappa0", "1"], "freezing"),
     (["exponents", "--gamma", "1/2"], "--gamma"),
     (["exponents", "--gamma", "pi"], "--gamma"),
@@ -198,6 +205,35 @@ def test_curve_writes_json_table_and_figure(tmp_path, monkeypatch, capsys):
     lines = table.read_text().splitlines()
     assert len(lines) == 3 and lines[0].startswith("alpha,m,q,V")
     assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    "stated", [["--kappa0", "1/2"], ["--eigenvalues", "2,1,0"], ["--kappa0", "1/2", "--model", "linear_attention"]]
+)
+def test_a_curve_with_proven_digits_is_the_curve_in_decimal_strings(stated, tmp_path, monkeypatch, capsys):
+    point = ["curve", *stated, "--alpha", "1/3,1/2", "--lambda", ".05", "--noise", ".5", "--json"]
+    table = tmp_path / "points.csv"
+    point += [] if "--model" in point else ["--model", "quadratic_network"]
+    assert numeric([*point, "--digits", "30", "--csv", str(table)], monkeypatch) == 0
+    proven = json.loads(capsys.readouterr().out)
+    assert numeric(point, monkeypatch) == 0
+    rounded = json.loads(capsys.readouterr().out)
+    assert proven["parameters"] == rounded["parameters"]
+    for one, other in zip(proven["points"], rounded["points"], strict=True):
+        assert one["status"] == "proven" and one["digits"] == 30 and "Krawczyk" in one["proof"]
+        for key in set(other["errors"]) - {"c"}:
+            assert len(one[key].replace(".", "").lstrip("0")) == 30
+            assert float(one[key]) == pytest.approx(other[key], rel=1e-7)
+    assert proven["points"][0]["m"] in table.read_text()
+    assert proven["points"][0]["alpha"] == "1/3"
+
+
+def test_a_point_that_is_not_proven_is_a_line_beside_the_others(monkeypatch, capsys):
+    arguments = [*replaced(replaced(CURVE, "--lambda", "0"), "--alpha", ".1,1"), "--digits", "20", "--json"]
+    assert numeric(arguments, monkeypatch) == 1
+    output = capsys.readouterr()
+    assert [point["alpha"] for point in json.loads(output.out)["points"]] == ["0.1"]
+    assert output.err.startswith("alpha = 1: no student fits every label") and len(output.err.splitlines()) == 1
 
 
 def test_spectrum_as_json(monkeypatch, capsys):

@@ -76,6 +76,7 @@ TABLE: tuple[Notation, ...] = (
     _real("eta", "η", r"\eta", "relative distance of the threshold below the edge of the noise bulk", "1", "(0, 1)", "1/10 1/3 1/100"),
     _real("v", "v", "v", "variance of the semicircle, δ²", "eigenvalue²", _POSITIVE, "16/25 4 9/100"),
     _real("b", "b", "b", "eigenvalue threshold", "eigenvalue", _REAL, "1/14 1/2 1/50"),
+    _real("b_V", "∂b/∂V", "b_V", "its slope in V where the loss is quadratic", "loss/eigenvalue", _POSITIVE, "1/5 1/3 1/10"),
     _real("c", "c", "c", "gain of the spectral shrinkage", "1", _POSITIVE, "11/10 2/3 13/12"),
     _real("Q", "Q", "Q", "(1-κ)-quantile of the noisy law", "eigenvalue", _REAL, "1/7 3/4 1/3"),
     _real("x", "x", "x", "eigenvalue of the noisy matrix Y", "eigenvalue", _REAL, "3/2 4 1"),

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from numeric.maths.domain import NoAnswer
-from numeric.problem.parameter import InvalidParameter
+from numeric.maths.parameter import InvalidParameter
 
 
 class BadInput(Exception):

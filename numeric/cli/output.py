@@ -27,6 +27,11 @@ def outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
     return table, figure
 
 
+def document_key(quantity: str) -> str:
+    """The key of a quantity in documents, which other programs read: it outlives the quantity's name."""
+    return "unit_gain_error" if quantity == "denoising_error" else quantity
+
+
 def write_table(path: Path, points: list[dict[str, object]]) -> None:
     """Write the points as comma-separated values, whole or not at all."""
     text = io.StringIO()

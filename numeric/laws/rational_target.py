@@ -5,7 +5,7 @@ Theory note, section 4; every formula is generated (step `spectral`). The Marche
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import Self
 
@@ -116,14 +116,7 @@ class RationalTarget:
         Raises:
             OutsideDomain: none is found, which needs parameters beyond double precision.
         """
-        critical = polynomial_roots(np.array([[float(c) for c in self.generated.edge_polynomial(v, *self.law)]]))[0]
-        real = np.unique(critical.real[np.abs(critical.imag) < 1e-7 * np.abs(critical)])  # merging edges: a double root
-        edges = np.unique(np.real(self.generated.inverse_stieltjes(real, v, *self.law)))
-        filled = [self._root(v, x).imag < 0 for x in (edges[:-1] + edges[1:]) / 2]
-        intervals = filled_intervals(edges, filled)
-        if not intervals:
-            raise OutsideDomain(f"no support found at v = {v:g}, {self}: parameters beyond double precision")
-        return [(-high, -low) for low, high in reversed(intervals)] if self.reflected else intervals
+        return list(_support(self, float(v)))
 
     def upper_edge(self, v: float) -> float:
         """Upper end of the support."""
@@ -180,3 +173,16 @@ class RationalTarget:
             return lowest
         real = roots.real[np.abs(roots.imag) <= _REAL * np.abs(roots)]
         return complex(min(real, key=lambda g: float(self.generated.resolvent_slope(g, v, *self.law))))
+
+
+@lru_cache(maxsize=256)  # along a threshold at one noise it is asked for at every step
+def _support(target: RationalTarget, v: float) -> list[tuple[float, float]]:
+    """`RationalTarget.support`."""
+    critical = polynomial_roots(np.array([[float(c) for c in target.generated.edge_polynomial(v, *target.law)]]))[0]
+    real = np.unique(critical.real[np.abs(critical.imag) < 1e-7 * np.abs(critical)])  # merging edges: a double root
+    edges = np.unique(np.real(target.generated.inverse_stieltjes(real, v, *target.law)))
+    filled = [target._root(v, x).imag < 0 for x in (edges[:-1] + edges[1:]) / 2]
+    intervals = filled_intervals(edges, filled)
+    if not intervals:
+        raise OutsideDomain(f"no support found at v = {v:g}, {target}: parameters beyond double precision")
+    return [(-high, -low) for low, high in reversed(intervals)] if target.reflected else intervals

@@ -101,7 +101,12 @@ class Factorised:
     def vanishes(self, conjugates: Conjugates) -> bool:
         """No eigenvalue of Y exceeds the threshold."""
         v, b, _ = reduced(conjugates, self.problem)
-        return b > 0 and b >= max(target.upper_edge(v) for target in self.problem.ends(self.problem.target))
+        return b > 0 and b >= upper_edge(self.problem, v)
+
+
+def upper_edge(problem: Problem, v: float) -> float:
+    """Greatest threshold that anything of the noisy law exceeds."""
+    return max(target.upper_edge(v) for target in problem.ends(problem.target))
 
 
 def spectral_energy(problem: Problem, v: float, b: float) -> Energy:

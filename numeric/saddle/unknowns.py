@@ -20,7 +20,7 @@ from numeric.model import call
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
-from numeric.saddle.estimator import Denoised, Denoising, estimator_of, reduced, spectral_energy
+from numeric.saddle.estimator import Denoised, Denoising, estimator_of, reduced, spectral_energy, upper_edge
 
 LEAST, STRIDE = float(np.log(40.0)), 4.0  # of log log(edge/b): a threshold so low is none, and its bracket
 SOLVED = 1e-3  # of log F: a root next to an edge is known to the rounding of its distance
@@ -86,7 +86,7 @@ class FreeDirections:
             OutsideDomain: no threshold does.
         """
         v, free, c = map(float, np.exp(y))
-        top = max(target.upper_edge(v) for target in self.problem.ends(self.problem.target))
+        top = upper_edge(self.problem, v)
 
         def excess_of(left: float) -> float:
             return float(np.log(left / free)) if left > 0 else NOTHING

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from numeric.laws.divided_difference import second_difference
 from numeric.laws.law import TRUSTED, Bounded, Energy
+from numeric.model import call
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status, failed
+from numeric.saddle.estimator import spectral_energy, upper_edge
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 
@@ -82,7 +84,7 @@ def solve_interpolating(problem: Problem) -> Solution:
     if recovers(problem):
         m, q = map(float, generated.multiple_overlaps(gain, problem.q0))
         return _solution(problem, 0.0, 0.0, gain, m, q, None, 0.0)
-    roots = list(_roots(problem))
+    roots = list(interpolating_roots(problem))
     if not roots:
         return failed(problem, Status.DIVERGED, float("inf"), 0)
     v, b, energy = min(roots, key=lambda root: -root[2].J_b)  # weight decay picks the least trace, which is -J_b/2
@@ -96,14 +98,14 @@ def solve_interpolating(problem: Problem) -> Solution:
     return replace(solution, replicon=stability, status=Status.UNSTABLE if stability < 0 else Status.CONVERGED)
 
 
-def _roots(problem: Problem) -> Iterator[tuple[float, float, Energy]]:
-    """Solutions (v, b) with the spectral energy there, by sign changes of the balance along v."""
+def interpolating_roots(problem: Problem) -> Iterator[tuple[float, float, Energy]]:
+    """Solutions (v, b) with the spectral energy there, by sign changes of the balance along v; of any model, at any weight decay."""
     grid = _admissible(problem)
     values = [_imbalance(problem, v) for v in grid]
     for (low, left), (high, right) in pairwise(zip(grid, values, strict=True)):
         if left * right <= 0:  # never where one is not a number
             v = float(scipy.optimize.brentq(partial(_imbalance, problem), low, high, xtol=1e-300, rtol=TOLERANCE))
-            yield v, _threshold(problem, v), problem.target.energy(v, _threshold(problem, v), problem.width)
+            yield v, _threshold(problem, v), spectral_energy(problem, v, _threshold(problem, v))
 
 
 def _admissible(problem: Problem) -> list[float]:
@@ -120,10 +122,13 @@ def _admissible(problem: Problem) -> list[float]:
 
 def _freedom(problem: Problem, v: float) -> float:
     """Sample ratio that the numbers free at b = 0 could fit, less the one given."""
-    free = generated.interpolation_ratio(
-        problem.target.energy(v, 0.0, problem.width).J_v, generated.label_numbers(problem.tokens)
-    )
-    return float(free) - problem.alpha
+    return _fitted(problem, v, 0.0) - problem.alpha
+
+
+def _fitted(problem: Problem, v: float, b: float) -> float:
+    """Sample ratio at which the labels are as many as the directions free above the threshold b."""
+    numbers = call(problem.generated.label_numbers, (), {"T": problem.tokens})
+    return float(problem.generated.interpolation_ratio(spectral_energy(problem, v, b).J_v, numbers))
 
 
 def _imbalance(problem: Problem, v: float) -> float:
@@ -131,21 +136,18 @@ def _imbalance(problem: Problem, v: float) -> float:
     b = _threshold(problem, v)
     if np.isnan(b):
         return float("nan")
-    energy, noise, q0 = problem.target.energy(v, b, problem.width), problem.noise, problem.q0
-    return float(generated.interpolating_residual(energy.J, energy.J_v, energy.J_b, v, b, noise, q0))
+    energy, noise, q0 = spectral_energy(problem, v, b), problem.noise, problem.q0
+    return float(problem.generated.interpolating_residual(energy.J, energy.J_v, energy.J_b, v, b, noise, q0))
 
 
 def _threshold(problem: Problem, v: float) -> float:
     """The eigenvalue threshold b >= 0 at which the fitted labels outnumber nothing: J_v(v, b) = 2 D alpha."""
-    target, numbers = problem.target, generated.label_numbers(problem.tokens)
-
-    def excess(b: float) -> float:
-        return float(generated.interpolation_ratio(target.energy(v, b, problem.width).J_v, numbers)) - problem.alpha
-
-    top = target.upper_edge(v)
     if _freedom(problem, v) < 0:
         return float("nan")
-    return float(scipy.optimize.brentq(excess, 0.0, top, xtol=1e-300, rtol=TOLERANCE))
+    top = upper_edge(problem, v)
+    return float(
+        scipy.optimize.brentq(lambda b: _fitted(problem, v, b) - problem.alpha, 0.0, top, xtol=1e-300, rtol=TOLERANCE)
+    )
 
 
 def _solution(

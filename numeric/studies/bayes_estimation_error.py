@@ -8,8 +8,8 @@ import scipy
 
 from numeric.laws.law import Target, edge_grid
 from numeric.maths.domain import OutsideDomain
+from numeric.maths.parameter import InvalidParameter
 from numeric.model import DEFAULT, call, functions, structure
-from numeric.problem.parameter import InvalidParameter
 
 _POINTS = 2000  # per bulk: the cube of a square-root edge is smooth enough for 1e-9 of the integral
 _SEARCH = (1e-14, 1e6)  # bracket of v over the second moment: beyond it float64 keeps no digit of the balance

@@ -25,10 +25,10 @@ import numpy as np
 
 from numeric.laws.law import Energy, Target, energy_above, quantile
 from numeric.maths.domain import OutsideDomain
+from numeric.maths.parameter import InvalidParameter
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import best_prediction, prediction_of
 from numeric.problem.overlaps import Overlaps
-from numeric.problem.parameter import InvalidParameter
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.estimator import estimator_of

@@ -11,7 +11,7 @@ from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Solution, Status
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.estimator import reduced
+from numeric.saddle.estimator import reduced, upper_edge
 from numeric.saddle.solve import solve
 
 RATIO = 3.0  # between the decays of the first search
@@ -104,7 +104,7 @@ def largest_decay(problem: Problem) -> float:
     if problem.parametrisation is not Parametrisation.FACTORISED or not problem.trains_factors:
         return 100 * conjugates.Vh
     v, unit, _ = reduced(conjugates, saddle.problem)  # the threshold is proportional to lambda
-    return max(target.upper_edge(v) for target in problem.ends(problem.target)) / unit
+    return upper_edge(problem, v) / unit
 
 
 def _solve(problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:

@@ -12,6 +12,7 @@ from flint import arb
 
 from numeric.maths.ball_roots import locate, newton_step, proven_near
 from numeric.maths.balls import START_BITS, Ball, Unresolved, ball, polish, precision, working
+from numeric.proven_laws.energy import energy_above
 from numeric.proven_laws.law import Law, over
 from numeric.thresholds.interpolation_roots import Energy, Excess, full_rank_energy
 
@@ -24,22 +25,11 @@ def rank_limited_energy(law: Law, width: Fraction) -> Callable[[Ball], Energy]:
         excess = over(law, v, arb(0)).value("mass") - ball(width)
         if excess < 0:
             return unlimited(v)
-        limited = _above(law, v, quantile(v), width)
+        above = energy_above(law, v, quantile(v), arb(0), ball(width))
+        limited = Energy(above.J, above.J_v, above.J_vv)
         return limited if excess > 0 else limited.union(unlimited(v))
 
     return energy
-
-
-def _above(law: Law, v: Ball, Q: Ball, width: Fraction) -> Energy:
-    """Energy of the eigenvalues above the quantile Q."""
-    generated, point = law.generated, over(law, v, Q)
-    J, J_v, J_b, J_bv, J_vv = (point.value(name) for name in ("J", "J_v", "J_b", "J_bv", "J_vv"))
-    _, J_bvv, J_bbv, J_bbb = generated.third_derivatives(point.g)
-    # In a gap of the noisy law any quantile serves: let it rest.
-    drift = arb(0) if point.g.imag.is_zero() else generated.quantile_drift(J_bbv, J_bbb)
-    origin = arb(0)
-    J_top, J_v_top, _ = generated.rank_limited(J, J_v, J_b, J_bv, Q, origin, ball(width))
-    return Energy(J_top, J_v_top, generated.rank_limited_curvature(J_vv, J_bvv, J_bbv, drift, Q, origin))
 
 
 class _InGap(Exception):

@@ -33,7 +33,7 @@ def page(title: str, heading: str, lead: str, sections: Iterable[str]) -> str:
     )
 
 
-def figure(caption: str, content: bytes) -> str:
+def figure_element(caption: str, content: bytes) -> str:
     """A PNG figure with its caption."""
     source, caption = base64.b64encode(content).decode(), html.escape(caption)
     return (
@@ -64,17 +64,17 @@ def _row(score: Score) -> str:
     else:
         cells += [
             ", ".join(f"{g.dim} × {g.runs}" for g in score.groups),
-            f"{last.simulation:.5f} ± {number(last.standard_error, '.5f')}",
+            f"{last.simulation:.5f} ± {formatted(last.standard_error, '.5f')}",
             f"{last.theory:.5f}",
-            f"{score.raw_percent:+.2f} %, {number(score.raw_in_errors, '+.1f')} SE",
-            f"{number(score.residual, '+.5f')} ± {number(score.standard_error, '.5f')}",
-            number(score.z, "+.2f"),
+            f"{score.raw_percent:+.2f} %, {formatted(score.raw_in_errors, '+.1f')} SE",
+            f"{formatted(score.residual, '+.5f')} ± {formatted(score.standard_error, '.5f')}",
+            formatted(score.z, "+.2f"),
         ]
     tone = "" if score.agrees else ' class="bad"'
     return f"<tr{tone}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
-def number(value: float, form: str) -> str:
+def formatted(value: float, form: str) -> str:
     """In this format, or in words where it is none."""
     return format(value, form) if math.isfinite(value) else "undetermined"
 

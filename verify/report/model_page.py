@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from numeric.problem.problem import Problem
 from verify.judging.scores import BAND, Score
-from verify.report.html import LABELS, equations, facts, figure, number, page, score_table
+from verify.report.html import LABELS, equations, facts, figure_element, formatted, page, score_table
 from verify.studies.models import JUDGED, ModelOutcome
 
 CAPTION = (
@@ -19,7 +19,7 @@ def model_page(outcome: ModelOutcome, title: str, content: bytes, provenance: Ma
     """The page: verdict, learning curve, every score at every setting, equations, how to repeat it. `content`: the figure, PNG."""
     sections = (
         _verdict(outcome),
-        figure(CAPTION, content),
+        figure_element(CAPTION, content),
         *(_setting_table(outcome, place) for place in dict.fromkeys(score.problem for score in outcome.scores)),
         equations(outcome.model),
         facts("How to repeat it", provenance),
@@ -40,7 +40,7 @@ def _verdict(outcome: ModelOutcome) -> str:
 def _worst(scores: list[Score]) -> str:
     worst = max(scores, key=lambda score: abs(score.z))
     tone = "good" if all(score.agrees for score in scores) else "bad"
-    return f'<li class="{tone}"><b>{LABELS[worst.quantity]}</b>: worst z = {number(worst.z, "+.1f")} of {len(scores)} settings</li>'
+    return f'<li class="{tone}"><b>{LABELS[worst.quantity]}</b>: worst z = {formatted(worst.z, "+.1f")} of {len(scores)} settings</li>'
 
 
 def _setting_table(outcome: ModelOutcome, place: Problem) -> str:

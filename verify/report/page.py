@@ -9,7 +9,7 @@ from verify.figures.main_job import main_job_figures
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import BAND
 from verify.report.documents import main_job_document
-from verify.report.html import LABELS, equations, facts, figure, number, page, score_table
+from verify.report.html import LABELS, equations, facts, figure_element, formatted, page, score_table
 from verify.studies.main_job import MainJobOutcome
 
 CAPTIONS = {
@@ -36,7 +36,7 @@ def report_page(outcome: MainJobOutcome, figures: dict[str, bytes]) -> str:
     """Return the page: verdict first, then figures, scores, thresholds, equations, and how to repeat it."""
     sections = (
         _verdict(outcome),
-        "".join(figure(CAPTIONS[name], figures[name]) for name in CAPTIONS if name in figures),
+        "".join(figure_element(CAPTIONS[name], figures[name]) for name in CAPTIONS if name in figures),
         _thresholds(outcome),
         _scaling(outcome),
         "".join(
@@ -58,7 +58,7 @@ def _verdict(outcome: MainJobOutcome) -> str:
     word, tone = ("agree", "good") if outcome.agrees else ("disagree", "bad")
     rows = "".join(
         f'<li class="{"good" if v.agrees else "bad"}"><b>{LABELS[v.quantity]}</b> ({kind}): {html.escape(v.advice)}; '
-        f"worst z = {number(v.worst.z, '.1f')} at α = {v.worst.problem.alpha:g}, κ = {v.worst.problem.width:g}; "
+        f"worst z = {formatted(v.worst.z, '.1f')} at α = {v.worst.problem.alpha:g}, κ = {v.worst.problem.width:g}; "
         f"mean over points {100 * v.pooled.relative:+.2f} ± {100 * v.pooled.standard_error:.2f} %</li>"
         for kind, comparison in outcome.comparisons.items()
         for v in comparison.verdicts

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from numeric.maths.domain import NoAnswer
-from numeric.problem.parameter import InvalidParameter
+from numeric.maths.parameter import InvalidParameter
 from numeric.problem.problem import Parametrisation, Problem
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store

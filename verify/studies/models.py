@@ -23,7 +23,7 @@ CURVE = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)  #: sample ratios of the
 _POINT = 0.4  #: seconds of the theory at one point, about
 
 
-class Setting(NamedTuple):
+class ModelSetting(NamedTuple):
     """Where a model is tried."""
 
     alpha: float
@@ -34,15 +34,15 @@ class Setting(NamedTuple):
 
 #: Three along the learning curve, and one elsewhere: lower rank, more decay, less noise.
 SETTINGS = (
-    Setting(0.5, 0.5, 0.05, 0.5),
-    Setting(1.0, 0.5, 0.05, 0.5),
-    Setting(2.0, 0.5, 0.05, 0.5),
-    Setting(1.0, 0.25, 0.2, 0.2),
+    ModelSetting(0.5, 0.5, 0.05, 0.5),
+    ModelSetting(1.0, 0.5, 0.05, 0.5),
+    ModelSetting(2.0, 0.5, 0.05, 0.5),
+    ModelSetting(1.0, 0.25, 0.2, 0.2),
 )
 EXTRA = {"mu": 0.05}  #: values of settings that only one model has
 
 
-def at_setting(model: str, setting: Setting) -> Problem:
+def at_setting(model: str, setting: ModelSetting) -> Problem:
     """The learning problem of a model there."""
     extra = tuple((name, value) for name, value in EXTRA.items() if name in structure(model)["penalty"])
     target = default_target(model, setting.kappa0)

@@ -77,10 +77,16 @@ def _other_symbols(expression: sp.Basic, known: tuple[sp.Symbol, ...]) -> tuple[
     return tuple(sorted(expression.free_symbols - set(known), key=str))
 
 
-def functions(model: Model) -> tuple[Function, ...]:
-    """M and its derivatives, and the errors, summed over all blocks."""
+@cache
+def averages(model: Model) -> dict[str, sp.Expr]:
+    """M, training and test error, summed over all blocks."""
     parts = [(block.copies, closed_losses(block, model)) for block in blocks(model)]
-    total = {name: sp.factor(sum(copies * part[name] for copies, part in parts)) for name in ("M", "train", "test")}
+    return {name: sp.factor(sum(copies * part[name] for copies, part in parts)) for name in ("M", "train", "test")}
+
+
+def functions(model: Model) -> tuple[Function, ...]:
+    """M and its derivatives, and the errors."""
+    total = averages(model)
     derivatives = {f"M_{by}": sp.factor(sp.diff(total["M"], by)) for by in (m, q, V)}
     values = {"M": total["M"], **derivatives, "train": total["train"], "test": total["test"]}
     known = (m, q, V, rho)

@@ -8,7 +8,7 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Step, require_zero, scalar
+from derive.language.step import Display, Function, Output, Step, require_zero, scalar
 from derive.passes.channel.replicon import growth
 from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.replicas import envelope_energy
@@ -16,6 +16,7 @@ from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
 
 alpha, beta, beta0, D, rho, m, q, V, Vh, q0 = sym("alpha beta beta0 D rho m q V Vh q0")
 v, b, c, J, J_v, J_b, F, DD, mh = sym("v b c J J_v J_b F DD mh")
+J_vv, J_bv, mass = sym("J_vv J_bv mass")
 
 
 def interpolating_envelope() -> sp.Expr:
@@ -58,6 +59,13 @@ def interpolating_residual(model: Model) -> sp.Expr:
     return residual
 
 
+def residual_slope(model: Model, along: sp.Symbol) -> sp.Expr:
+    """Derivative of that residual in v or b, along which J changes too."""
+    rates = {v: {J: J_v, J_v: J_vv, J_b: J_bv}, b: {J: J_b, J_v: J_bv, J_b: 2 * mass}}[along]
+    residual = interpolating_residual(model)
+    return sp.expand(sp.diff(residual, along) + sum(sp.diff(residual, name) * rate for name, rate in rates.items()))
+
+
 def interpolating_response() -> sp.Expr:
     """F where every label is fitted: the dual field f = (h - w)/V answers to w with -1/V along each of the D visible directions."""
     h, w = sp.symbols("h w")
@@ -83,6 +91,12 @@ def functions(model: Model) -> tuple[Function, ...]:
             (J, J_v, J_b, v, b, *noise, q0),
             "0",
             interpolating_residual(model),
+        ),
+        Function(
+            "interpolating_slopes",
+            "slopes of that residual in v and b",
+            (J_vv, J_bv, mass, v, b),
+            tuple(Output(f"by_{name}", rf"\partial_{name}", residual_slope(model, name)) for name in (v, b)),
         ),
         scalar(
             "interpolating_gain",

@@ -161,6 +161,13 @@ def functions() -> tuple[Function, ...]:
             (J, J_v, J_b, J_bv, mass, v, b, t0, q0),
             tuple(Output(name, name, form) for name, form in complement()._asdict().items() if name != "J_vv"),
         ),
+        scalar(
+            "complement_curvature",
+            "J_vv above b from that of the mirrored law at -b",
+            (J_vv,),
+            "J_vv",
+            complement().J_vv,
+        ),
         scalar("finite_value", "value of K minus its path integral", (g,), "J", -ImaginaryPart(g) / sp.pi),
     )
 

@@ -4,8 +4,9 @@ import argparse
 import sys
 import time
 
+from numeric.cli import digits
 from numeric.cli.arguments import print_json
-from numeric.cli.output import add_outputs, outputs, print_unsolved, write_table
+from numeric.cli.output import add_outputs, document_key, outputs, print_unsolved, write_table
 from numeric.cli.problem_arguments import add_alpha_grid, add_parametrisation, add_problem, problem_of
 
 
@@ -20,11 +21,14 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     add_alpha_grid(parser)
     add_problem(parser)
     add_parametrisation(parser)
+    digits.add_digits(parser)
     add_outputs(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a learning curve; exit 1 if a point was not solved."""
+    if arguments.digits:
+        return digits.run(arguments)
     table, figure = outputs(arguments)
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
@@ -53,7 +57,7 @@ def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the
     """One solution as a JSON object; quantities of a failed solve are null."""
     from numeric.problem.solution import QUANTITIES
 
-    values = {_key(name): solution.value(name) if solution.trusted else None for name in QUANTITIES}
+    values = {document_key(name): solution.value(name) if solution.trusted else None for name in QUANTITIES}
     residual = solution.residual if solution.residual < float("inf") else None
     return {
         "alpha": solution.problem.alpha,
@@ -62,13 +66,8 @@ def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the
         "residual": residual,
         "error_estimate": solution.error_estimate if solution.trusted else None,
         "replicon": replicon_text(solution.replicon),
-        "errors": {_key(name): error for name, error in solution.errors.items() if error == error},
+        "errors": {document_key(name): error for name, error in solution.errors.items() if error == error},
     }
-
-
-def _key(quantity: str) -> str:
-    """The key of a quantity in documents, which other programs read: it outlives the quantity's name."""
-    return "unit_gain_error" if quantity == "denoising_error" else quantity
 
 
 def replicon_text(value: float) -> float | str | None:

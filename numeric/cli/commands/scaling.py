@@ -20,8 +20,8 @@ from numeric.cli.arguments import (
 )
 from numeric.cli.commands.exponents import decay_exponent
 from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved
+from numeric.maths.parameter import InvalidParameter
 from numeric.problem.decay_law import DecayLaw
-from numeric.problem.parameter import InvalidParameter
 
 MOST_DIM = 10**12
 MOST_RECOVERED = 100  # features whose recovery is located: each takes some ten solves

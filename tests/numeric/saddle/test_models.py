@@ -17,8 +17,8 @@ from numeric.channel import block_average
 from numeric.channel.block_sample import BlockSample
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.rational_target import RationalTarget
+from numeric.maths.parameter import InvalidParameter
 from numeric.problem.fields import Fields
-from numeric.problem.parameter import InvalidParameter
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
 from numeric.saddle.estimator import spectral_energy

@@ -14,7 +14,7 @@ from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
-from verify.studies.models import SETTINGS, Setting, at_setting
+from verify.studies.models import SETTINGS, ModelSetting, at_setting
 
 positive, responses = log_uniform(1e-3, 1e3), st.tuples(*[log_uniform(1e-4, 1e2)] * 4)
 
@@ -72,13 +72,13 @@ def test_either_sign_by_random_matrices(ratio):
 @given(alpha=log_uniform(0.1, 4), lambda_=log_uniform(1e-2, 1), noise=log_uniform(0.05, 2))
 @settings(max_examples=6)
 def test_a_convex_problem_is_stable(name, alpha, lambda_, noise):
-    found = solve(at_setting(name, Setting(alpha, 0.5, lambda_, noise)))
+    found = solve(at_setting(name, ModelSetting(alpha, 0.5, lambda_, noise)))
     assert found.status in (Status.CONVERGED, Status.UNLEARNED)
     assert 0 < found.replicon <= 1
 
 
 def test_a_minimiser_that_jumps_breaks_the_symmetry():
-    found = solve(at_setting("first_row_attention", Setting(0.5, 0.5, 0.01, 0.5)))
+    found = solve(at_setting("first_row_attention", ModelSetting(0.5, 0.5, 0.01, 0.5)))
     assert found.status is Status.UNSTABLE
     assert found.replicon == -np.inf
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from numeric import model as models
+from numeric.maths.parameter import InvalidParameter
 from numeric.prediction.model_prediction import ModelPrediction
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
-from numeric.problem.parameter import InvalidParameter
 from numeric.saddle.solve import solve
 from numeric.studies.against_bayes import cost_curve
 from numeric.studies.decompose import decompose

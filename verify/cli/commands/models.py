@@ -18,7 +18,7 @@ from verify.jobs.pool import Pool
 from verify.report.documents import model_document, versions
 from verify.report.lines import model_lines
 from verify.report.model_page import model_page
-from verify.studies.models import SETTINGS, ModelOutcome, Setting, Trial, at_setting, study_models
+from verify.studies.models import SETTINGS, ModelOutcome, ModelSetting, Trial, at_setting, study_models
 from verify.training.run import MINIMUM_DIM
 
 
@@ -108,13 +108,13 @@ def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespa
     note(f"{outcome.model}: {'agrees' if outcome.agrees else 'DISAGREES'}")
 
 
-def _settings(arguments: argparse.Namespace) -> Sequence[Setting]:
+def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
     """Those stated, else the standard ones.
 
     Raises:
         BadInput: something is stated without the sample ratios.
     """
-    stated = {name: value for name in Setting._fields if (value := getattr(arguments, name)) is not None}
+    stated = {name: value for name in ModelSetting._fields if (value := getattr(arguments, name)) is not None}
     if "alpha" not in stated:
         for name, value in stated.items():
             raise BadInput(

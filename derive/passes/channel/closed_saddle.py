@@ -1,0 +1,105 @@
+"""The saddle point of a quadratic loss in two unknowns, the variance v and the susceptibility V, with the slopes of its equations.
+
+The averaged envelope is linear in m and q, so that their conjugates are functions of V alone, and with them the threshold and the
+gain of the denoising problem. What is left are the balance of v and that of V: elementary functions of J and its derivatives, which
+interval Newton can prove a root of.
+"""
+
+from functools import cache
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.language.step import Display, Function, Output, Step, require_zero
+from derive.passes.channel.quadratic import all_quadratic, averages
+from derive.passes.free_entropy.prior import denoiser
+from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
+
+m, q, V, mh, qh, Vh, v, b, c, b_V = sym("m q V mh qh Vh v b c b_V")
+J, J_v, J_b, J_vv, J_bv, mass = sym("J J_v J_b J_vv J_bv mass")
+
+
+def applies(model: Model) -> bool:
+    """Whether the channel is closed and the penalty sets a threshold."""
+    return all_quadratic(model) and model.matrix.linear != 0
+
+
+@cache
+def stiffness(model: Model) -> dict[sp.Symbol, sp.Expr]:
+    """The conjugates mh and Vh, the threshold b and the gain c as functions of V."""
+    found, prior = conjugates_at(model, averages(model)["M"]), denoiser(model)
+    known = {name: sp.factor(found[name]) for name in (mh, Vh)}
+    for conjugate in known.values():
+        for overlap in (m, q):
+            require_zero(sp.diff(conjugate, overlap), "the envelope of a quadratic loss is linear in m and q")
+    return known | {b: sp.factor(prior.threshold.xreplace(known)), c: sp.factor(prior.gain.xreplace(known))}
+
+
+@cache
+def balances(model: Model) -> dict[sp.Symbol, sp.Expr]:
+    """What vanishes at the saddle point, in v and V, with the threshold and J, J_v, J_b at (v, b) as symbols."""
+    at, prior, order = stiffness(model), denoiser(model), reduced(model)
+    known = {name: at[name] for name in (mh, Vh, c)}
+    overlaps = {name: order[name].xreplace(known) for name in (m, q)}
+    field = conjugates_at(model, averages(model)["M"])[qh].subs(overlaps)
+    noise = prior.variance.xreplace({qh: field, mh: at[mh]})
+    return {v: sp.cancel(v - noise), V: sp.cancel(V - order[V].xreplace(known))}
+
+
+def slope(balance: sp.Expr, along: sp.Symbol) -> sp.Expr:
+    """Derivative of a balance in v or V, where b follows V and J both."""
+    by_v, by_b = {J: J_v, J_v: J_vv, J_b: J_bv}, {J: J_b, J_v: J_bv, J_b: 2 * mass}
+
+    def through(slopes: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
+        return sum(sp.diff(balance, name) * rate for name, rate in slopes.items())
+
+    indirect = through(by_v) if along == v else (sp.diff(balance, b) + through(by_b)) * b_V
+    return sp.cancel(sp.diff(balance, along) + indirect)
+
+
+def _function(name: str, meaning: str, given: tuple[sp.Symbol, ...], values: dict[str, sp.Expr]) -> Function:
+    """A function of `given` and, after these, of whatever settings its values contain."""
+    settings = sp.Tuple(*values.values()).free_symbols - set(given)
+    outputs = tuple(Output(left, left, value) for left, value in values.items())
+    return Function(name, meaning, (*given, *sorted(settings, key=str)), outputs)
+
+
+def functions(model: Model) -> tuple[Function, ...]:
+    """What a proof evaluates: the state at V, the two balances, their four slopes."""
+    at, both = stiffness(model), balances(model)
+    state = {str(name): at[name] for name in (mh, Vh, b, c)} | {"b_V": sp.factor(sp.diff(at[b], V))}
+    slopes = {f"{left}_{by}": slope(both[left], by) for left in (v, V) for by in (v, V)}
+    return (
+        _function("closed_state", "conjugates, threshold and gain at V, and the slope of the threshold", (V,), state),
+        _function(
+            "closed_balances",
+            "what vanishes at the saddle point, J, J_v, J_b at (v, b)",
+            (J, J_v, J_b, v, b, V),
+            {f"balance_{left}": both[left] for left in (v, V)},
+        ),
+        _function(
+            "closed_slopes",
+            "slopes of both balances in v and V",
+            (J, J_v, J_b, J_vv, J_bv, mass, v, b, V, b_V),
+            slopes,
+        ),
+    )
+
+
+def steps(model: Model) -> tuple[Step, ...]:
+    """The saddle point in two unknowns."""
+    at, both = stiffness(model), balances(model)
+    return (
+        Step(
+            "closed_saddle",
+            "The saddle point of a quadratic loss in two unknowns",
+            r"The envelope is linear in $m$ and $q$: $\hat m$, $\hat V$, $b$ and $c$ are functions of $V$, and the saddle point is a "
+            r"common root of two elementary functions of $v$ and $V$.",
+            (
+                *(Display(sp.latex(name), at[name]) for name in (mh, Vh, b, c)),
+                *(Display(f"0_{{{left}}}", both[left]) for left in (v, V)),
+            ),
+            functions(model),
+        ),
+    )

@@ -1,0 +1,87 @@
+"""What `curve --digits` does: points in decimal strings whose digits are proven or, where it says so, estimated."""
+
+import argparse
+import sys
+import time
+from fractions import Fraction
+
+from numeric.cli.arguments import BadInput, exact_text, integer, print_json
+from numeric.cli.model_arguments import chosen_model, own_settings
+from numeric.cli.output import document_key, outputs, write_table
+from numeric.cli.problem_arguments import problem_of
+from numeric.cli.target_arguments import target_law
+from numeric.maths.domain import NoAnswer
+
+MOST_DIGITS = 1000
+
+
+def add_digits(parser: argparse.ArgumentParser) -> None:
+    """Add --digits."""
+    parser.add_argument(
+        "--digits",
+        type=integer("--digits", 1, MOST_DIGITS, "more take minutes"),
+        metavar="N",
+        help="so many significant digits: proven for closed channels and --lambda 0, estimated for one or two visible indices",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the points; exit 1 if one has no such digits."""
+    table, figure = outputs(arguments)
+    if figure:
+        raise BadInput("--plot", figure, "has no use for digits", "leave out --plot or --digits")
+    from numeric.proven_saddle.digits import solver_of
+
+    started, failures = time.perf_counter(), []
+    points: list[dict[str, object]] = []
+    solver = solver_of(exact_problem_of(arguments, arguments.alpha[0]), arguments.digits)
+    for alpha in arguments.alpha:
+        try:
+            found = solver(exact_problem_of(arguments, alpha), arguments.digits)
+        except NoAnswer as error:
+            failures.append(f"alpha = {exact_text(alpha)}: {error}")
+            continue
+        values = {document_key(name): text for name, text in found.values.items()}
+        how = {"status": found.status, "digits": found.digits, "proof": found.basis}
+        points.append({"alpha": exact_text(alpha), **values, **how})
+    if table and points:
+        write_table(table, points)
+    if arguments.json:
+        given = parameters(arguments)
+        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
+    else:
+        for point in points:
+            sys.stdout.write(
+                "".join(f"{name:>17}  {value}\n" for name, value in point.items() if value is not None) + "\n"
+            )
+    sys.stderr.write("".join(f"{line}\n" for line in failures))
+    return 1 if failures else 0
+
+
+def parameters(arguments: argparse.Namespace) -> dict[str, str]:
+    """The exact values of all parameters but alpha as text."""
+    return {**_rounded(arguments, arguments.alpha[0])[1], "lambda": str(arguments.lambda_)}
+
+
+def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
+    """The ExactProblem that the arguments state."""
+    from numeric.proven_saddle.exact_problem import ExactProblem
+
+    if arguments.parametrisation != "factorised":
+        rule = "has no proven digits: its channel average is not closed"
+        raise BadInput("--parametrisation", arguments.parametrisation, rule, "use factorised")
+    name, (rounded, _) = chosen_model(arguments), _rounded(arguments, alpha)
+    own = own_settings(arguments, name)
+    law, _ = target_law(arguments, name, own)
+    settings = {
+        **{"alpha": alpha, "lambda_": arguments.lambda_, "kappa": arguments.width, "Delta": arguments.noise},
+        **{"beta": arguments.beta, "beta0": arguments.beta0, "T": Fraction(arguments.tokens)},
+        **own,
+    }
+    return ExactProblem(rounded, law, settings)
+
+
+def _rounded(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]
+    """The Problem in float64, at weight decay 1 for the limit 0, which a Problem has for tied attention alone."""
+    stated = argparse.Namespace(**{**vars(arguments), "lambda_": arguments.lambda_ or Fraction(1)})
+    return problem_of(stated, alpha)

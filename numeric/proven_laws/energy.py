@@ -1,0 +1,55 @@
+"""The spectral function of every class of matrices in ball arithmetic (theory note, section 4)."""
+
+from typing import NamedTuple
+
+from flint import arb
+
+from numeric.maths.balls import Ball
+from numeric.proven_laws.law import Law, over
+
+
+class BallEnergy(NamedTuple):
+    """J(v, b) with its derivatives, and the mass that is learned: half the second derivative in b."""
+
+    J: Ball
+    J_v: Ball
+    J_b: Ball
+    J_vv: Ball
+    J_bv: Ball
+    mass: Ball
+
+
+def energy_of(law: Law, both_ends: bool, v: Ball, b: Ball) -> BallEnergy:
+    """Int (x - b)_+^2 of the noisy law, or int (|x| - b)_+^2 where eigenvalues of either sign are learned.
+
+    Raises:
+        Unresolved: as `over`.
+    """
+    top = BallEnergy(*(over(law, v, b).value(name) for name in BallEnergy._fields))
+    if not both_ends:
+        return top
+    return BallEnergy(*(one + other for one, other in zip(top, _below(law, v, b), strict=True)))
+
+
+def _below(law: Law, v: Ball, b: Ball) -> BallEnergy:
+    """That of the mirrored law, int (-x - b)_+^2: all of the law less what lies above -b."""
+    J, J_v, J_b, J_vv, J_bv, mass = (over(law, v, -b).value(name) for name in BallEnergy._fields)
+    t0, q0 = law.moments()
+    J, J_v, J_b, J_bv, mass = law.generated.complement(J, J_v, J_b, J_bv, mass, v, b, -t0, q0)
+    return BallEnergy(J, J_v, J_b, law.generated.complement_curvature(J_vv), J_bv, mass)
+
+
+def energy_above(law: Law, v: Ball, cut: Ball, b: Ball, width: Ball) -> BallEnergy:
+    """That of the eigenvalues above `cut` only, the quantile at which the share `width` <= 1 is reached.
+
+    Raises:
+        Unresolved: as `over`.
+    """
+    generated, point = law.generated, over(law, v, cut)
+    J, J_v, J_b, J_vv, J_bv, _ = (point.value(name) for name in BallEnergy._fields)
+    _, J_bvv, J_bbv, J_bbb = generated.third_derivatives(point.g)
+    # In a gap of the noisy law any quantile serves: let it rest.
+    drift = arb(0) if point.g.imag.is_zero() else generated.quantile_drift(J_bbv, J_bbb)
+    J_vv = generated.rank_limited_curvature(J_vv, J_bvv, J_bbv, drift, cut, b)
+    J, J_v, J_b = generated.rank_limited(J, J_v, J_b, J_bv, cut, b, width)
+    return BallEnergy(J, J_v, J_b, J_vv, J_bv, width)  # the mass is given, and b moves no derivative in v

@@ -1,0 +1,56 @@
+"""A point of a learning curve in decimal strings, and what a solution carries in balls."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flint import arb
+
+from numeric.maths.balls import Ball, decimal
+from numeric.proven_saddle.exact_problem import ExactProblem
+
+
+@dataclass(frozen=True)
+class DecimalPoint:
+    """A solution at exact parameters: decimal strings of its quantities by name, of so many significant `digits` each.
+
+    None where a quantity is infinite or not known; `status` is "proven" or "estimated", and `basis` says how.
+    """
+
+    problem: ExactProblem
+    values: Mapping[str, str | None]
+    digits: int
+    status: str
+    basis: str
+
+
+def decimals(values: Mapping[str, Ball | None], digits: int) -> dict[str, str | None] | None:
+    """Decimal strings of these balls, "0" for what is exactly zero; None if one of them does not fix its digits."""
+    texts = {name: None if value is None else _text(arb(value), digits) for name, value in values.items()}
+    fixed = all((text is None) == (values[name] is None) for name, text in texts.items())
+    return texts if fixed else None
+
+
+def _text(value: Ball, digits: int) -> str | None:
+    if value.is_zero():
+        return "0"
+    if value < 0:
+        text = decimal(-value, digits)
+        return text and f"-{text}"
+    return decimal(value, digits)
+
+
+def quantities(problem: ExactProblem, overlaps: tuple[Ball, ...], averages: tuple[Ball, ...]) -> dict[str, Ball]:
+    """What a solution carries, by name, from (m, q, V) and the channel averages (M, M_m, M_q, M_V, train, test) there."""
+    m, q, V = overlaps
+    M, *slopes, train, test = averages
+    mh, qh, Vh = problem.call("conjugates", problem.alpha, *slopes)
+    v, b, c = problem.call("reduced_variables", mh, qh, Vh)
+    J, J_v, J_b, *_ = problem.energy(v, b)
+    values = {
+        "m": m, "q": q, "V": V, "mh": mh, "qh": qh, "Vh": Vh, "delta": v.sqrt(), "b": b, "c": c,
+        "train_error": train, "test_error": test,
+        "estimation_error": problem.call("estimation_error", problem.q0, m, q),
+        "denoising_error": problem.call("denoising_error", problem.q0, J, J_v, J_b, v, b),
+        "free_entropy": problem.call("free_entropy", problem.alpha, M, m, q, V, mh, qh, Vh, J),
+    }  # fmt: skip
+    return {name: arb(value) for name, value in values.items()}  # some are whole numbers

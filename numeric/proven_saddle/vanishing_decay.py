@@ -1,0 +1,61 @@
+"""The limit lambda -> 0+ below interpolation, where no model's loss enters, as a system of two equations in balls.
+
+Theory note, sections 5 and 12.
+"""
+
+from dataclasses import dataclass
+
+from flint import arb
+
+from numeric.maths.ball_systems import Linearised, Vector
+from numeric.maths.balls import Ball, Unresolved
+from numeric.proven_saddle.exact_problem import ExactProblem
+from numeric.saddle.zero_decay import interpolating_roots
+
+
+@dataclass(frozen=True)
+class VanishingDecay:
+    """Unknowns (v, b)."""
+
+    problem: ExactProblem
+
+    def start(self) -> tuple[float, float]:
+        """The root in float64 that weight decay picks, that of least trace.
+
+        Raises:
+            Unresolved: there is none.
+        """
+        roots = list(interpolating_roots(self.problem.rounded))
+        if not roots:
+            raise Unresolved("no student fits every label at this alpha; beyond interpolation give a small lambda")
+        v, b, _ = min(roots, key=lambda root: -root[2].J_b)
+        return v, b
+
+    def system(self, at: Vector) -> Linearised:
+        """The count of free directions and the balance of v, with their slopes."""
+        problem, (v, b) = self.problem, at
+        J, J_v, J_b, J_vv, J_bv, mass = problem.energy(v, b)
+
+        def fitted(free: Ball) -> Ball:
+            return problem.call("interpolation_ratio", free, problem.call("label_numbers"))
+
+        balance = problem.call("interpolating_residual", J, J_v, J_b, v, b, q0=problem.q0)
+        slopes = problem.call("interpolating_slopes", J_vv, J_bv, mass, v, b)
+        return Linearised((fitted(J_v) - problem.alpha, balance), ((fitted(J_vv), fitted(J_bv)), slopes))
+
+    def quantities(self, at: Vector) -> dict[str, Ball | None]:
+        """Every quantity of a solution by name; None for V, which is infinite, and for a test error that has no closed form."""
+        problem, (v, b) = self.problem, at
+        J, J_v, J_b, *_ = problem.energy(v, b)
+        c = problem.call("interpolating_gain")
+        nothing, any_V = arb(0), arb(1)
+        m, q, _ = problem.call("overlaps", J, J_v, J_b, v, b, c, arb(1))  # the stiffness enters V only
+        closed, rho = problem.rounded.channel == "closed", problem.call("noisy_variance", problem.q0)
+        return {
+            "m": m, "q": q, "V": None, "mh": nothing, "qh": nothing, "Vh": nothing, "delta": v.sqrt(), "b": b, "c": c,
+            "train_error": nothing,
+            "test_error": problem.call("closed_envelope", m, q, any_V, rho)[-1] if closed else None,
+            "estimation_error": problem.call("estimation_error", problem.q0, m, q),
+            "denoising_error": problem.call("denoising_error", problem.q0, J, J_v, J_b, v, b),
+            "free_entropy": nothing,
+        }  # fmt: skip
