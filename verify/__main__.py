@@ -8,7 +8,7 @@ import torch
 
 from numeric.cli.arguments import BadInput, Parser, bad_argument
 from numeric.cli.arguments import run as run_to_exit
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from verify.cli.arguments import note
 from verify.cli.commands import (
     cross_validate,

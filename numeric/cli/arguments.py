@@ -13,8 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
-from numeric.maths.domain import NoAnswer
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter, NoAnswer
 
 
 class BadInput(Exception):

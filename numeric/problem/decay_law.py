@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 
 LARGEST_LOGARITHM = 600.0  #: of a weight decay or its inverse, with room for what it is multiplied by
 

@@ -10,7 +10,7 @@ import numpy as np
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from numeric.model import DEFAULT, available, functions, structure
 
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from numeric.proven_saddle import estimated_point, proven_point
 from numeric.proven_saddle.decimal_point import DecimalPoint
 from numeric.proven_saddle.exact_problem import ExactProblem

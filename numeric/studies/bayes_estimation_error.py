@@ -7,8 +7,7 @@ import numpy as np
 import scipy
 
 from numeric.laws.law import Target, edge_grid
-from numeric.maths.domain import OutsideDomain
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter, OutsideDomain
 from numeric.model import DEFAULT, call, functions, structure
 
 _POINTS = 2000  # per bulk: the cube of a square-root edge is smooth enough for 1e-9 of the integral

@@ -24,8 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numeric.laws.law import Energy, Target, energy_above, quantile
-from numeric.maths.domain import OutsideDomain
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter, OutsideDomain
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import best_prediction, prediction_of
 from numeric.problem.overlaps import Overlaps

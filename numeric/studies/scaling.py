@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from numeric.laws.power_law import PowerLaw
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import Prediction, prediction_of
 from numeric.problem.problem import Problem

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from numeric.maths.ball_roots import Function, Isolation, refine
 from numeric.maths.balls import BITS_PER_DIGIT, START_BITS, Ball, Unresolved, decimal, working
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from numeric.model import call, structure
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import Law, require

@@ -15,8 +15,7 @@ from typing import Any
 
 import torch
 
-from numeric.maths.domain import NoAnswer
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.problem.problem import Parametrisation, Problem
 from verify.jobs.pool import execute_all
 from verify.jobs.store import Store

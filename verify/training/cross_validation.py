@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from verify.training.draw import Drawn, draw, empirical_risk
 from verify.training.measure import fresh_errors, moments
 from verify.training.minimise import MINIMISERS, DescentStatus, Minimum

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 
 MEMORY_LIMIT = 8 << 30  #: bytes that the inputs of one run may take; beyond it the run is refused
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Parametrisation, Problem
 from verify.training.data import DataKind
 from verify.training.minimise import MINIMISERS

@@ -17,7 +17,7 @@ from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw, power_law
 from numeric.laws.target_spectrum import target_quantile_means
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 
 
 class TargetKind(enum.StrEnum):

@@ -20,7 +20,7 @@ from numeric.cli.arguments import (
 )
 from numeric.cli.commands.exponents import decay_exponent
 from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from numeric.problem.decay_law import DecayLaw
 
 MOST_DIM = 10**12

@@ -10,8 +10,7 @@ from flint import arb
 from numeric.channel.block_average import Nodes, block_means
 from numeric.channel.block_sample import BlockSample
 from numeric.channel.softmax.pair_average import Resolution, average
-from numeric.maths.domain import NoAnswer
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.model import float64
 from numeric.problem.fields import Fields
 from numeric.proven_saddle.digits import solver_of

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from numeric.maths.ball_systems import Linearised, krawczyk, newton, proven_near
 from numeric.maths.balls import Unresolved, around, working
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from numeric.proven_saddle.proven_point import equations_of, proven_point
 from numeric.saddle.estimator import spectral_energy
 from numeric.saddle.solve import solve

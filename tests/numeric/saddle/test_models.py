@@ -17,7 +17,7 @@ from numeric.channel import block_average
 from numeric.channel.block_sample import BlockSample
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.rational_target import RationalTarget
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from numeric.problem.fields import Fields
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status

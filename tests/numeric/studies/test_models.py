@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from numeric import model as models
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from numeric.prediction.model_prediction import ModelPrediction
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps

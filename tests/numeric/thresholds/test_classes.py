@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
 from numeric import model as models
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from numeric.proven_laws.rational import rational_law
 from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation

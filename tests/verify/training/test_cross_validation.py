@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
 from verify.jobs.pool import execute_all
 from verify.studies.cross_validation import choice_store

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from numeric.laws.target_spectrum import target_quantile_means
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from verify.training import data
 from verify.training.data import (
     DataKind,

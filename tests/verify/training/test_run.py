@@ -12,7 +12,7 @@ import torch
 from numeric.laws.eigenvalue_list import finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
-from numeric.maths.parameter import InvalidParameter
+from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
 from verify.jobs.pool import WorkerError, execute_all
 from verify.jobs.store import Store
