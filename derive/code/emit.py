@@ -47,16 +47,23 @@ def recorded(target: Path) -> dict[str, str]:
     return dict(files) if isinstance(files, dict) else {}
 
 
-def equation_names(model: Model) -> set[str] | None:
-    """Functions and equations that the files of a model record; None where these are not what the model gives."""
+def current_records(model: Model) -> list[dict[str, str]] | None:
+    """Formulas and equations as the files of a model record them; None where these are not what the model gives."""
     target = folder(model.name)
     known, text = manifest(target), read(target / EQUATIONS)
     if text is None or digest(text) != recorded(target).get(EQUATIONS):
         return None
     if any(known.get(key) != value for key, value in origin(model).items()):
         return None
-    identifiers = {record["id"] for record in json.loads(text)}
-    return identifiers | {identifier.split(".")[0] for identifier in identifiers}
+    return list(json.loads(text))
+
+
+def is_current(model: Model) -> bool:
+    """Whether the files of a model are those that its manifest records, and this what the model gives now."""
+    target = folder(model.name)
+    known, files = manifest(target), recorded(target)
+    on_disk = {name: digest((target / name).read_text()) for name in present(target) if name != MANIFEST}
+    return on_disk == files and all(known.get(key) == value for key, value in origin(model).items())
 
 
 def stored_values(target: Path) -> dict[str, list[Oracle]] | None:
@@ -126,26 +133,31 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
-def record_reason(model: Model, changed: list[str], reason: str) -> None:
+def record_reason(model_name: str, changed: list[str], reason: str) -> None:
     """Add a line to the history of reference values that changed."""
     text = read(REASONS) or ""
-    write_atomically(REASONS, f"{text}- {model.name}: {', '.join(changed)}: {reason}\n")
+    write_atomically(REASONS, f"{text}- {model_name}: {', '.join(changed)}: {reason}\n")
 
 
 def generate(model: Model, *, force: bool, reason: str | None) -> list[str]:
+    """Derive and `write` a model."""
+    return write(model.name, build(model), force=force, reason=reason)
+
+
+def write(model_name: str, files: Mapping[str, str], *, force: bool, reason: str | None) -> list[str]:
     """Write the files of a model, delete orphans, return the names that changed.
 
     Raises:
         HandEdited: a file was changed by hand and `force` is not set.
         OraclesChanged: reference values change and no `reason` is given.
     """
-    target, files = folder(model.name), build(model)
+    target = folder(model_name)
     if (hand := edited(target, files)) and not force:
         raise HandEdited(", ".join(str(target.name + "/" + name) for name in hand))
     if changed := changed_oracles(target, files):
         if reason is None:
             raise OraclesChanged(", ".join(changed))
-        record_reason(model, changed, reason)
+        record_reason(model_name, changed, reason)
     target.mkdir(parents=True, exist_ok=True)
     written = [name for name, text in files.items() if read(target / name) != text]
     for name in sorted(written, key=lambda name: name == MANIFEST):  # the manifest last: it vouches for the others

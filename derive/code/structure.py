@@ -1,13 +1,20 @@
 """The shape of a model as data: what a solver has to know besides the generated functions."""
 
+import sympy as sp
+
 from derive.language.model import Model
+from derive.language.setting import entry
 from derive.passes.channel.quadratic import all_quadratic
 from derive.passes.channel.visible import blocks
 from derive.pipeline import is_tied_softmax
 
 
+def _described(symbol: sp.Symbol) -> dict[str, str]:
+    return {part: getattr(entry(symbol), part) for part in ("glyph", "meaning", "domain")}
+
+
 def record(model: Model) -> dict[str, object]:
-    """Class of the matrix, settings of the penalty, noise and target in the order of the generated functions, and the channel."""
+    """Class of the matrix, settings of each part in the order of the generated functions and what they are, and the channel."""
     channel = model.channel
     return {
         "matrix": model.matrix.kind.value,
@@ -17,7 +24,8 @@ def record(model: Model) -> dict[str, object]:
         "target": [str(symbol) for symbol in model.target.settings],
         "negative_eigenvalues": model.target.has_negative_eigenvalues,
         "noise": [str(symbol) for symbol in channel.noise_settings],
-        "temperatures": [str(heat) for heat in (channel.beta, channel.beta0) if heat.is_Symbol],
+        "channel_settings": [str(symbol) for symbol in model.channel_settings],
+        "settings": {str(symbol): _described(symbol) for symbol in model.settings},
         "variances": [int(model.index.variance(entry)) for entry in model.index.entries],
         "channel": "tied softmax" if is_tied_softmax(model) else "closed" if all_quadratic(model) else "blocks",
         "blocks": [{"copies": block.copies, "indices": block.size} for block in blocks(model)],

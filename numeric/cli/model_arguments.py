@@ -47,7 +47,7 @@ def own_settings(arguments: argparse.Namespace, name: str) -> dict[str, Fraction
         BadInput: one that it does not have, or lacks.
     """
     shape = model.structure(name)
-    own = [setting for setting in (*shape["penalty"], *shape["noise"], *shape["target"]) if setting not in COMMON]
+    own = [setting for setting in shape["settings"] if setting not in COMMON]
     given: dict[str, Fraction] = {}
     has = f"{name} has " + (", ".join(own) if own else "none beside the arguments of the command")
     for part in (arguments.settings or "").split(",") if arguments.settings else []:
@@ -56,12 +56,21 @@ def own_settings(arguments: argparse.Namespace, name: str) -> dict[str, Fraction
             raise BadInput(
                 "--settings", repr(arguments.settings), f"must set each of its own settings once: {has}", "change it"
             )
-        parse = number(
-            f"--settings {setting} =", "must not be negative", lambda value: value >= 0, "give 0 or a positive number"
-        )
-        given[setting] = parse(text)
+        given[setting] = _parse(setting, shape["settings"][setting], text)
     values = DEFAULTS | given
     if missing := [setting for setting in own if setting not in values]:
+        meanings = ", ".join(f"{setting} ({shape['settings'][setting]['meaning']})" for setting in missing)
         example = ",".join(f"{setting}=1/10" for setting in missing)
-        raise BadInput("--model", name, f"needs its settings {', '.join(missing)}", f"add --settings {example}")
+        raise BadInput("--model", name, f"needs its settings {meanings}", f"add --settings {example}")
     return {setting: values[setting] for setting in own}
+
+
+def _parse(setting: str, described: dict[str, str], text: str) -> Fraction:
+    """The value, inside the domain that the notation states."""
+    domain = described["domain"]
+    low, high = (Fraction(end) if "inf" not in end else None for end in domain.strip("()").split(","))
+
+    def inside(value: Fraction) -> bool:
+        return (low is None or low < value) and (high is None or value < high)
+
+    return number(f"--settings {setting} =", f"must lie in {domain}", inside, f"it is the {described['meaning']}")(text)

@@ -9,6 +9,7 @@ import numpy as np
 from numeric.channel.softmax.sequence_average import SampleMeans, sample_means
 from numeric.laws.divided_difference import second_difference
 from numeric.maths.sobol import Sampling
+from numeric.model import call
 from numeric.model import float64 as generated
 from numeric.problem.fields import split
 from numeric.problem.overlaps import Overlaps
@@ -28,7 +29,7 @@ def replicon(problem: Problem, at: Denoised) -> float:
         return 1.0  # nothing answers to a perturbation
     spectral = spectral_factor(problem, denoising)
     if problem.channel == "closed":
-        response = problem.generated.closed_response(overlaps.V)
+        response = call(problem.generated.closed_response, (overlaps.V,), problem.settings)
         return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
     if problem.channel == "blocks":
         return float("nan")

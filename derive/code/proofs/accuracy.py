@@ -14,7 +14,7 @@ import numpy as np
 from flint import acb, arb
 
 from derive.code.proofs.generated_module import load
-from derive.language.notation import BY_NAME
+from derive.language.setting import entry
 from derive.language.step import DerivationError, Function, Step
 from derive.language.target import Target
 from derive.pipeline import functions
@@ -83,7 +83,7 @@ def _physical_root(fast: ModuleType, v: float, b: float, parameters: list[float]
 def _points(function: Function) -> Iterator[tuple[Any, ...]]:
     """Random averages of the reference points, which stay in the domains."""
     rng = random.Random(function.name)
-    reference = [tuple(map(complex, BY_NAME[str(symbol)].samples)) for symbol in function.inputs]
+    reference = [tuple(map(complex, entry(symbol).samples)) for symbol in function.inputs]
     for _ in range(SAMPLES // 10):
         weights = [rng.random() for _ in range(3)]
         yield tuple(
@@ -93,8 +93,7 @@ def _points(function: Function) -> Iterator[tuple[Any, ...]]:
 
 def _relative(fast: ModuleType, exact: ModuleType, function: Function, point: tuple[Any, ...]) -> float:
     arguments = [
-        value if BY_NAME[str(s)].symbol.is_real is not True else value.real
-        for s, value in zip(function.inputs, point, strict=True)
+        value if s.is_real is not True else value.real for s, value in zip(function.inputs, point, strict=True)
     ]
     return _difference(fast, exact, function, tuple(arguments), relative=True)
 
