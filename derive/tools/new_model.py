@@ -54,6 +54,12 @@ class _Source(StrPrinter):
     def _print_Rational(self, expr: sp.Rational) -> str:
         return f"sp.Rational({expr.p}, {expr.q})"
 
+    def _print_Mul(self, expr: sp.Mul) -> str:
+        coefficient, rest = expr.as_coeff_Mul()
+        if coefficient.is_Integer:
+            return str(super()._print_Mul(expr))
+        return f"{self._print(coefficient.p * rest)}/{coefficient.q}"  # (r - g)/2 would be multiplied out
+
     def _print_Pow(self, expr: sp.Pow, rational: bool = False) -> str:
         if expr.exp == sp.Rational(1, 2):
             return f"sp.sqrt({self._print(expr.base)})"

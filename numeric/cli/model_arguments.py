@@ -35,13 +35,13 @@ def chosen_model(arguments: argparse.Namespace) -> str:
     """
     name = getattr(arguments, "model", None) if not arguments.law_of_model else None
     if name is not None and name not in model.available():
-        known = ", ".join(model.available())
-        raise BadInput("--model", repr(name), "is not a generated model", f"use one of {known}")
+        way_out = f"use one of {', '.join(model.available())}, or generate it by python -m derive gen {name}"
+        raise BadInput("--model", repr(name), "is not a generated model", way_out)
     return name or model.DEFAULT
 
 
-def own_settings(arguments: argparse.Namespace, name: str) -> dict[str, Fraction]:
-    """Values of the settings that only this model has.
+def own_settings(text: str | None, name: str) -> dict[str, Fraction]:
+    """Values, from `--settings` as given, of the settings that only this model has.
 
     Raises:
         BadInput: one that it does not have, or lacks.
@@ -50,11 +50,11 @@ def own_settings(arguments: argparse.Namespace, name: str) -> dict[str, Fraction
     own = [setting for setting in shape["settings"] if setting not in COMMON]
     given: dict[str, Fraction] = {}
     has = f"{name} has " + (", ".join(own) if own else "none beside the arguments of the command")
-    for part in (arguments.settings or "").split(",") if arguments.settings else []:
+    for part in text.split(",") if text else []:
         setting, separator, text = part.partition("=")
         if not separator or setting not in own or setting in given:
             raise BadInput(
-                "--settings", repr(arguments.settings), f"must set each of its own settings once: {has}", "change it"
+                "--settings", repr(text), f"must set each of its own settings once: {has}", "change it"
             )
         given[setting] = _parse(setting, shape["settings"][setting], text)
     values = DEFAULTS | given

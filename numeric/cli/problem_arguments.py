@@ -59,7 +59,7 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[
         if value and not Fraction(1, 10**12) <= value:
             raise BadInput(f"--{name.rstrip('_')}", value, "is below 1e-12", "give 0 (where allowed) or more than that")
     model = chosen_model(arguments)
-    own = own_settings(arguments, model) if model != DEFAULT else {}
+    own = own_settings(arguments.settings, model) if model != DEFAULT else {}
     target, given = _target(arguments, model, own)
     asked = Problem(
         alpha=float(alpha),

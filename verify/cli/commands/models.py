@@ -12,14 +12,15 @@ from typing import Any
 
 from numeric import model as models
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, positive, print_json, write_atomically
-from numeric.problem.problem import Problem
+from numeric.cli.model_arguments import own_settings
+from numeric.problem.problem import Problem, of_parts
 from verify.cli.arguments import add_execution, integers, note
 from verify.jobs.pool import Pool
 from verify.report.lines import model_lines
 from verify.studies.models import ModelScore, default_target, study_model
 from verify.training.run import MINIMUM_DIM
 
-EXTRA = {"mu": 0.05}  #: values of settings that only one model has
+SETTINGS = "mu=1/20"  #: of the shipped models
 
 
 def add(commands: Any) -> None:
@@ -41,6 +42,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--kappa0", type=positive("--kappa0", "try 1/2"), default="1/2", metavar="X",
                         help="rank ratio of the target (default 1/2)")  # fmt: skip
     add_problem_arguments(parser, "lambda_", "noise", defaults={"lambda_": "0.05", "noise": "0.5"})
+    parser.add_argument(
+        "--settings", default=SETTINGS, metavar="LIST", help=f"settings that only some models have (default {SETTINGS})"
+    )
     add_execution(parser)
     parser.set_defaults(run=run)
 
@@ -77,6 +81,10 @@ def _problems(arguments: argparse.Namespace) -> list[Problem]:
         BadInput: there is no such model.
     """
     names = _names(arguments.model)
+    known = {setting for name in names for setting in models.structure(name)["settings"]}
+    for part in arguments.settings.split(",") if arguments.settings != SETTINGS else ():
+        if part.partition("=")[0] not in known:
+            raise BadInput("--settings", repr(part), f"is no setting of {', '.join(names)}", "leave it out")
     return [_problem(name, float(alpha), arguments) for name in names for alpha in arguments.alpha]
 
 
@@ -92,7 +100,10 @@ def _names(text: str) -> list[str]:
 
 
 def _problem(name: str, alpha: float, arguments: argparse.Namespace) -> Problem:
-    extra = tuple((setting, value) for setting, value in EXTRA.items() if setting in models.structure(name)["penalty"])
+    known = models.structure(name)["settings"]
+    text = ",".join(part for part in arguments.settings.split(",") if part.partition("=")[0] in known)
+    own = own_settings(text, name)
+    extra = tuple((setting, float(value)) for setting, value in own.items() if setting in of_parts(name))
     target = default_target(name, float(arguments.kappa0))
     return Problem(alpha, target, float(arguments.lambda_), float(arguments.noise), model=name, extra=extra)
 
