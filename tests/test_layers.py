@@ -100,9 +100,14 @@ def test_folders_are_small():
 
 
 def test_generated_modules_import_only_their_numerical_library():
-    assert imported(ROOT / "generated/tied_attention/float64.py") == {"numpy"}
-    assert imported(ROOT / "generated/tied_attention/multiprecision.py") == set()
-    assert imported(ROOT / "generated/tied_attention/balls.py") == {"flint"}
+    libraries = {"float64": {"numpy"}, "multiprecision": set(), "balls": {"flint"}}
+    for language, library in libraries.items():
+        shared = list((ROOT / "generated/shared" / language).glob("*.py"))
+        assert shared
+        for path in (*shared, *ROOT.glob(f"generated/*/{language}.py")):
+            outside = {name for name in imported(path) if not name.startswith(f"generated.shared.{language}.")}
+            assert outside == library, path
+            assert outside == imported(path) or path not in shared, f"{path} imports what others share"
 
 
 def loaded_by(arguments):

@@ -231,7 +231,7 @@ TABLE += tuple(
 #: What a model file may state by `sym`; other symbols are named by the theory, and a model's own are declared in its file.
 SETTINGS = (
     *("lambda_", "mu", "kappa", "Delta", "beta", "beta0"),
-    *("kappa0", "positive", "scale", "kappa1", "kappa2", "scale1", "scale2"),
+    *("kappa0", "positive", "scale", "r", "kappa1", "kappa2", "scale1", "scale2", "r1", "r2"),
 )
 
 BY_NAME: dict[str, Notation] = {str(entry.symbol): entry for entry in TABLE}

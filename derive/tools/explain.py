@@ -83,18 +83,24 @@ def explain(query: str, model: Model) -> Explanation:
 
 def _locations(name: str, folder: Path) -> list[str]:
     places = []
-    for path in sorted(folder.glob("*.py")):
+    for path in (*sorted(folder.glob("*.py")), *emit.shared_by(folder)):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if line.startswith(f"def {name}("):
-                places.append(f"generated/{folder.name}/{path.name}:{number}")
+                places.append(f"generated/{path.relative_to(emit.GENERATED)}:{number}")
     return places
+
+
+def _is_named(path: Path, file: Path) -> bool:
+    """Whether the file is this one, as far as it is stated."""
+    return path.parts[-len(file.parts) :] == file.parts
 
 
 def _function_at(query: str, folder: Path) -> str:
     file, line = query.rsplit(":", 1)
-    path = folder / Path(file).name
-    if not path.is_file() or Path(file).parent.name not in ("", folder.name):
-        raise Unknown(f"no generated file {path.name!r} in generated/{folder.name}")
+    paths = [path for path in (*folder.glob("*.py"), *emit.shared_by(folder)) if _is_named(path, Path(file))]
+    if not paths:
+        raise Unknown(f"no generated file {Path(file).name!r} in generated/{folder.name}, and none that it imports")
+    path = paths[0]
     lines = path.read_text().splitlines()
     if not 1 <= int(line) <= len(lines):
         raise Unknown(f"{path.name} has lines 1 to {len(lines)}, not {line}")

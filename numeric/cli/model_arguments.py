@@ -53,9 +53,7 @@ def own_settings(text: str | None, name: str) -> dict[str, Fraction]:
     for part in text.split(",") if text else []:
         setting, separator, text = part.partition("=")
         if not separator or setting not in own or setting in given:
-            raise BadInput(
-                "--settings", repr(text), f"must set each of its own settings once: {has}", "change it"
-            )
+            raise BadInput("--settings", repr(text), f"must set each of its own settings once: {has}", "change it")
         given[setting] = _parse(setting, shape["settings"][setting], text)
     values = DEFAULTS | given
     if missing := [setting for setting in own if setting not in values]:

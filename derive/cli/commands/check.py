@@ -26,9 +26,11 @@ def run(arguments: argparse.Namespace) -> int:
     results = list(each(chosen(arguments.models), check.report, "checking"))
     reports = [result.value for result in results if result.value is not None]
     refused = {result.name: result.refusal for result in results if result.refusal}
-    orphans = [] if arguments.models else emit.orphaned_folders(models.available())
     problems = [problem for report in reports for problem in report.problems]
-    problems += [check.Problem(f"generated/{name}/", "no model of this name") for name in orphans]
+    if not arguments.models:
+        orphans = emit.orphaned_folders(models.available())
+        problems += [check.Problem(f"generated/{name}/", "no model of this name") for name in orphans]
+        problems += [check.Problem(f"generated/{name}", "no model's code imports it") for name in emit.unused()]
     document = {
         "models": [report.record() for report in reports],
         "problems": [vars(problem) for problem in problems],

@@ -67,9 +67,9 @@ def against_disk(model: Model) -> list[Change]:
     Raises:
         Unreadable: the file on disk is missing or no Python.
     """
-    path, steps = emit.folder(model.name) / "multiprecision.py", derive(model)
+    steps = derive(model)
     try:
-        return compare(path.read_text(), model.title, steps)
+        return compare(emit.joined(model.name, "multiprecision"), model.title, steps)
     except Exception as error:  # whatever importing or running a damaged file raises
         raise Unreadable(
             f"generated/{model.name}/multiprecision.py cannot be read ({error}); generate it with `python -m derive gen`"
