@@ -6,8 +6,9 @@ from derive.language import channel
 from derive.language.index import SymmetricScores
 from derive.language.matrix import Kind
 from derive.language.model import Model
-from derive.language.step import Function, Step
+from derive.language.step import DerivationError, Function, Step
 from derive.passes.channel import any_channel, replicon, training
+from derive.passes.channel.quadratic import all_quadratic
 from derive.passes.free_entropy import direct_training, free_entropy, saddle_point
 from derive.passes.limits import bayes_optimal, interpolation, recovery, zero_decay
 from derive.passes.softmax import label_numbers, leading_features, softmax_rows, square_loss, two_tokens
@@ -30,6 +31,8 @@ def derive(model: Model) -> tuple[Step, ...]:
         DerivationError: a pass found that something it relies on does not hold for this model.
     """
     tied, positive = is_tied_softmax(model), model.matrix.kind is Kind.POSITIVE
+    if model.channel.noise_on_label != 0 and (tied or not all_quadratic(model)):
+        raise DerivationError("channel: noise_on_label is averaged for a quadratic loss alone, use noise_inside")
     return (
         *free_entropy.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
         *saddle_point.steps(model),  # e -> six equations -> reduced variables (v, b, c)

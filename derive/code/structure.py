@@ -24,6 +24,7 @@ def record(model: Model) -> dict[str, object]:
         "target": [str(symbol) for symbol in model.target.settings],
         "negative_eigenvalues": model.target.has_negative_eigenvalues,
         "noise": [str(symbol) for symbol in channel.noise_settings],
+        "noise_on_label": channel.noise_on_label != 0,
         "channel_settings": [str(symbol) for symbol in model.channel_settings],
         "settings": {str(symbol): _described(symbol) for symbol in model.settings},
         "variances": [int(model.index.variance(entry)) for entry in model.index.entries],

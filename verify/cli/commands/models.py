@@ -100,6 +100,8 @@ def _names(text: str) -> list[str]:
 
 
 def _problem(name: str, alpha: float, arguments: argparse.Namespace) -> Problem:
+    if models.structure(name)["noise_on_label"]:
+        raise BadInput("--model", name, "has noise on its label, which training does not draw", "put it inside")
     known = models.structure(name)["settings"]
     text = ",".join(part for part in arguments.settings.split(",") if part.partition("=")[0] in known)
     own = own_settings(text, name)
