@@ -1,6 +1,7 @@
 """Does every corner of the parameter box give a solution or a status? Random points, each solved cold and again from elsewhere.
 
-Run: python -m benchmarks.box --count 2000        (prints a table; exit 1 if a point is wrong, not a number, or too slow)
+Run: python -m benchmarks.box --count 2000                       (prints a table; exit 1 if a point is wrong, not a number, or slow)
+     python -m benchmarks.box --count 1000 --model any           (the same of a model drawn at each point, in a box of its own)
 
 A converged point is wrong if a second solve, from conjugates moved by a factor of about e, ends at a lower free entropy by more than
 the error bars of both. Time is processor time over the cores in use, so that other work on the machine does not count.
@@ -17,9 +18,11 @@ import numpy as np
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.kernels import cores
+from numeric.model import available, structure
 from numeric.problem.problem import Problem
 from numeric.problem.solution import QUANTITIES, Solution, Status
 from numeric.saddle.solve import solve
+from verify.sensing.run import default_target
 
 BOX = {
     "alpha": (1e-4, 1e6),
@@ -29,6 +32,14 @@ BOX = {
     "width": (0.01, 10.0),
 }
 BOX |= {"beta": (0.01, 50.0), "beta0": (0.01, 50.0)}  #: drawn uniformly in the logarithm
+MODEL_BOX = {
+    "alpha": (0.02, 20.0),
+    "lambda_": (1e-3, 3.0),
+    "noise": (0.01, 5.0),
+    "kappa0": (0.05, 2.0),
+    "width": (0.2, 5.0),
+}
+MODEL_BOX |= {"beta": (0.3, 3.0), "beta0": (0.3, 3.0), "mu": (1e-3, 1.0)}
 ZERO = {"lambda_": 0.1, "noise": 0.15}  #: share of points at which these vanish
 SECONDS = 10.0  # of one solve
 DEFINED = {name for name in QUANTITIES if name != "V"}  #: V is infinite in the limit of no weight decay
@@ -41,6 +52,21 @@ def points(count: int, seed: int) -> Iterator[Problem]:
         drawn = {name: float(np.exp(rng.uniform(*np.log(ends)))) for name, ends in BOX.items()}
         drawn |= {name: 0.0 for name, share in ZERO.items() if rng.random() < share}
         yield Problem(target=MarchenkoPastur(drawn.pop("kappa0")), **drawn)
+
+
+def model_points(count: int, seed: int, names: tuple[str, ...]) -> Iterator[Problem]:
+    """The same of a model drawn at each point."""
+    for stream in np.random.SeedSequence(seed).spawn(count):
+        rng = np.random.default_rng(stream)
+        name = str(rng.choice(names))
+        drawn = {key: float(np.exp(rng.uniform(*np.log(ends)))) for key, ends in MODEL_BOX.items()}
+        shape, positive = structure(name), float(rng.uniform(0.05, 0.95))
+        fields = {key: drawn[key] for key in shape["temperatures"]}
+        if shape["matrix"] == "positive":  # both ends are learned at full width alone
+            fields["width"] = drawn["width"]
+        extra = tuple((key, drawn[key]) for key in ("mu",) if key in shape["penalty"])
+        target = default_target(name, drawn["kappa0"], positive)
+        yield Problem(drawn["alpha"], target, drawn["lambda_"], drawn["noise"], model=name, extra=extra, **fields)
 
 
 def timed(problem: Problem) -> tuple[Solution, float]:
@@ -73,12 +99,18 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--first", type=int, default=0, help="number of the point to go on from")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", help="'any', or names separated by commas; default tied attention in the widest box")
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     statuses, faults, times = Counter[str](), Counter[str](), list[float]()
     for sharp in (False, True):  # compiles what averages over labels with one minimum, and with several
         solve(Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5, beta=10.0 if sharp else 1.0, beta0=20.0 if sharp else 1.0))
-    for number, problem in enumerate(points(arguments.count, arguments.seed)):
+    drawn = points(arguments.count, arguments.seed)
+    if arguments.model:
+        known = tuple(name for name in available() if "kappa0" in structure(name)["target"])
+        names = known if arguments.model == "any" else tuple(arguments.model.split(","))
+        drawn = model_points(arguments.count, arguments.seed, names)
+    for number, problem in enumerate(drawn):
         if number < arguments.first:
             continue
         solution, seconds = timed(problem)

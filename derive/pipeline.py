@@ -1,11 +1,15 @@
 """The whole derivation of a model, in order: each step needs only those before it."""
 
+from dataclasses import replace
 from functools import cache
+
+import sympy as sp
 
 from derive.language import channel
 from derive.language.index import SymmetricScores
-from derive.language.matrix import Kind
+from derive.language.matrix import Kind, Matrix
 from derive.language.model import Model
+from derive.language.notation import sym
 from derive.language.step import DerivationError, Function, Step
 from derive.passes.channel import any_channel, replicon, training
 from derive.passes.channel.quadratic import all_quadratic
@@ -46,7 +50,7 @@ def derive(model: Model) -> tuple[Step, ...]:
         *outliers.steps(),
         *error_decomposition.steps(),
         *(leading_features.steps(model) if tied and positive else ()),  # features whose indices are not Gaussian
-        *(_thresholds(model) if model.matrix.quadratic == 0 and any_channel.label_determines_index(model) else ()),
+        *_thresholds(model),
     )
 
 
@@ -67,14 +71,44 @@ def _tied_softmax_channel(model: Model) -> tuple[Step, ...]:
 
 
 def _thresholds(model: Model) -> tuple[Step, ...]:
-    positive = model.matrix.kind is Kind.POSITIVE
+    missing, fitted = missing_thresholds(model), _any_penalty(model)
     return (
-        *zero_decay.steps(model),  # needs the reduced equations
+        *(() if "recovery" in missing else zero_decay.steps(model)),  # needs the reduced equations
         *semicircle.steps(),
-        *interpolation.steps(model),  # needs the limit of vanishing decay
-        *(recovery.steps(model) if positive else ()),  # needs the closed form of J
-        *(bayes_optimal.steps(model) if positive else ()),
+        *(() if "interpolation" in missing else interpolation.steps(fitted)),  # needs the limit of vanishing decay
+        *(() if "recovery" in missing else recovery.steps(model)),  # needs the closed form of J
+        *(() if "bayes" in missing else bayes_optimal.steps(fitted)),
     )
+
+
+def missing_thresholds(model: Model) -> dict[str, str]:
+    """Thresholds that the model does not have, each with the reason."""
+    if not any_channel.label_determines_index(model):
+        return dict.fromkeys(("interpolation", "recovery", "bayes"), "its labels do not determine the visible index")
+    if model.matrix.quadratic != 0:
+        return {"recovery": "a Frobenius penalty prefers a matrix of higher rank to the target, however weak it is"}
+    return {}
+
+
+def left_out(model: Model) -> tuple[tuple[str, str], ...]:
+    """(title, reason) of each step that this model does not have."""
+    titles = {"interpolation": "Interpolation threshold", "recovery": "Recovery threshold", "bayes": "Bayes optimum"}
+    features = () if is_tied_softmax(model) and model.matrix.kind is Kind.POSITIVE else (_FEATURES,)
+    return (*((titles[name], reason) for name, reason in missing_thresholds(model).items()), *features)
+
+
+_FEATURES = (
+    "Leading features kept exactly",
+    "derived for softmax rows of the scores of tied tokens and for positive matrices, the indices of others are taken as Gaussian",
+)
+
+
+def _any_penalty(model: Model) -> Model:
+    """The model with the penalty of factors: what can be fitted, and what the best estimator finds, is a matter of the class alone."""
+    if model.matrix.quadratic == 0:
+        return model
+    lambda_, kappa = sym("lambda_ kappa")
+    return replace(model, matrix=Matrix(model.matrix.kind, linear=lambda_ * sp.sqrt(kappa), rank_ratio=kappa))
 
 
 def functions(steps: tuple[Step, ...]) -> tuple[tuple[Step, Function], ...]:

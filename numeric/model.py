@@ -48,7 +48,7 @@ def record(name: str, model: str = DEFAULT) -> str:
     return (_folder() / model / f"{name}.json").read_text()
 
 
-def call(function: Callable[..., Any], arguments: Sequence[Any], settings: Mapping[str, float]) -> Any:
+def call(function: Callable[..., Any], arguments: Sequence[Any], settings: Mapping[str, Any]) -> Any:
     """A generated function at these arguments, which come first, and at the settings that it takes after them, by their names."""
     code = function.__code__
     return function(*arguments, *(settings[name] for name in code.co_varnames[len(arguments) : code.co_argcount]))

@@ -19,7 +19,7 @@ from numeric.model import float64 as generated
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status
 from numeric.proven_laws.finite import FiniteLaw, exact_list
-from numeric.proven_laws.rational import rational_law
+from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum
 from numeric.thresholds.bayes_recovery import bayes_recovery
@@ -169,7 +169,7 @@ eigenvalue_lists = st.lists(st.fractions(0, 5, max_denominator=20), min_size=2, 
 
 
 def free_poisson(kappa0: Fraction):
-    return rational_law("tied_attention", kappa0, Fraction(1))
+    return exact_marchenko_pastur(kappa0)
 
 
 def equal_weights(eigenvalues) -> FiniteLaw:

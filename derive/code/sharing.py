@@ -13,13 +13,14 @@ from derive.language.step import Step
 
 #: Steps of the derivation by what they are of; the others are of the channel, and stand in the model's own files.
 _OF = {
-    "theory": ("rank_limit", "divided_difference", "finite_spectrum", "outliers", "error_decomposition"),
+    "theory": ("rank_limit", "divided_difference", "finite_spectrum", "outliers", "error_decomposition", "semicircle"),
     "matrix": ("reduction", "stability"),
     "law": ("spectral",),
     "softmax": ("label_numbers", "square_loss", "two_tokens", "softmax_row", "direct_training"),
     "features": ("leading_features",),
-    "decay": ("weak_regularisation", "semicircle"),
-    "thresholds": ("interpolation", "recovery", "bayes"),
+    "decay": ("weak_regularisation",),
+    "recovery": ("recovery",),
+    "thresholds": ("interpolation", "bayes"),
 }
 _STEPS = {step: of for of, steps in _OF.items() for step in steps}
 OWN = ""
@@ -58,6 +59,7 @@ def _named(of: str, model: Model) -> tuple[str, str]:
         "softmax": ("tied_softmax", "Tied softmax rows"),
         "features": ("leading_features", "Leading features kept exactly"),
         "decay": ("vanishing_decay", "Vanishing decay below interpolation"),
+        "recovery": (f"recovery_{kind.value}", f"Recovery: {_class(kind).lower()}"),
         "thresholds": (f"thresholds_{kind.value}", f"Thresholds: {_class(kind).lower()}"),
         OWN: ("", model.title),
     }

@@ -6,7 +6,7 @@ from derive.language.model import Model
 from derive.language.setting import entry
 from derive.passes.channel.quadratic import all_quadratic
 from derive.passes.channel.visible import blocks
-from derive.pipeline import is_tied_softmax
+from derive.pipeline import is_tied_softmax, missing_thresholds
 
 
 def _described(symbol: sp.Symbol) -> dict[str, str]:
@@ -17,6 +17,7 @@ def record(model: Model) -> dict[str, object]:
     """Class of the matrix, settings of each part in the order of the generated functions and what they are, and the channel."""
     channel = model.channel
     return {
+        "title": model.title,
         "matrix": model.matrix.kind.value,
         "threshold": model.matrix.linear != 0,
         "penalty": [str(symbol) for symbol in model.matrix.settings],
@@ -29,5 +30,6 @@ def record(model: Model) -> dict[str, object]:
         "settings": {str(symbol): _described(symbol) for symbol in model.settings},
         "variances": [int(model.index.variance(entry)) for entry in model.index.entries],
         "channel": "tied softmax" if is_tied_softmax(model) else "closed" if all_quadratic(model) else "blocks",
+        "without": missing_thresholds(model),
         "blocks": [{"copies": block.copies, "indices": block.size} for block in blocks(model)],
     }

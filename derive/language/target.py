@@ -1,6 +1,6 @@
 """The law of the target's eigenvalues, by its inverse Stieltjes transform."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sympy as sp
 
@@ -98,6 +98,11 @@ class Target:
     def is_symmetric(self) -> bool:
         """Whether the law is that of its mirror image."""
         return sp.cancel(self.inverse_stieltjes + self.inverse_stieltjes.subs(self.g, -self.g)) == 0
+
+    def mirrored(self) -> "Target":
+        """The law of the eigenvalues with their signs changed: z(g) -> -z(-g)."""
+        mirrored = sp.Add(*(-part.subs(self.g, -self.g) for part in sp.Add.make_args(self.inverse_stieltjes)))
+        return replace(self, name=f"{self.name}, mirrored", inverse_stieltjes=mirrored)
 
     @property
     def r_transform(self) -> sp.Expr:

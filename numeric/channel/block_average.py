@@ -15,6 +15,7 @@ from numeric.channel.block_sample import Array, BlockSample
 from numeric.problem.fields import Fields
 
 STRIP = 1.2  # imaginary distance of singularities, in standard deviations: a logistic function of a field of deviation 2.6 has it
+POLES = np.pi  # of a logistic function: at this imaginary distance
 SPAN = 8.5  # standard deviations that are integrated: what is left out has a probability of 2e-17
 REACH = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
 BETWEEN = 8  # places between fit and rest, the fit among them, from the best of which a descent starts
@@ -43,15 +44,28 @@ class _Points(NamedTuple):
     weights: Array
 
 
-def block_means(sample: BlockSample, fields: Fields, V: float, nodes: int) -> BlockMeans:
-    """Averages at these fields of a student and V, with so many nodes in each direction."""
+class Nodes(NamedTuple):
+    """Nodes along each direction, and the imaginary distance up to which the label is analytic: the less, the more nodes it takes."""
+
+    along: int
+    strip: float = STRIP
+
+    @property
+    def seen(self) -> int:
+        """Nodes in each direction that the label sees."""
+        return int(np.ceil(self.along * STRIP / self.strip))
+
+
+def label_strip(sample: BlockSample, fields: Fields) -> float:
+    """Imaginary distance up to which the label is analytic in what it sees, as far as its output is made of logistic functions."""
+    beta0 = dict(sample.settings).get("beta0", 1.0)
+    return min(STRIP, float(POLES / (beta0 * fields.target * np.sqrt(sample.covariance.max()))))
+
+
+def block_means(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> BlockMeans:
+    """Averages at these fields of a student and V."""
     root = np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64)
-    if sample.indices == 1:
-        points, u, w, y = _piecewise(sample, fields, V, nodes, float(root[0, 0]))
-    else:
-        points = _tensor(sample.indices, nodes)
-        w, y, fit = _fields(sample, fields, points, root)
-        u = _global(sample, w, y, fit, V)
+    points, u, w, y = _minimised(sample, fields, V, nodes, root)
     away = u - w
     dual = np.linalg.solve(sample.covariance, away) / V
     gamma = [root @ part for part in (points.seen, points.unseen)]
@@ -66,9 +80,23 @@ def block_means(sample: BlockSample, fields: Fields, V: float, nodes: int) -> Bl
     )
 
 
-def unlearned_means(sample: BlockSample, fields: Fields, nodes: int) -> tuple[float, float, float, float]:
+def mean_response(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> float:
+    """F, the mean of ||Sigma^1/2 df/dw Sigma^1/2||^2 over the samples of all copies; infinite where a minimiser jumps.
+
+    From f = Sigma^-1 (u - w)/V and the stationarity of u: Sigma df/dw = -Sigma H/(1 + V Sigma H), H the curvature of the loss.
+    """
+    root = np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64)
+    points, u, w, y = _minimised(sample, fields, V, nodes, root)
+    if _jumps_somewhere(sample, u, w, y, V):
+        return np.inf
+    curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, y))
+    turned = np.linalg.solve(np.eye(sample.indices) + V * curvature, curvature)
+    return sample.copies * float(points.weights @ np.einsum("...ij,...ji->...", turned, turned))
+
+
+def unlearned_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[float, float, float, float]:
     """Loss, R and E f.gamma1 of S = 0, where f is minus the slope of the loss, and the mean of tr Sigma H."""
-    grid, product = gaussian_grid(sample.indices, nodes)
+    grid, product = gaussian_grid(sample.indices, nodes.along, nodes.seen)
     gamma = np.linalg.cholesky(sample.covariance) @ grid
     y, rest = sample.label(fields.target * gamma), np.zeros_like(grid)
     dual = -sample.gradient(rest, y)
@@ -89,6 +117,23 @@ def _fields(sample: BlockSample, fields: Fields, points: _Points, root: Array) -
     return fields.teacher * seen + fields.independent * unseen, sample.label(z), sample.fitted(z)
 
 
+def _minimised(
+    sample: BlockSample, fields: Fields, V: float, nodes: Nodes, root: Array
+) -> tuple[_Points, Array, Array, Array]:
+    """Points of the rule with minimiser, field and label there."""
+    if sample.indices == 1:
+        return _piecewise(sample, fields, V, nodes, float(root[0, 0]))
+    points = _tensor(sample.indices, nodes)
+    w, y, fit = _fields(sample, fields, points, root)
+    return points, _global(sample, w, y, fit, V), w, y
+
+
+def _jumps_somewhere(sample: BlockSample, u: Array, w: Array, y: Array, V: float) -> bool:
+    """Whether the lowest minimum is not always the one at rest: as the field grows it is first there, so that it jumps between."""
+    rest = sample.minimiser(w, w, y, V, _reach(sample))
+    return bool(np.any(np.abs(rest - u) > JUMP * _reach(sample)))
+
+
 def _global(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> Array:
     """The minimiser of lower energy of two: from rest, and from the fit or the best place between both."""
     between = np.stack([w + share * (fit - w) for share in np.linspace(1, 0, BETWEEN, endpoint=False)])
@@ -103,43 +148,44 @@ def _reach(sample: BlockSample) -> float:
 
 
 @lru_cache(maxsize=4)
-def _tensor(indices: int, nodes: int) -> _Points:
+def _tensor(indices: int, nodes: Nodes) -> _Points:
     """The trapezoidal rule in 2 x indices directions, without points that weigh nothing."""
-    grid, weights = gaussian_grid(2 * indices, nodes)
+    grid, weights = gaussian_grid(indices, nodes.along, nodes.seen, also=indices)
     return _Points(grid[:indices], grid[indices:], weights)
 
 
-def gaussian_grid(directions: int, nodes: int) -> tuple[Array, Array]:
+def gaussian_grid(directions: int, count: int, fine: int, also: int = 0) -> tuple[Array, Array]:
     """Points (directions, points) and weights of the trapezoidal rule for standard Gaussians.
 
-    For what is analytic up to an imaginary distance of STRIP it errs by exp(-2 pi STRIP/step), and leaves out exp(-reach^2/2): the
-    reach makes both alike. Gauss-Hermite rules need more points for the sigmoids and logarithms here.
+    With `count` nodes along a direction it errs by exp(-2 pi STRIP/step) for what is analytic up to an imaginary distance of STRIP,
+    and leaves out exp(-reach^2/2): the reach makes both alike. The first directions have `fine` nodes, to the same reach, and `also`
+    more have `count`. Gauss-Hermite rules need more points for the sigmoids and logarithms here.
     """
-    reach = np.cbrt(2 * np.pi * STRIP * nodes)
-    x = np.linspace(-reach, reach, nodes)
-    weights = np.exp(-(x**2) / 2)
-    product = weights = weights / weights.sum()
-    for _ in range(directions - 1):
-        product = np.multiply.outer(product, weights)
+    reach = np.cbrt(2 * np.pi * STRIP * count)
+    axes = [np.linspace(-reach, reach, nodes) for nodes in [fine] * directions + [count] * also]
+    product = np.ones(())
+    for x in axes:
+        weights = np.exp(-(x**2) / 2)
+        product = np.multiply.outer(product, weights / weights.sum())
     kept = product.ravel() > np.exp(-(reach**2) / 2) * product.max()
-    grid = np.array(np.meshgrid(*[x] * directions, indexing="ij")).reshape(directions, -1)
+    grid = np.array(np.meshgrid(*axes, indexing="ij")).reshape(len(axes), -1)
     return grid[:, kept], product.ravel()[kept] / product.ravel()[kept].sum()
 
 
 def _piecewise(
-    sample: BlockSample, fields: Fields, V: float, nodes: int, root: float
+    sample: BlockSample, fields: Fields, V: float, nodes: Nodes, root: float
 ) -> tuple[_Points, Array, Array, Array]:
     """Points between the jumps of the minimiser for each label, with minimiser, field and label there."""
-    outer = np.linspace(-SPAN, SPAN, nodes)
+    outer = np.linspace(-SPAN, SPAN, nodes.seen)
     outer_weights = np.exp(-(outer**2) / 2)
     outer_weights /= outer_weights.sum()
     ends = _jumps(sample, fields, V, root, outer)
-    x, weights = leggauss(nodes)
+    x, weights = leggauss(nodes.along)
     low, high = ends[:-1], ends[1:]  # pieces x labels
     middle, half = (low + high) / 2, (high - low) / 2
     places = middle[..., None] + half[..., None] * x
     gauss = half[..., None] * weights * np.exp(-(places**2) / 2) / np.sqrt(2 * np.pi)
-    seen = np.broadcast_to(outer[None, :, None], (*low.shape, nodes)).reshape(1, -1)
+    seen = np.broadcast_to(outer[None, :, None], (*low.shape, nodes.along)).reshape(1, -1)
     points = _Points(seen, places.reshape(1, -1), (gauss * outer_weights[None, :, None]).ravel())
     w, y, fit = _fields(sample, fields, points, np.array([[root]]))
     return points, _global(sample, w, y, fit, V), w, y

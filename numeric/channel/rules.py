@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numeric.channel.averages import Averages, one_replicate, require_pair
-from numeric.channel.blocks import Blocks
+from numeric.channel.blocks import coarse_blocks
 from numeric.channel.closed import Closed
 from numeric.channel.softmax.pair_average import COARSE, Resolution, average, unlearned
 from numeric.channel.softmax.sequence_average import sample_means, unlearned_means
@@ -48,6 +48,11 @@ class ChannelRule(Hashable, Protocol):
         """How often it is sensible to refine the coarsest rule of this kind."""
         ...
 
+    @property
+    def gain(self) -> float:
+        """By which a refinement divides errors at best: what would remain too large is not refined in vain."""
+        ...
+
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """Averages at these order parameters.
 
@@ -74,6 +79,7 @@ class Quadrature:
     roughness: float = field(default=1e-5, init=False)
     accuracy: float = field(default=1e-4, init=False)
     refinements: int = field(default=3, init=False)
+    gain: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
@@ -98,6 +104,7 @@ class Sampled:
     roughness: float = field(default=1e-3, init=False)
     accuracy: float = field(default=5e-3, init=False)
     refinements: int = 3
+    gain: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One value per scrambling."""
@@ -149,7 +156,7 @@ def coarse_rules(problem: Problem) -> tuple[ChannelRule, ...]:
     if problem.channel == "closed":
         return (Closed(),)
     if problem.channel == "blocks":
-        return (Blocks(),)
+        return (coarse_blocks(problem),)
     symmetric = problem.parametrisation is not Parametrisation.GENERAL
     if problem.leading:
         return (PRODUCT_SAMPLING,)

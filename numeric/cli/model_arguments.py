@@ -1,30 +1,70 @@
 """Arguments that choose the learning problem: a generated model, and the settings that only it has."""
 
 import argparse
+from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 
 from numeric import model
 from numeric.cli.arguments import BadInput, number
 
-COMMON = (
-    "lambda_",
-    "kappa",
-    "Delta",
-    "beta",
-    "beta0",
-    "kappa0",
-    "scale",
-)  # have arguments of their own, or a value for all
+# Have arguments of their own, or a value for all.
+COMMON = ("lambda_", "kappa", "Delta", "beta", "beta0", "kappa0", "scale")
 DEFAULTS = {"positive": Fraction(1, 2)}
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add --model: which problem is solved."""
+    """Add --model, which problem is solved, and --settings, what only some models have."""
     parser.add_argument(
         "--model",
         metavar="NAME",
-        help=f"learning problem (default {model.DEFAULT}); `python -m derive list` shows all; --settings states what only it has",
+        default=model.DEFAULT,
+        help=f"learning problem (default {model.DEFAULT}); `python -m derive list` shows all",
     )
+    parser.add_argument(
+        "--settings", metavar="LIST", help="several of the settings below at once, e.g. kappa1=1/5,scale1=1"
+    )
+    parser.set_defaults(own_settings=True)
+
+
+def add_own_settings(parser: argparse.ArgumentParser) -> None:
+    """Add an argument for each setting that only some models have, after all others: one of the same name keeps it."""
+    for setting, (described, having) in _all_own().items():
+        meaning = f"{described['meaning']}, in {described['domain']}"
+        default = f"; default {DEFAULTS[setting]}" if setting in DEFAULTS else ""
+        with suppress(argparse.ArgumentError):
+            parser.add_argument(
+                f"--{setting}",
+                dest=f"own_{setting}",
+                type=in_domain(f"--{setting}", described["domain"]),
+                metavar="X",
+                help=f"{meaning} ({', '.join(having)}{default})",
+            )
+
+
+def _own(name: str) -> list[str]:
+    """Settings that have no argument common to all models."""
+    return [setting for setting in model.structure(name)["settings"] if setting not in COMMON]
+
+
+def _all_own() -> dict[str, tuple[dict[str, str], list[str]]]:
+    """Settings of single models: what they are, and the models that have them."""
+    found: dict[str, tuple[dict[str, str], list[str]]] = {}
+    for name in model.available():
+        for setting in _own(name):
+            found.setdefault(setting, (model.structure(name)["settings"][setting], []))[1].append(name)
+    return found
+
+
+def in_domain(argument: str, domain: str) -> Callable[[str], Fraction]:
+    """Argument type: an exact number in a domain of the notation, e.g. "(0, inf)" or "[0, 1)"."""
+    low, high = (text.strip() for text in domain[1:-1].split(","))
+
+    def holds(value: Fraction) -> bool:
+        above = low == "-inf" or value > Fraction(low) or (domain[0] == "[" and value == Fraction(low))
+        return above and (high == "inf" or value < Fraction(high) or (domain[-1] == "]" and value == Fraction(high)))
+
+    return number(argument, f"must lie in {domain}", holds, "choose another")
 
 
 def chosen_model(arguments: argparse.Namespace) -> str:
@@ -33,42 +73,39 @@ def chosen_model(arguments: argparse.Namespace) -> str:
     Raises:
         BadInput: there is none of this name.
     """
-    name = getattr(arguments, "model", None) if not arguments.law_of_model else None
-    if name is not None and name not in model.available():
+    name = str(arguments.model)
+    if name not in model.available():
         way_out = f"use one of {', '.join(model.available())}, or generate it by python -m derive gen {name}"
         raise BadInput("--model", repr(name), "is not a generated model", way_out)
-    return name or model.DEFAULT
+    return name
 
 
-def own_settings(text: str | None, name: str) -> dict[str, Fraction]:
-    """Values, from `--settings` as given, of the settings that only this model has.
+def own_settings(arguments: argparse.Namespace, name: str) -> dict[str, Fraction]:
+    """Values of the settings that only this model has.
 
     Raises:
-        BadInput: one that it does not have, or lacks.
+        BadInput: one that it does not have, has twice, or lacks.
     """
-    shape = model.structure(name)
-    own = [setting for setting in shape["settings"] if setting not in COMMON]
-    given: dict[str, Fraction] = {}
+    own = _own(name)
     has = f"{name} has " + (", ".join(own) if own else "none beside the arguments of the command")
-    for part in text.split(",") if text else []:
+    given = {
+        setting: value for setting in _all_own() if (value := getattr(arguments, f"own_{setting}", None)) is not None
+    }
+    for setting in given:
+        if setting not in own:
+            raise BadInput(f"--{setting}", given[setting], f"is no setting of this model: {has}", "leave it out")
+    for part in (arguments.settings or "").split(",") if arguments.settings is not None else []:
         setting, separator, text = part.partition("=")
         if not separator or setting not in own or setting in given:
-            raise BadInput("--settings", repr(text), f"must set each of its own settings once: {has}", "change it")
-        given[setting] = _parse(setting, shape["settings"][setting], text)
+            rule = f"must set each of its own settings once: {has}"
+            raise BadInput("--settings", repr(arguments.settings), rule, "change it")
+        domain = model.structure(name)["settings"][setting]["domain"]
+        given[setting] = in_domain(f"--settings {setting} =", domain)(text)
     values = DEFAULTS | given
     if missing := [setting for setting in own if setting not in values]:
-        meanings = ", ".join(f"{setting} ({shape['settings'][setting]['meaning']})" for setting in missing)
+        meanings = ", ".join(
+            f"{setting} ({model.structure(name)['settings'][setting]['meaning']})" for setting in missing
+        )
         example = ",".join(f"{setting}=1/10" for setting in missing)
         raise BadInput("--model", name, f"needs its settings {meanings}", f"add --settings {example}")
     return {setting: values[setting] for setting in own}
-
-
-def _parse(setting: str, described: dict[str, str], text: str) -> Fraction:
-    """The value, inside the domain that the notation states."""
-    domain = described["domain"]
-    low, high = (Fraction(end) if "inf" not in end else None for end in domain.strip("()").split(","))
-
-    def inside(value: Fraction) -> bool:
-        return (low is None or low < value) and (high is None or value < high)
-
-    return number(f"--settings {setting} =", f"must lie in {domain}", inside, f"it is the {described['meaning']}")(text)

@@ -1,6 +1,7 @@
-"""Command-line arguments that state the target law: rank ratio, eigenvalues, power law, or another generated model."""
+"""Command-line arguments that state the target law: rank ratio, eigenvalues, power law, or settings of a model with its own law."""
 
 import argparse
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
@@ -8,15 +9,14 @@ from numeric import model
 from numeric.cli.arguments import HEAVY_TAIL, BadInput, integer, number, positive
 
 MOST_EIGENVALUES = 10_000
+_WAYS = ("kappa0", "eigenvalues", "power_law")
 
 
-def add_target_arguments(parser: argparse.ArgumentParser, of_model: bool = True) -> None:
-    """Add the ways to state a target; exactly one of the first must be given. `of_model`: the law of a model is one of them."""
+def add_target_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the ways to state a target, of which one must be given."""
     way_out = "use the target's rank over d, e.g. 1/2"
-    target = parser.add_mutually_exclusive_group(required=of_model)
-    target.add_argument(
-        "--kappa0", type=positive("--kappa0", way_out), metavar="X", help="rank ratio of a Marchenko-Pastur target"
-    )
+    target = parser.add_mutually_exclusive_group()
+    target.add_argument("--kappa0", type=positive("--kappa0", way_out), metavar="X", help="rank ratio of the target")
     target.add_argument(
         "--eigenvalues", type=parse_eigenvalues, metavar="LIST", help="eigenvalues 3,2,1 of the target, or @FILE"
     )
@@ -26,8 +26,6 @@ def add_target_arguments(parser: argparse.ArgumentParser, of_model: bool = True)
         metavar="GAMMA",
         help="eigenvalues proportional to k^-GAMMA, k = 1..dim",
     )
-    if of_model:
-        target.add_argument("--model", metavar="NAME", help="target of another generated model, with --settings")
     parser.add_argument(
         "--weights", type=parse_weights, metavar="LIST", help="weights of the eigenvalues (default equal)"
     )
@@ -43,8 +41,6 @@ def add_target_arguments(parser: argparse.ArgumentParser, of_model: bool = True)
         metavar="X",
         help="second moment of a power law (default 1)",
     )
-    parser.add_argument("--settings", metavar="LIST", help="settings of --model, e.g. kappa1=1/2,scale1=1")
-    parser.set_defaults(law_of_model=of_model)
 
 
 def parse_eigenvalues(text: str) -> tuple[Fraction, ...]:
@@ -77,35 +73,32 @@ def _numbers(name: str, text: str, rule: str, holds) -> tuple[Fraction, ...]:  #
     return tuple(parse(part) for part in parts)
 
 
-def target_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  # the import is deferred
-    """The law that the arguments state, and their exact values as text.
+def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]):  # type: ignore[no-untyped-def]
+    """The law that the arguments state for a model with these settings of its own, in ball arithmetic, and its values as text.
 
     Raises:
         BadInput: arguments that do not belong together, or no law.
     """
-    _refuse_strays(arguments)
-    if arguments.kappa0 is not None:
-        from numeric.proven_laws.rational import exact_marchenko_pastur
-
-        return exact_marchenko_pastur(arguments.kappa0), {"kappa0": str(arguments.kappa0)}
+    _refuse_strays(arguments, name)
     if arguments.eigenvalues is not None:
-        return _listed(arguments)
+        return _listed(arguments, name)
     if arguments.power_law is not None:
-        return _power_law(arguments)
-    return _of_model(arguments)
+        return _power_law(arguments, name)
+    from numeric.proven_laws.rational import rational_law
+
+    given = {} if arguments.kappa0 is None else {"kappa0": str(arguments.kappa0)}
+    return rational_law(name, **_settings(arguments, name, own)), given
 
 
-def float64_target(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  # the import is deferred
-    """The law that the arguments state in float64, as a `numeric.laws.law.Target`, and their exact values as text.
+def float64_target(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]):  # type: ignore[no-untyped-def]
+    """The same as a `numeric.laws.law.Target` in float64. Raises as `target_law`."""
+    law, given = target_law(arguments, name, own)
+    if _has_own_law(name):
+        from numeric.laws.rational_target import RationalTarget
 
-    Raises:
-        BadInput: as `target_law`, or a law that is known in ball arithmetic only.
-    """
-    if arguments.law_of_model and arguments.model is not None:
-        raise BadInput(
-            "--model", arguments.model, "has no float64 solver", "use `threshold`, or state the target by --eigenvalues"
-        )
-    law, given = target_law(arguments)
+        return RationalTarget.of(
+            name, **{key: float(value) for key, value in _settings(arguments, name, own).items()}
+        ), given
     if arguments.kappa0 is not None:
         from numeric.laws.marchenko_pastur import MarchenkoPastur
 
@@ -116,21 +109,40 @@ def float64_target(arguments: argparse.Namespace):  # type: ignore[no-untyped-de
     return Eigenvalues(tuple(float(s) for s, _ in atoms), tuple(float(w) for _, w in atoms)), given
 
 
-def _refuse_strays(arguments: argparse.Namespace) -> None:
+def _settings(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """Settings of the model's own law; of unit scale unless it is stated."""
+    values = {"kappa0": arguments.kappa0, "scale": Fraction(1), **own}
+    return {setting: values[setting] for setting in model.structure(name)["target"]}
+
+
+def _has_own_law(name: str) -> bool:
+    """Whether the target's law is none of those that the command line states: eigenvalues below zero, or more settings than a rank."""
+    shape = model.structure(name)
+    return shape["negative_eigenvalues"] or "kappa0" not in shape["target"]
+
+
+def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
     """Arguments that the chosen target does not use are mistakes, not ignored."""
-    ways = ("kappa0", "eigenvalues", "power_law", *(("model",) if arguments.law_of_model else ()))
-    chosen = next(name for name in ways if getattr(arguments, name) is not None)
-    used = {"eigenvalues": ("weights", "dim"), "power_law": ("dim", "q0"), "model": ("settings",)}.get(chosen, ())
-    if not arguments.law_of_model and arguments.model is not None:
-        used = (*used, "settings")
-    for name in ("weights", "dim", "q0", "settings"):
-        value = getattr(arguments, name)
-        if value is not None and name not in used:
+    chosen, settings = (
+        next((way for way in _WAYS if getattr(arguments, way) is not None), None),
+        model.structure(name)["target"],
+    )
+    wanted = "kappa0" if "kappa0" in settings else None
+    if _has_own_law(name) and chosen != wanted:
+        way_out = "state --kappa0 alone" if wanted else f"state its {', '.join(settings)} by --settings alone"
+        raise BadInput("--model", name, "has a target law of its own", way_out)
+    if chosen is None and wanted:
+        raise BadInput("--kappa0", "nothing", "the target must be stated", "add --kappa0, --eigenvalues or --power-law")
+    used = {"eigenvalues": ("weights", "dim"), "power_law": ("dim", "q0")}.get(chosen or "", ())
+    for stray in ("weights", "dim", "q0"):
+        value = getattr(arguments, stray)
+        if value is not None and stray not in used:
             shown = ",".join(map(str, value)) if isinstance(value, tuple) else value
-            raise BadInput(f"--{name}", shown, f"does not belong to --{chosen.replace('_', '-')}", "leave it out")
+            of = f"--{chosen.replace('_', '-')}" if chosen else f"--model {name}"
+            raise BadInput(f"--{stray}", shown, f"does not belong to {of}", "leave it out")
 
 
-def _listed(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _listed(arguments: argparse.Namespace, name: str):  # type: ignore[no-untyped-def]
     from numeric.proven_laws.finite import exact_list
 
     values, weights, dim = arguments.eigenvalues, arguments.weights, arguments.dim
@@ -154,12 +166,12 @@ def _listed(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
     given = {"eigenvalues": ",".join(map(str, values))}
     if dim is not None:
         filled = (*values, *[Fraction(0)] * (dim - len(values)))
-        return exact_list(filled, [Fraction(1, dim)] * dim), {**given, "dim": str(dim)}
+        return exact_list(filled, [Fraction(1, dim)] * dim, name), {**given, "dim": str(dim)}
     weights = weights or (Fraction(1, len(values)),) * len(values)
-    return exact_list(values, weights), {**given, "weights": ",".join(map(str, weights))}
+    return exact_list(values, weights, name), {**given, "weights": ",".join(map(str, weights))}
 
 
-def _power_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _power_law(arguments: argparse.Namespace, name: str):  # type: ignore[no-untyped-def]
     from numeric.proven_laws.finite import exact_power_law
 
     gamma, q0 = arguments.power_law, arguments.q0
@@ -170,47 +182,8 @@ def _power_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
             "--power-law", gamma, HEAVY_TAIL, "state --q0 to use the eigenvalues of this dimension all the same"
         )
     second = q0 or Fraction(1)
-    return exact_power_law(gamma, arguments.dim, second), {
+    return exact_power_law(gamma, arguments.dim, second, name), {
         "power_law": str(gamma),
         "dim": str(arguments.dim),
         "q0": str(second),
     }
-
-
-def _of_model(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
-    from numeric.proven_laws.rational import rational_law, setting_names
-
-    known = [name for name in model.available() if _has_thresholds(name)]
-    if arguments.model not in known:
-        raise BadInput(
-            "--model",
-            repr(arguments.model),
-            "is no generated model whose thresholds are known",
-            f"use one of {', '.join(known)}",
-        )
-    names = setting_names(arguments.model)
-    example = ",".join(f"{name}=1" for name in names)
-    given: dict[str, Fraction] = {}
-    if arguments.settings is None:
-        raise BadInput(
-            "--model", arguments.model, f"needs its settings {', '.join(names)}", f"add --settings {example}"
-        )
-    for part in arguments.settings.split(","):
-        name, separator, text = part.partition("=")
-        if not separator or name not in names or name in given:
-            raise BadInput(
-                "--settings", repr(arguments.settings), f"must set each of {', '.join(names)} once", f"e.g. {example}"
-            )
-        given[name] = positive(f"--settings {name} =", "give a positive number")(text)
-    if len(given) < len(names):
-        raise BadInput(
-            "--settings", repr(arguments.settings), f"must set each of {', '.join(names)} once", f"e.g. {example}"
-        )
-    shown = {"model": arguments.model, **{name: str(given[name]) for name in names}}
-    return rational_law(arguments.model, *(given[name] for name in names)), shown
-
-
-def _has_thresholds(name: str) -> bool:
-    """Whether the thresholds of tied attention are those of the model: the same channel, positive matrices, no Frobenius penalty."""
-    shape = model.structure(name)
-    return shape["channel"] == "tied softmax" and shape["matrix"] == "positive" and not shape["frobenius"]

@@ -5,18 +5,20 @@ corner X = Y = 0 only.  So both integrals are cut into panels that shrink geomet
 integrand is analytic; elsewhere panels are halved until the mass of each is known.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from numeric.laws.law import Array, Target
+from numeric.laws.law import Array, Target, edge_grid
 from numeric.model import float64 as generated
 
 _NODES, _WEIGHTS = leggauss(12)  # on a panel [a, 4a] with the corner at 0 the error falls like 3^-24
 _LEVELS = 13  # the corner left out has the area (4^-13)^2 = 2e-16 of the whole
 MOST_SINGLE = 1000  # intervals of single eigenvalues beyond which the integral of D is a bound on that of its square
 NARROW = 1e-3  # width over distance from b up to which an interval is a point: its share errs by the square of that
+_EITHER_SIGN_NODES = 60  # on each piece
 _RESOLVED = 1e-12  # change of a panel's mass under halving
 _HALVINGS = 12
 # Panels at one time over those of the start: more are halved only where the density is rounding, as that of a narrow bulk far from 0.
@@ -67,6 +69,28 @@ def second_difference(target: Target, v: float, b: float, quantile: float | None
     twice = float(generated.second_difference(mass, masses[above] @ D**2 @ masses[~above]))
     error = abs(once - target.values(v, b).J_v) + abs(float(masses.sum()) - 1.0) * twice
     return SecondDifference(twice, error + _RESOLVED)
+
+
+def either_sign_second_difference(target: Target, v: float, b: float, J_v: float) -> SecondDifference:
+    """The same where eigenvalues of either sign are learned, sign(x) (|x| - b)_+ in place of (x - b)_+, beside the J_v of both ends.
+
+    Nodes are those of a Chebyshev rule on each piece of the support between -b and b and beyond: D is bounded, and what the corners
+    cost shows in the error estimate, which is of the order of 1e-4.
+    """
+    ends = np.array([-b, b])
+    pieces = [
+        (low, high)
+        for interval in target.support(v)
+        for low, high in pairwise(np.unique([*interval, *np.clip(ends, *interval)]))
+    ]
+    grids = [edge_grid(low, high, _EITHER_SIGN_NODES) for low, high in pieces]
+    x, masses = (np.concatenate([grid[k] for grid in grids]) for k in (0, 1))
+    masses *= target.density(v, x)
+    kept = np.sign(x) * np.maximum(np.abs(x) - b, 0.0)
+    apart = x[:, None] - x + np.eye(len(x))  # 1 in place of 0
+    D = np.where(np.eye(len(x)) > 0, np.abs(x) > b, (kept[:, None] - kept) / apart)
+    once, twice = (float(masses @ power @ masses) for power in (D, D**2))
+    return SecondDifference(twice, abs(once - J_v) + abs(float(masses.sum()) - 1.0) * twice)
 
 
 def _nodes(

@@ -87,7 +87,7 @@ class MarchenkoPastur:
 
     def exact(self) -> RationalLaw:
         """The same law in ball arithmetic, its parameters taken as their binary values."""
-        return rational_law("tied_attention", Fraction(self.kappa0), Fraction(self.scale))
+        return rational_law("tied_attention", kappa0=Fraction(self.kappa0), scale=Fraction(self.scale))
 
     def support(self, v: float) -> list[tuple[float, float]]:
         """Intervals on which mu_v has a density, from the real critical points of z(g), lowest first.

@@ -18,6 +18,7 @@ from numeric.maths.balls import (
     precision,
     working,
 )
+from numeric.model import DEFAULT, functions
 from numeric.model import balls as generated
 from numeric.proven_laws.law import require
 from numeric.proven_laws.path_integral import path_integral
@@ -32,12 +33,17 @@ class FiniteLaw:
         eigenvalues: the distinct eigenvalues at the working precision, a function without arguments.
         weights: their exact weights, positive, of sum one.
         zero_mass: weight of the eigenvalue 0.
+        name: of the generated model whose target has this law.
     """
 
     def __init__(
-        self, eigenvalues: Callable[[], Sequence[Ball]], weights: Sequence[Fraction], zero_mass: Fraction
+        self,
+        eigenvalues: Callable[[], Sequence[Ball]],
+        weights: Sequence[Fraction],
+        zero_mass: Fraction,
+        name: str = DEFAULT,
     ) -> None:
-        self.generated = generated
+        self.model, self.generated = name, functions("balls", name)
         self.zero_mass = zero_mass
         self._count = len(weights)
         self._atoms = per_precision(lambda: tuple(zip(eigenvalues(), map(ball, weights), strict=True)))
@@ -135,7 +141,7 @@ class FinitePoint:
         return self._values[name]
 
 
-def exact_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> FiniteLaw:
+def exact_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction], name: str = DEFAULT) -> FiniteLaw:
     """Law of exact eigenvalues, equal ones merged; weights of sum one.
 
     Raises:
@@ -153,10 +159,11 @@ def exact_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> 
         lambda: [ball(value) for value in distinct],
         [merged[value] for value in distinct],
         merged.get(Fraction(0), Fraction(0)),
+        name,
     )
 
 
-def exact_power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> FiniteLaw:
+def exact_power_law(gamma: Fraction, dim: int, second_moment: Fraction, name: str = DEFAULT) -> FiniteLaw:
     """`dim` eigenvalues proportional to k^-gamma, scaled to the given second moment (theory note, section 1).
 
     Raises:
@@ -172,4 +179,4 @@ def exact_power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> Finit
         scale = (ball(second_moment) / energy).sqrt()
         return [scale * value for value in powers]
 
-    return FiniteLaw(eigenvalues, [Fraction(1, dim)] * dim, Fraction(0))
+    return FiniteLaw(eigenvalues, [Fraction(1, dim)] * dim, Fraction(0), name)

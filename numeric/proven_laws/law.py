@@ -20,8 +20,9 @@ class Point(Protocol):
 
 
 class Law(Protocol):
-    """Eigenvalue law of the target; `zero_mass` is its exact share of zero eigenvalues, `generated` its functions."""
+    """Eigenvalue law of a model's target; `zero_mass` is its exact share of zero eigenvalues, `generated` the model's functions."""
 
+    model: str
     zero_mass: Fraction
     generated: Any
 

@@ -32,7 +32,7 @@ class RationalLaw:
     """
 
     def __init__(self, name: str, parameters: Callable[[], Sequence[Ball]], zero_mass: Fraction) -> None:
-        self.generated = model.functions("balls", name)
+        self.model, self.generated = name, model.functions("balls", name)
         self.zero_mass = zero_mass
         self._parameters = per_precision(lambda: tuple(parameters()))
 
@@ -111,24 +111,22 @@ def _told_apart(polynomial: Any, bits: int) -> list[ComplexBall] | None:
     return list(roots)
 
 
-def setting_names(name: str) -> tuple[str, ...]:
-    """Settings of the target of a generated model, in the order of `rational_law`."""
-    parameters = model.functions("balls", name).law_parameters.__code__
-    return parameters.co_varnames[: parameters.co_argcount]
-
-
-def rational_law(name: str, *settings: Fraction) -> RationalLaw:
-    """Law of a generated model at exact positive settings, in the order of `setting_names`.
+def rational_law(name: str, **settings: Fraction) -> RationalLaw:
+    """Law of the target of a generated model at exact settings.
 
     Raises:
         ValueError: a setting that is not positive.
     """
-    require(all(value > 0 for value in settings), "settings", settings, "must be positive")
     generated = model.functions("balls", name)
-    zero_mass = max(Fraction(0), generated.zero_mass(*settings))
-    return RationalLaw(name, lambda: generated.law_parameters(*(ball(value) for value in settings)), zero_mass)
+    require(all(value > 0 for value in settings.values()), "settings", settings, "must be positive")
+    zero_mass = max(Fraction(0), model.call(generated.zero_mass, (), settings))
+
+    def parameters() -> Sequence[Ball]:
+        return tuple(model.call(generated.law_parameters, (), {key: ball(value) for key, value in settings.items()}))
+
+    return RationalLaw(name, parameters, zero_mass)
 
 
 def exact_marchenko_pastur(kappa0: Fraction) -> RationalLaw:
     """The target S0 = W0 W0^T/sqrt(m0 d) of rank ratio kappa0 > 0."""
-    return rational_law(model.DEFAULT, kappa0, Fraction(1))
+    return rational_law(model.DEFAULT, kappa0=kappa0, scale=Fraction(1))

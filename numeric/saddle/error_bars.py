@@ -44,6 +44,7 @@ def respond(saddle: SaddleMap, unknowns: Unknowns, y: Vector) -> Response:
     )
 
 
+ROUNDED = 1e-14  # relative, of a value in closed form
 ENERGY = QUANTITIES.index("free_entropy")
 
 
@@ -55,6 +56,14 @@ def _parts_of_M(averages: Averages, coarser: Averages) -> float:
     loss = coarser.train_error - averages.train_error
     elastic = (coarser.M - coarser.train_error) - (averages.M - averages.train_error)
     return float(np.abs(loss[0]) + np.abs(elastic[0]))
+
+
+def _rounding(saddle: SaddleMap, at: Denoised, averages: Averages, values: Vector) -> Vector:
+    """What double precision leaves of each quantity; the free entropy is a sum of terms that nearly cancel."""
+    (mh, qh, Vh, *_), _, (m, q, V, *_) = at
+    sizes = np.abs(values)
+    sizes[ENERGY] += saddle.problem.alpha * abs(float(averages.M[0])) + abs(m * mh) + abs(q * Vh) + abs(V * qh)
+    return ROUNDED * sizes
 
 
 def spread(
@@ -86,4 +95,5 @@ def spread(
         runs = saddle.quantities(at, averages) + (images(averages) - centre) @ effects.T
         return unsolved + half_width(runs) + np.abs(direct + effects @ change)
     direct[ENERGY] = saddle.problem.alpha * _parts_of_M(mean, before)
-    return unsolved + np.abs(direct) + np.abs(effects) @ np.abs(change)
+    bars = unsolved + np.abs(direct) + np.abs(effects) @ np.abs(change)
+    return np.maximum(bars, _rounding(saddle, at, mean, values))

@@ -27,14 +27,12 @@ class Refinement:
     tolerance: residual (of the logarithms of the conjugates) at a root: far below the quadrature error
     chord_steps, patience: of the chord on a finer rule; those in which it must halve the residual
     inaccurate: relative error of what is DECISIVE above which a solution is not called converged
-    gain: by which a refinement divides errors at best: what would remain too large is not refined in vain
     """
 
     tolerance: float = 1e-8
     chord_steps: int = 8
     patience: int = 3
     inaccurate: float = 1e-2
-    gain: float = 4.0
 
     def refined(self, saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
         """Finer rules until the error estimate is small enough; each starts from the root before, with its Jacobian.
@@ -57,7 +55,7 @@ class Refinement:
                 return self._judged(solution, best) if solution.trusted else without_root(saddle.problem, outcome)
             best = outcome._replace(steps=steps)
             solution = _solution(finer, coarser, unknowns, best, response)
-            hopeless = solution.relative_error(DECISIVE) > self.gain**left * self.inaccurate
+            hopeless = solution.relative_error(DECISIVE) > saddle.rule.gain**left * self.inaccurate
             if solution.error_estimate < accuracy or hopeless:
                 break
             coarser = finer

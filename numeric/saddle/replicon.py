@@ -6,8 +6,9 @@ jumps, and the spectral factor is where the rank limit cuts a bulk: then the eig
 
 import numpy as np
 
+from numeric.channel.blocks import block_response
 from numeric.channel.softmax.sequence_average import SampleMeans, sample_means
-from numeric.laws.divided_difference import second_difference
+from numeric.laws.divided_difference import either_sign_second_difference, second_difference
 from numeric.maths.sobol import Sampling
 from numeric.model import call
 from numeric.model import float64 as generated
@@ -32,7 +33,8 @@ def replicon(problem: Problem, at: Denoised) -> float:
         response = call(problem.generated.closed_response, (overlaps.V,), problem.settings)
         return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
     if problem.channel == "blocks":
-        return float("nan")
+        response = block_response(problem, overlaps)
+        return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
     means = _responses(problem, overlaps)
     if np.isinf(spectral) or (means.rest.any() and means.moved.any()):
         return -np.inf
@@ -45,14 +47,11 @@ def replicon(problem: Problem, at: Denoised) -> float:
 
 
 def spectral_factor(problem: Problem, denoising: Denoising) -> float:
-    """Mean square divided difference of the shrinkage over its gain: 1 for direct training, infinite for a rank limit.
-
-    Where both ends of the law are learned it is bounded by J_v, as no divided difference exceeds one.
-    """
+    """Mean square divided difference of the shrinkage over its gain: 1 for direct training, infinite for a rank limit."""
     if denoising.energy is None or denoising.b is None:
         return 1.0
     if problem.both_ends:
-        return denoising.energy.J_v
+        return either_sign_second_difference(denoising.target, denoising.v, denoising.b, denoising.energy.J_v).value
     return second_difference(denoising.target, denoising.v, denoising.b, denoising.energy.quantile).value
 
 

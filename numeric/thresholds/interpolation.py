@@ -4,11 +4,11 @@ from fractions import Fraction
 
 from numeric.maths.ball_roots import Isolation, isolate, locate
 from numeric.maths.balls import Ball, ball
-from numeric.model import balls as generated
+from numeric.model import structure
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import Law, require
 from numeric.thresholds.interpolation_roots import Condition, full_rank_energy
-from numeric.thresholds.proven_digits import Threshold, exponent, proven, require_common
+from numeric.thresholds.proven_digits import Threshold, exact, exponent, label_numbers, proven, require_common
 from numeric.thresholds.rank_limited_energy import rank_limited_energy
 
 MOST_BOXES = 20_000  # of the search for all roots at width < 1, in closed form: ten seconds
@@ -26,6 +26,8 @@ def interpolation(
 ) -> Threshold:
     """Sample ratio below which the training loss can be zero, for label noise Delta > 0.
 
+    Where eigenvalues of either sign are learned it is the number of parameters over that of labels, whatever target and noise.
+
     Args:
         law: eigenvalue law of the target, not all of it at 0.
         noise: Delta > 0, variance of the label noise inside the softmax.
@@ -42,11 +44,14 @@ def interpolation(
     noise, width = Fraction(noise), Fraction(width)  # a float is taken as its exact binary value
     require(noise > 0, "noise", noise, "must be positive for the interpolation threshold; use recovery() at zero noise")
     require(width > 0, "width", width, "must be positive")
-    require_common(law, tokens, digits)
+    require_common("interpolation", law, tokens, digits, width)
+    numbers = label_numbers(law, tokens)
+    if structure(law.model)["matrix"] != "positive":
+        return exact("interpolation", law.generated.interpolation_count(numbers), digits)
     condition = Condition(law, noise, rank_limited_energy(law, width) if width < 1 else full_rank_energy(law))
 
     def ratio(v: Ball) -> Ball:
-        return generated.interpolation_ratio(condition.energy(v).J_v, generated.label_numbers(ball(tokens)))
+        return law.generated.interpolation_ratio(condition.energy(v).J_v, ball(numbers))
 
     def isolated() -> Isolation:
         low, high = condition.bounds(width)
@@ -60,6 +65,6 @@ def interpolation(
     found = proven("interpolation", isolated, condition, ratio, digits, lost)
     if width >= 1:
         return Threshold("interpolation", found.values[0], digits, found.values, found.complete, CHOICE_FULL)
-    bound = generated.manifold_bound(width, generated.label_numbers(Fraction(tokens)))
+    bound = law.generated.manifold_bound(width, numbers)
     binds = str(bound) if ball(bound) < found.largest else None
     return Threshold("interpolation", found.values[0], digits, found.values, found.complete, CHOICE_LIMITED, binds)

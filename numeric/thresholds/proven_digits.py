@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from numeric.maths.ball_roots import Function, Isolation, refine
 from numeric.maths.balls import BITS_PER_DIGIT, START_BITS, Ball, Unresolved, decimal, working
+from numeric.model import call, structure
+from numeric.problem.parameter import InvalidParameter
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import Law, require
 
@@ -91,15 +93,36 @@ def proven(
     raise Unresolved(f"{kind}: {digits} digits could not be proven ({reason or 'the ball stays too wide'})")
 
 
-def require_common(law: Law, tokens: int, digits: int) -> None:
+def require_common(kind: str, law: Law, tokens: int, digits: int, width: Fraction = Fraction(1)) -> None:
     """What every kind of threshold asks of its arguments.
 
     Raises:
         ValueError: an argument outside its domain.
     """
     require(tokens >= 2, "tokens", tokens, "must be at least 2")
+    _require_derived(kind, law.model, tokens, width)
     require(1 <= digits <= MAX_DIGITS, "digits", digits, f"must lie from 1 to {MAX_DIGITS}")
     if isinstance(law, FiniteLaw):
         work = digits * len(law)
         require(work <= MAX_WORK, "digits", digits, f"times {len(law)} eigenvalues must not exceed {MAX_WORK}")
     require(law.zero_mass < 1, "law", "all eigenvalues 0", "the target must not be zero")
+
+
+def _require_derived(kind: str, model: str, tokens: int, width: Fraction) -> None:
+    shape = structure(model)
+    if reason := shape["without"].get(kind):
+        raise InvalidParameter("model", model, f"has no {kind} threshold: {reason}", "choose another")
+    if tokens != 2 and shape["channel"] != "tied softmax":
+        raise InvalidParameter(
+            "tokens", tokens, f"is no setting of the model {model}", "its file states them: leave it at 2"
+        )
+    if width != 1 and "kappa" not in shape["penalty"]:
+        raise InvalidParameter("width", width, f"is no setting of the model {model}", "leave it at 1")
+    if width < 1 and shape["matrix"] != "positive":
+        rule = "must be 1 or more where eigenvalues of either sign are learned: a rank limit cuts both ends"
+        raise InvalidParameter("width", width, rule, "use 1")
+
+
+def label_numbers(law: Law, tokens: int) -> Fraction:
+    """Numbers D that a label carries."""
+    return Fraction(call(law.generated.label_numbers, (), {"T": Fraction(tokens)}))

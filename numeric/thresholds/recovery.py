@@ -7,10 +7,9 @@ from flint import arb
 
 from numeric.maths.ball_roots import Function, Isolation, locate
 from numeric.maths.balls import START_BITS, Ball, ball, working
-from numeric.model import balls as generated
 from numeric.proven_laws.law import Law, require
 from numeric.thresholds.interpolation_roots import Excess
-from numeric.thresholds.proven_digits import Threshold, exact, exponent, proven, require_common
+from numeric.thresholds.proven_digits import Threshold, exact, exponent, label_numbers, proven, require_common
 
 CHOICE_RECOVERY = "the only root: the odds of the stationary angle increase in it"
 CHOICE_LIMITED_RECOVERY = (
@@ -22,13 +21,13 @@ def recovery(law: Law, tokens: int = 2, digits: int = 50, width: Fraction = Frac
     """Sample ratio above which noise-free labels determine the target, for beta = beta0 and width at least the target's rank.
 
     It depends on the target through its share of zero eigenvalues only. Args and raises as `interpolation`.
-    Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2; for width >= 1 it equals the minimax risk of positive
-    semidefinite denoising (Donoho, Gavish, Montanari 2013, doi 10.1073/pnas.1306110110).
+    Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2; for width >= 1 it equals the minimax risk of denoising a matrix
+    of its class: positive semidefinite, symmetric or general (Donoho, Gavish, Montanari 2013, doi 10.1073/pnas.1306110110).
     """
     rank, width = 1 - law.zero_mass, Fraction(width)
     require(width >= rank, "width", width, f"must be at least the rank ratio {rank} of the target")
-    require_common(law, tokens, digits)
-    numbers = generated.label_numbers(Fraction(tokens))
+    require_common("recovery", law, tokens, digits, width)
+    generated, numbers = law.generated, label_numbers(law, tokens)
     if rank == 1:
         return exact("recovery", generated.recovery_ratio(Fraction(generated.full_rank_energy()), numbers), digits)
     if width == rank:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,13 +16,14 @@ import sympy as sp
 
 from derive.code import check, emit
 from derive.code.files import build, digest, place
+from derive.code.printers import latex
 from derive.code.proofs import accuracy
 from derive.code.sharing import parts
 from derive.language.model import ModelError, Target
 from derive.language.notation import sym
 from derive.language.step import DerivationError
 from derive.models import available, load
-from derive.pipeline import derive, functions
+from derive.pipeline import derive, functions, left_out
 from derive.tools import diff as compare
 from numeric.model import float64
 
@@ -266,6 +268,23 @@ def test_equations_for_reports_have_balanced_braces():
     for record in json.loads((FOLDER / "equations.json").read_text()):
         assert record["latex"].count("{") == record["latex"].count("}"), record["id"]
         assert record["latex"].count(r"\left") == record["latex"].count(r"\right"), record["id"]
+
+
+@EVERY_MODEL
+def test_the_document_reads_as_an_appendix(model):
+    """Problem first, a sentence for each section, what does not apply with its reason, and the symbols that are used."""
+    text = latex.document(model, derive(model))
+    assert text.isascii() and text.count("{") == text.count("}")
+    sections = re.findall(r"\\section\{(.*)\}\n(.*)", text)
+    assert sections[0][0] == "The model" and all(
+        len(sentence) > 20 or "itemize" in sentence for _, sentence in sections
+    )
+    names = [title for title, _ in left_out(model)]
+    assert all(f"\\item {title}: " in text for title in names)
+    assert not {title for title, _ in sections} & set(names)
+    body, table = text.split(r"\section*{Notation}")
+    for glyph in re.findall(r"^\$(.*?)\$ &", table, re.M):
+        assert glyph in body or glyph.strip("{}") in body, glyph
 
 
 def test_header_states_the_rounding_of_float64_code():

@@ -45,15 +45,20 @@ def draw_curves(axes: Axes, curves: Sequence[Curve], quantities: Sequence[str]) 
 def add_legend(figure: Figure, curves: Sequence[Curve], quantities: Sequence[str] = ()) -> None:
     """Above the panels: colours of the curves, styles of the quantities that share a panel, and what else has a label."""
     families = [Line2D([], [], color=c, lw=1.5, label=curve.label) for c, curve in zip(COLOURS, curves, strict=False)]
-    styles = [
-        Line2D([], [], color="0.3", ls=line, lw=1.5, marker=marker, mfc="white", ms=4.5, label=QUANTITY_NAMES[quantity])
-        for quantity, (line, marker) in zip(quantities, STYLES, strict=False)
-    ]
+    styles = style_handles(quantities)
     others = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
     figure.legend(
         handles=[*families, *styles, *others], title=_title(curves), loc="outside upper center",
         ncols=(len(families) + len(styles) + len(others) + 1) // (2 if styles else 1), fontsize=9, title_fontsize=9,
     )  # fmt: skip
+
+
+def style_handles(quantities: Sequence[str]) -> list[Line2D]:
+    """Of quantities that share a panel, for a legend."""
+    return [
+        Line2D([], [], color="0.3", ls=line, lw=1.5, marker=marker, mfc="white", ms=4.5, label=QUANTITY_NAMES[quantity])
+        for quantity, (line, marker) in zip(quantities, STYLES, strict=False)
+    ]
 
 
 def _title(curves: Sequence[Curve]) -> str:

@@ -18,6 +18,7 @@ from verify.judging.spectra import TrainedSpectrum, zero_fraction
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
 from verify.studies.message_passing import MessagePassingPoint
+from verify.studies.models import JUDGED, ModelOutcome
 from verify.studies.scaling import ERROR_PARTS, Place, ScalingOutcome
 from verify.training.run import Run
 
@@ -109,6 +110,23 @@ def message_passing_document(point: MessagePassingPoint) -> dict[str, Any]:
         "most_steps": point.steps,
         "most_evaluations": point.evaluations,
         "excluded": [{"run": _run_document(r.run), "status": r.status.name.lower(), "advice": r.status.value} for r in point.failed],
+    }  # fmt: skip
+
+
+def model_document(outcome: ModelOutcome) -> dict[str, Any]:
+    """One model trained at several settings as JSON values."""
+    return {
+        "model": outcome.model,
+        "agrees": outcome.agrees,
+        "points": [
+            {**_score_document(score), **dict(score.problem.extra), "target": repr(score.problem.target), "agrees": score.agrees}
+            for score in outcome.scores
+        ],
+        "curve": [
+            {"alpha": solution.problem.alpha, "status": solution.status.name.lower(),
+             **{name: _finite(getattr(solution, name)) if solution.trusted else None for name in JUDGED}}
+            for solution in outcome.curve
+        ],
     }  # fmt: skip
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from verify.judging.realised import COMPARED_QUANTITIES
-from verify.judging.scores import Comparison
+from verify.judging.scores import Comparison, Score
 from verify.studies.cross_validation import ChoiceGroup
 from verify.studies.descents import Descents
 from verify.studies.gap import GapTrend
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
 from verify.studies.message_passing import MessagePassingPoint
-from verify.studies.models import ModelScore
+from verify.studies.models import ModelOutcome
 from verify.studies.scaling import ScalingOutcome, Slope
 from verify.studies.scaling_plan import LEADING, LEAST_RATIO
 from verify.studies.thresholds import Sighting
@@ -148,12 +148,19 @@ def scaling_verdict_line(outcome: ScalingOutcome) -> str:
     )
 
 
-def model_lines(scores: Sequence[ModelScore]) -> Iterator[str]:
-    """A line for each model, sample ratio and quantity."""
-    for score in scores:
-        trained = ", ".join(f"{mean:.5f} +- {error:.5f}" for mean, error in zip(score.means, score.errors, strict=True))
-        place = f"{score.problem.model}, alpha {score.problem.alpha:g}, {score.quantity}"
-        yield f"{place}: theory {score.theory:.5f}; trained {trained}; z {score.z:+.2f}{'' if score.agrees else ' DISAGREES'}\n"
+def model_lines(outcomes: Iterable[ModelOutcome]) -> Iterator[str]:
+    """A line for each model, setting and quantity."""
+    for outcome in outcomes:
+        for score in outcome.scores:
+            yield _model_line(score)
+
+
+def _model_line(score: Score) -> str:
+    problem = score.problem
+    trained = ", ".join(f"{group.simulation:.5f} +- {group.standard_error:.5f}" for group in score.groups)
+    place = f"{problem.model}, alpha {problem.alpha:g}, lambda {problem.lambda_:g}, noise {problem.noise:g}, {score.quantity}"
+    verdict = "" if score.agrees else " DISAGREES"
+    return f"{place}: theory {score.groups[-1].theory:.5f}; trained {trained}; z {score.z:+.2f}{verdict}\n"
 
 
 def gap_lines(trends: Sequence[GapTrend]) -> Iterator[str]:

@@ -41,7 +41,7 @@ def stacked(values, like: torch.Tensor) -> torch.Tensor:  # type: ignore[no-unty
 
 def sensed_labels(s0: torch.Tensor, sensing: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
     """Labels (n, numbers) of the noisy indices of S0."""
-    return labels_of(sensed_indices(s0, sensing, problem), problem, rng)
+    return labels_of(noisy_indices(sensed_indices(s0, sensing, problem), problem, rng), problem)
 
 
 def sensed_indices(s: torch.Tensor, sensing: torch.Tensor, problem: Problem) -> torch.Tensor:
@@ -50,9 +50,12 @@ def sensed_indices(s: torch.Tensor, sensing: torch.Tensor, problem: Problem) -> 
     return sensing @ coordinates(s, kind) / math.sqrt(len(s)) * deviations(problem)[:, None]
 
 
-def labels_of(h0: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
-    """Labels (n, numbers) of indices (K, n) of the target, with noise inside."""
+def noisy_indices(h0: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
+    """Indices (K, n) of the target with the noise inside."""
     spread = math.sqrt(problem.rho - problem.q0) * deviations(problem)[:, None]
-    noisy = h0 + spread * torch.as_tensor(rng.standard_normal(tuple(h0.shape)))
-    found = evaluated("index_label", tuple(noisy), problem)
-    return stacked(found, noisy[0]).T
+    return h0 + spread * torch.as_tensor(rng.standard_normal(tuple(h0.shape)))
+
+
+def labels_of(noisy: torch.Tensor, problem: Problem) -> torch.Tensor:
+    """Labels (n, numbers) of noisy indices (K, n)."""
+    return stacked(evaluated("index_label", tuple(noisy), problem), noisy[0]).T

@@ -2,136 +2,104 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
-import torch
 
-from numeric.laws.law import Target
-from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.laws.rational_target import RationalTarget
-from numeric.laws.target_spectrum import target_quantile_means
 from numeric.model import structure
-from numeric.problem.problem import Problem
-from numeric.saddle.solve import solve
+from numeric.problem.problem import COMMON, Problem, of_parts
+from numeric.problem.solution import Solution
+from numeric.saddle.curve import learning_curve
 from verify.jobs.pool import Job, Pool
-from verify.judging.scores import BAND, SizeGroup, extrapolated
-from verify.sensing.risk import SensedRisk
-from verify.sensing.samples import deviations, evaluated, labels_of, sensed_labels
-from verify.sensing.shape import Shape
-from verify.training.minimise import DescentStatus, Lbfgs
-from verify.training.target import haar_rotation
+from verify.judging.scores import Score, SizeGroup, extrapolated
+from verify.sensing.run import default_target, trained
 
-_JUDGED = ("m", "q", "train_error", "test_error", "free_entropy")
-_FRESH = 100_000
+JUDGED = ("m", "q", "train_error", "test_error", "free_entropy")
+CURVE = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)  #: sample ratios of the theory's line in a report
+_POINT = 0.4  #: seconds of the theory at one point, about
+
+
+class Setting(NamedTuple):
+    """Where a model is tried."""
+
+    alpha: float
+    kappa0: float
+    lambda_: float
+    noise: float
+
+
+#: Three along the learning curve, and one elsewhere: lower rank, more decay, less noise.
+SETTINGS = (
+    Setting(0.5, 0.5, 0.05, 0.5),
+    Setting(1.0, 0.5, 0.05, 0.5),
+    Setting(2.0, 0.5, 0.05, 0.5),
+    Setting(1.0, 0.25, 0.2, 0.2),
+)
+EXTRA = MappingProxyType({"mu": 0.05})  #: values of settings that only some models have
+
+
+def at_setting(model: str, setting: Setting, own: Mapping[str, float] = EXTRA) -> Problem:
+    """The learning problem of a model there, with these values of the settings that only some models have."""
+    extra = tuple((name, own[name]) for name in of_parts(model) if name not in COMMON)
+    target = default_target(model, setting.kappa0)
+    return Problem(setting.alpha, target, setting.lambda_, setting.noise, model=model, extra=extra)
 
 
 @dataclass(frozen=True)
-class ModelScore:
-    """One quantity of one model at one setting: theory, trained mean at each size with its standard error, extrapolated residual."""
+class Trial:
+    """How every problem of a study is trained: sizes (d, number of runs), the seed, and whether labels are shuffled on purpose."""
 
-    problem: Problem
-    quantity: str
-    theory: float
-    means: tuple[float, ...]
-    errors: tuple[float, ...]
-    residual: float
-    standard_error: float
-    z: float
+    sizes: tuple[tuple[int, int], ...]
+    seed: int = 0
+    shuffle_labels: bool = False
+
+
+@dataclass(frozen=True)
+class ModelOutcome:
+    """One model: the theory along alpha at its first setting, solved or not, and the scores of what was trained at all of them."""
+
+    model: str
+    curve: tuple[Solution, ...]
+    scores: tuple[Score, ...]
 
     @property
     def agrees(self) -> bool:
-        """Whether |z| < BAND."""
-        return abs(self.z) < BAND
+        """Whether every quantity does at every setting."""
+        return all(score.agrees for score in self.scores)
 
 
-def default_target(model: str, kappa0: float, positive: float = 0.5) -> Target:
-    """The target law of a model at this rank ratio, of unit scale; `positive` is the share of positive jumps where it has both."""
-    if not structure(model)["negative_eigenvalues"]:
-        return MarchenkoPastur(kappa0)
-    return RationalTarget.of(model, kappa0=kappa0, positive=positive, scale=1.0)
-
-
-def trained(problem: Problem, dim: int, index: int) -> dict[str, float]:
-    """What one run measures.
-
-    Raises:
-        RuntimeError: the descent did not converge.
-    """
-    rng = np.random.default_rng([dim, index, round(1e6 * problem.alpha), round(1e6 * problem.lambda_)])
-    shape_of = structure(problem.model)
-    kind, count = shape_of["matrix"], len(shape_of["variances"])
-    shape = Shape(kind, shape_of["threshold"], dim, max(1, round(problem.width * dim)))
-    s0, samples = _drawn_target(problem, dim, rng), round(problem.alpha * dim**2)
-    size = dim**2 if kind == "general" else dim * (dim + 1) // 2
-    sensing = torch.as_tensor(rng.standard_normal((count, samples, size)))
-    risk = SensedRisk(problem, shape, sensing, sensed_labels(s0, sensing, problem, rng))
-    start = torch.as_tensor(rng.standard_normal((dim, shape.columns)))
-    found = Lbfgs(proximal_steps=0).minimise(risk, start)  # type: ignore[arg-type]  # what it asks of a risk is all here
-    if found.status is not DescentStatus.CONVERGED:
-        raise RuntimeError(f"{problem.model} at dim {dim}, run {index}: {found.status.value}")
-    s = shape.matrix(torch.as_tensor(found.weights))
-    m, q = (float((s * other).sum()) / dim for other in (s0, s))
-    q0 = float(s0.square().sum()) / dim
-    return {
-        "m": m,
-        "q": q,
-        "train_error": float(risk.losses(risk.indices(s)).mean()),
-        "test_error": _test_error(problem, m, q, q0, rng),
-        "free_entropy": found.loss,
-    }
-
-
-def _test_error(problem: Problem, m: float, q: float, q0: float, rng: np.random.Generator) -> float:
-    """Mean loss of fresh samples, whose indices are jointly Gaussian."""
-    along, independent = torch.as_tensor(rng.standard_normal((2, len(deviations(problem)), _FRESH)))
-    spread = deviations(problem)[:, None]
-    h0 = math.sqrt(q0) * spread * along
-    h = spread * (m / math.sqrt(q0) * along + math.sqrt(max(q - m**2 / q0, 0.0)) * independent)
-    labels = labels_of(h0, problem, rng)
-    return float(evaluated("index_loss", (*h, *labels.T), problem).mean())
-
-
-def _drawn_target(problem: Problem, dim: int, rng: np.random.Generator) -> torch.Tensor:
-    """S0 with the eigenvalues (singular values) of its law, in random directions."""
-    rotation = haar_rotation(dim, rng)
-    if structure(problem.model)["matrix"] == "general":
-        # The law is symmetric: its positive half holds every singular value twice.
-        values = np.sort(np.abs(quantiles(problem.target, 2 * dim)))[::-2]
-        return torch.as_tensor((rotation * values) @ haar_rotation(dim, rng).T)
-    if isinstance(problem.target, MarchenkoPastur):
-        values = target_quantile_means(problem.target.kappa0, dim)
-    else:
-        values = quantiles(problem.target, dim)
-    return torch.as_tensor((rotation * values) @ rotation.T)
-
-
-def quantiles(target: Target, dim: int) -> np.ndarray:
-    """Eigenvalues at the middles of d equal masses of the target's law, scaled to its second moment."""
-    noise = 1e-9  # a semicircle that narrow stands for the zero eigenvalues, at which the law itself has no density
-    support = target.support(noise)
-    grid = np.linspace(support[0][0], support[-1][1], 4001)[1:-1]
-    above = np.array([target.mass_above(noise, x) for x in grid])
-    values = np.interp((np.arange(dim) + 0.5) / dim, 1 - above, grid)
-    return values * math.sqrt(target.q0 / np.mean(values**2))
-
-
-def study_model(problem: Problem, dims: Sequence[int], runs: int, pool: Pool) -> Iterator[ModelScore]:
-    """Train `runs` heads at each size and judge their means extrapolated to infinite d.
+def study_models(problems: Sequence[Problem], trial: Trial, pool: Pool) -> Iterator[ModelOutcome]:
+    """Train every problem, solve the theory beside it, and judge, model by model in the order of the problems.
 
     Raises NotConverged where the theory is not solved, WorkerError where a descent did not converge.
     """
-    theory = solve(problem).unwrap()
-    measured = pool.results([_job(problem, dim, index) for dim in dims for index in range(runs)])
-    for name in _JUDGED:
-        values = np.array([run[name] for run in measured]).reshape(len(dims), runs)
-        expected = getattr(theory, name)
-        groups = [_group(dim, of_size, expected) for dim, of_size in zip(dims, values, strict=True)]
-        means, errors = (tuple(getattr(g, part) for g in groups) for part in ("simulation", "standard_error"))
-        residual, error, _, z = extrapolated(groups, theory.errors[name])
-        yield ModelScore(problem, name, expected, means, errors, residual, error, z)
+    models = list(dict.fromkeys(problem.model for problem in problems))
+    families = {name: [problem for problem in problems if problem.model == name] for name in models}
+    curves = {name: _theory_job(of_model) for name, of_model in families.items()}
+    pool.results(
+        [*curves.values(), *(job for problem in problems for job in _all_jobs(problem, trial))]
+    )  # so that no core waits
+    for name, of_model in families.items():
+        (curve,) = pool.results([curves[name]])
+        scores = [score for problem in of_model for score in scores_of(problem, trial, pool)]
+        yield ModelOutcome(name, tuple(curve), tuple(scores))
+
+
+def scores_of(problem: Problem, trial: Trial, pool: Pool) -> Iterator[Score]:
+    """A score for each of `JUDGED`: means at each size, extrapolated to infinite d. Raises as `study_models`."""
+    (theory,), *measured = pool.results(_all_jobs(problem, trial))
+    theory.unwrap()
+    for name in JUDGED:
+        values, expected, groups = iter(measured), getattr(theory, name), []
+        for dim, runs in trial.sizes:
+            groups.append(_group(dim, np.array([next(values)[name] for _ in range(runs)]), expected))
+        found = extrapolated(groups, theory.errors[name])
+        yield Score(name, problem, tuple(groups), theory.errors[name], *found)
 
 
 def _group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
@@ -139,7 +107,21 @@ def _group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
     return SizeGroup(dim, len(values), mean, theory, mean - theory, error)
 
 
-def _job(problem: Problem, dim: int, index: int) -> Job:
+def _theory_job(problems: Sequence[Problem], grid: Sequence[float] = CURVE) -> Job:
+    """The theory along a grid and at the sample ratios of those problems that differ from the first in alpha alone."""
+    first = problems[0]
+    family = {problem.alpha for problem in problems if dataclasses.replace(problem, alpha=first.alpha) == first}
+    alphas = tuple(sorted({*grid, *family}))
+    return Job(learning_curve, (first, alphas), "theory", _POINT * len(alphas), f"{first.model}: theory")
+
+
+def _all_jobs(problem: Problem, trial: Trial) -> list[Job]:
+    runs = [_job(problem, dim, index, trial) for dim, runs in trial.sizes for index in range(runs)]
+    return [_theory_job([problem], ()), *runs]
+
+
+def _job(problem: Problem, dim: int, index: int, trial: Trial) -> Job:
     evaluations = 300  # of the risk, each a product with all sensing matrices
-    cost = 1e-10 * len(deviations(problem)) * problem.alpha * dim**4 * evaluations
-    return Job(trained, (problem, dim, index), "training", cost, f"{problem.model} dim {dim} index {index}")
+    cost = 1e-10 * len(structure(problem.model)["variances"]) * problem.alpha * dim**4 * evaluations
+    arguments = (problem, dim, index, trial.seed, trial.shuffle_labels)
+    return Job(trained, arguments, "training", cost, f"{problem.model} dim {dim} index {index}")

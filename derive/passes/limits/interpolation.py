@@ -4,9 +4,10 @@ from functools import cache
 
 import sympy as sp
 
+from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Display, Function, Step, require_zero, scalar
+from derive.language.step import DerivationError, Display, Function, Step, require_zero, scalar
 from derive.passes.free_entropy.saddle_point import reduced
 from derive.passes.limits import projections
 from derive.passes.limits.zero_decay import sample_ratio, weak_regularisation
@@ -50,6 +51,17 @@ def interpolation_objective(model: Model) -> sp.Expr:
     )
     require_zero((objective - ratio).subs(J, sp.solve(residual, J)[0]), "the objective at a root is the ratio")
     return objective
+
+
+def either_sign_ratio(model: Model) -> sp.Expr:
+    """The threshold where both ends of the law are learned: at b = 0 all of it is, J = q0 + v, and the objective grows with v.
+
+    Its limit v -> infinity counts parameters against labels, and knows neither the target nor the noise.
+    """
+    objective = sp.expand(interpolation_objective(model).subs(J, q0 + v))
+    if sp.diff(objective, v).is_nonnegative is not True:
+        raise DerivationError(f"the sample ratio {objective} up to which labels can be fitted does not grow with v")
+    return sp.limit(objective, v, sp.oo)
 
 
 def functions(model: Model) -> tuple[Function, ...]:
@@ -97,6 +109,8 @@ def functions(model: Model) -> tuple[Function, ...]:
 
 def steps(model: Model) -> tuple[Step, ...]:
     """The interpolation threshold."""
+    if model.matrix.kind is not Kind.POSITIVE:
+        return (_either_sign(model),)
     return (
         Step(
             "interpolation",
@@ -106,5 +120,24 @@ def steps(model: Model) -> tuple[Step, ...]:
             r"residual.",
             (Display(r"\alpha(v)", interpolation_objective(model)),),
             (*functions(model), *projections.functions(model)),
+        ),
+    )
+
+
+def _either_sign(model: Model) -> Step:
+    return Step(
+        "interpolation",
+        "Interpolation threshold",
+        r"The loss can vanish if $\alpha$ is at most $\alpha(v)$ for some $v$. Both ends of the law are learned and $b\to0$: "
+        r"$J=q_0+v$, so that $\alpha(v)$ grows with $v$ and the threshold is its limit, the number of parameters over that of labels.",
+        (Display(r"\alpha(v)", interpolation_objective(model).subs(J, q0 + v)),),
+        (
+            scalar(
+                "interpolation_count",
+                "interpolation threshold of matrices of either sign",
+                (D,),
+                r"\alpha_{\rm interp}",
+                either_sign_ratio(model),
+            ),
         ),
     )

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import DerivationError, Display, Function, Step, require_zero, scalar
+from derive.language.target import Target
 from derive.passes.free_entropy.saddle_point import reduced
 from derive.passes.limits.zero_decay import weak_regularisation
 from derive.passes.spectral_function.rank_limit import rank_limited
@@ -20,13 +22,20 @@ v, b, c, delta, g, theta, zero_mass, Q = sym("v b c delta g theta zero_mass Q")
 J, J_v, J_b, j2, j2_slope = sym("J J_v J_b j2 j2_slope")
 
 
-def small_noise_energy(model: Model) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
+def learned_energy(model: Model) -> tuple[sp.Expr, ...]:
+    """`small_noise_energy` of all that the model's class learns: above b, and below -b where eigenvalues have either sign."""
+    target = model.target
+    ends = (target,) if model.matrix.kind is Kind.POSITIVE else (target, target.mirrored())
+    return tuple(sp.Add(*orders) for orders in zip(*map(small_noise_energy, ends), strict=True))
+
+
+def small_noise_energy(target: Target) -> tuple[sp.Expr, ...]:
     """Coefficients of delta^0, delta^1, delta^2 of J(delta^2, tau delta) for delta -> 0 at fixed tau = b/delta, in theta.
 
     The zero eigenvalues of the target, of mass z0 > 0, spread into a semicircle: with g = G/delta the physical root obeys
     z0/G + G = tau, that is G = sqrt(z0) exp(-i theta), tau = 2 sqrt(z0) cos(theta).
     """
-    integral, *_ = antiderivatives(model.target)  # of J
+    integral, *_ = antiderivatives(target)  # of J
     waves = _orders(_without_angles(integral))
     # arg(-g) = arg g + pi in the half-planes of the angles
     angles = [(0 if sp.diff(base, g) == 1 else sp.pi) - theta for base in integral.logarithms]
@@ -133,51 +142,55 @@ def recovery_odds(slope: sp.Expr) -> sp.Expr:
 
 
 def full_rank_energy(model: Model) -> sp.Expr:
-    """Least delta^2 coefficient of J when the target has no zero eigenvalue: no eigenvalue is cut, J = E (x - b)^2."""
-    mean, second = moments(model.target)
+    """Least delta^2 coefficient of J when the target has no zero eigenvalue: no eigenvalue is cut, J = E (|x| - b)^2."""
+    size, (_, second) = sp.Symbol("size"), moments(model.target)  # E |x|, which the noise changes at order delta^2
     tau = sp.Symbol("tau", real=True)
-    energy = sp.expand((second + v - 2 * b * mean + b**2).subs({v: delta**2, b: tau * delta})).coeff(delta, 2)
+    energy = sp.expand((second + v - 2 * b * size + b**2).subs({v: delta**2, b: tau * delta})).coeff(delta, 2)
     (best,) = sp.solve(sp.diff(energy, tau), tau)
     return energy.subs(tau, best)
 
 
-def check_recovery_balance(model: Model) -> None:
-    """The reduced equations at J = q0 - 2 b t0 + v j2(b/sqrt(v)) and c = 1 ask for 2 alpha D = j2 and dj2/dtau = 0.
+def recovery_ratio(model: Model) -> sp.Expr:
+    """Alpha at which the reduced equations hold for J = q0 - 2 b t0 + v j2(b/sqrt(v)), c = 1 and dj2/dtau = 0.
 
     Only j2 and its slope at tau enter, so j2 is replaced by its tangent there.
     """
-    tau, slope, second, mean = sp.symbols("tau slope q0 t0")
-    expansion = second - 2 * b * mean + v * (2 * alpha * D + slope * (b / sp.sqrt(v) - tau))
-    values = {J: expansion, J_v: sp.diff(expansion, v), J_b: sp.diff(expansion, b), c: sp.Integer(1)}
-
-    def at_tau(expression: sp.Expr) -> sp.Expr:
-        return sp.expand(expression.xreplace(values).subs(b, tau * sp.sqrt(v)))
-
+    tau, slope, second, size = sp.symbols("tau slope q0 t0")
     order, limit, (stiffness,) = reduced(model), weak_regularisation(model), sym("Vh")
     noise_free = {beta: beta0, rho: second, m: order[m], q: order[q]}
-    require_zero(at_tau(v - limit[v].subs(noise_free)), "2 alpha D = j2 balances noise and error at every tau")
-    require_zero(at_tau(order[V] * stiffness - limit[V]).subs(slope, 0), "dj2/dtau = 0 solves the equation of V")
+
+    def at_tau(expression: sp.Expr) -> sp.Expr:
+        expansion = second - 2 * b * size + v * (j2 + slope * (b / sp.sqrt(v) - tau))
+        values = {J: expansion, J_v: sp.diff(expansion, v), J_b: sp.diff(expansion, b), c: sp.Integer(1)}
+        return sp.expand(expression.xreplace(values).subs(b, tau * sp.sqrt(v)))
+
+    (ratio,) = sp.solve(at_tau(v - limit[v].subs(noise_free)), alpha)
+    require_zero(sp.diff(ratio, slope), "noise and error balance at every tau")
+    stiff = at_tau(order[V] * stiffness - limit[V]).subs(alpha, ratio)
+    require_zero(stiff.subs(slope, 0), "dj2/dtau = 0 solves the equation of V")
+    return ratio
 
 
-def check_against_semicircle(energy: sp.Expr) -> None:
-    """j2 is (1 - z0)(1 + z0 + tau^2) from the features, and z0^2 N from the semicircle of the zero eigenvalues cut at tau.
+def check_against_semicircle(energy: sp.Expr, ends: int) -> None:
+    """j2 is (1 - z0)(1 + z0 + tau^2) from the features, and z0^2 N from each learned end of the semicircle of the zero eigenvalues.
 
     N, the energy of the unit semicircle above 2 cos(theta), is derived on its own (passes/spectral_function/semicircle.py).
     """
     above, tau = energy_above().J, threshold_in_noise()
     (angle,) = above.free_symbols
     features = (1 - zero_mass) * (1 + zero_mass + tau**2)
-    rest = in_sine_and_cosine(energy - features - zero_mass**2 * above.subs(angle, theta))
+    rest = in_sine_and_cosine(energy - features - ends * zero_mass**2 * above.subs(angle, theta))
     require_zero(sp.simplify(rest), "energy at recovery by features and semicircle")
 
 
 class Recovery(NamedTuple):
     """Perfect recovery in theta, the angle at which tau = b/delta cuts the semicircle of the zero eigenvalues."""
 
-    energy: sp.Expr  # j2, whose least value over tau is 2 D alpha_rec
+    energy: sp.Expr  # j2, whose least value over tau gives alpha_rec
     slope: sp.Expr  # dj2/dtau
     mass: sp.Expr  # share of the eigenvalues above tau, (1/2) d^2 j2/dtau^2
     odds: sp.Expr  # (1 - z0)/z0 for which theta is stationary
+    ratio: sp.Expr  # alpha_rec in the least j2
     full_rank: sp.Expr  # least j2 without zero eigenvalues
 
 
@@ -185,21 +198,25 @@ class Recovery(NamedTuple):
 def recovery(model: Model) -> Recovery:
     """Perfect recovery: noise-free labels, beta = beta0, delta -> 0 at fixed tau = b/delta.
 
-    The expansion J = q0 - 2 b t0 + v j2(b/delta) turns the reduced equations into 2 alpha D = j2 and dj2/dtau = 0.
+    The expansion J = q0 - 2 b t0 + v j2(b/delta), t0 the mean size of an eigenvalue, turns the reduced equations into a ratio
+    proportional to j2, and dj2/dtau = 0.
     """
-    constant, linear, quadratic = small_noise_energy(model)
-    mean, second = moments(model.target)
+    constant, linear, quadratic = learned_energy(model)
+    (mean, second), positive = moments(model.target), model.matrix.kind is Kind.POSITIVE
+    size = sp.cancel(-linear / (2 * threshold_in_noise()))
     require_zero(constant - second, "J at delta = 0 is the second moment")
-    require_zero(linear + 2 * threshold_in_noise() * mean, "J at first order is the trace")
-    check_recovery_balance(model)
+    require_zero(
+        size - mean if positive else sp.diff(size, theta), "J at first order is the mean size of an eigenvalue"
+    )
     energy = in_zero_mass(model, quadratic)
-    check_against_semicircle(energy)
+    check_against_semicircle(energy, ends=1 if positive else 2)
     slope = derivative_in_tau(energy)
     return Recovery(
         energy=energy,
         slope=slope,
         mass=sp.expand(derivative_in_tau(slope) / 2),
         odds=recovery_odds(slope),
+        ratio=recovery_ratio(model),
         full_rank=full_rank_energy(model),
     )
 
@@ -245,7 +262,14 @@ def functions(model: Model) -> tuple[Function, ...]:
             r"\partial_\theta\mu",
             sp.diff(found.mass, theta),
         ),
-        scalar("recovery_ratio", "recovery threshold from the least j2", (j2, D), alpha_rec, j2 / (2 * D)),
+        scalar("recovery_ratio", "recovery threshold from the least j2", (j2, D), alpha_rec, found.ratio),
+        *(_rank_limited() if model.matrix.kind is Kind.POSITIVE else ()),
+        scalar("full_rank_energy", "least j2 of a target without zero eigenvalues", (), "j_2", found.full_rank),
+    )
+
+
+def _rank_limited() -> tuple[Function, ...]:
+    return (
         scalar(
             "rank_limited_energy",
             "least j2 of a student whose rank cuts the noise, from j2 and its slope at the cut",
@@ -253,7 +277,6 @@ def functions(model: Model) -> tuple[Function, ...]:
             "j_2",
             rank_limited_recovery(),
         ),
-        scalar("full_rank_energy", "least j2 of a target without zero eigenvalues", (), "j_2", found.full_rank),
     )
 
 
@@ -265,9 +288,9 @@ def steps(model: Model) -> tuple[Step, ...]:
             "Recovery threshold",
             r"At recovery the noise $\delta$ of the denoising problem vanishes at fixed "
             r"$\tau=b/\delta=2\sqrt{\mu_0}\cos\theta$, $\mu_0$ "
-            r"the share of zero eigenvalues; $J$ is expanded through the closed form with $g=G/\delta$ and $2D\alpha_{\rm rec}$ is "
-            r"the least coefficient of $\delta^2$, shown here.",
-            (Display(r"j_2", recovery(model).energy),),
+            r"the share of zero eigenvalues; $J$ is expanded through the closed form with $g=G/\delta$ and $\alpha_{\rm rec}$ is "
+            r"proportional to the least coefficient $j_2$ of $\delta^2$, shown here.",
+            (Display(r"j_2", recovery(model).energy), Display(r"\alpha_{\rm rec}", recovery(model).ratio)),
             functions(model),
         ),
     )

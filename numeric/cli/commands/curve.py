@@ -18,7 +18,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     )
     parser.set_defaults(run=run)
     add_alpha_grid(parser)
-    add_problem(parser, any_model=True)
+    add_problem(parser)
     add_parametrisation(parser)
     add_outputs(parser)
 

@@ -5,8 +5,13 @@ import sys
 import time
 from fractions import Fraction
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, exact_texts, integer, print_json
-from numeric.cli.target_arguments import add_target_arguments, target_law
+from numeric.cli.arguments import BadInput, exact_texts, integer, print_json
+from numeric.cli.model_arguments import chosen_model, own_settings
+from numeric.cli.problem_arguments import add_problem
+from numeric.cli.target_arguments import target_law
+from numeric.model import DEFAULT
+
+PARAMETERS = ("noise", "width", "tokens", "beta", "beta0")
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -17,8 +22,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         epilog="example: python -m numeric threshold interpolation --kappa0 1/2 --noise 1 --digits 50",
     )
     parser.add_argument("kind", choices=("interpolation", "recovery", "bayes"))
-    add_target_arguments(parser)
-    add_problem_arguments(parser, "noise", "width", "tokens", "beta", "beta0", defaults={"noise": "0"})
+    add_problem(parser, *PARAMETERS, defaults={"noise": "0"})
     parser.add_argument(
         "--digits",
         type=integer("--digits", 1, 10_000, "more digits take minutes"),
@@ -40,7 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.thresholds.recovery import recovery
 
     started = time.perf_counter()
-    law, stated = target_law(arguments)
+    model = chosen_model(arguments)
+    own = own_settings(arguments, model)
+    law, given = target_law(arguments, model, own)
     check_threshold(arguments, 1 - law.zero_mass)
     if isinstance(law, FiniteLaw) and arguments.digits * len(law) > MAX_WORK:
         rule = f"digits times eigenvalues ({len(law)}) must not exceed {MAX_WORK}"
@@ -58,11 +64,15 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     seconds = time.perf_counter() - started
     if arguments.json:
-        given = {**stated, **exact_texts(arguments, "noise", "width", "tokens", "beta", "beta0")}
+        stated = (
+            {"model": model, **given, **{name: str(value) for name, value in own.items()}}
+            if model != DEFAULT
+            else given
+        )
         print_json(
             {
                 "kind": found.kind,
-                "parameters": given,
+                "parameters": {**stated, **exact_texts(arguments, *PARAMETERS)},
                 "value": found.value,
                 "digits_proven": found.digits,
                 "proof": "ball arithmetic",

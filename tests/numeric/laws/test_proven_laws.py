@@ -14,7 +14,7 @@ from numeric.maths.balls import Unresolved, working
 from numeric.model import float64
 from numeric.proven_laws.finite import exact_list, exact_power_law
 from numeric.proven_laws.law import over
-from numeric.proven_laws.rational import rational_law
+from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.interpolation import interpolation
 
 NAMES = ("J", "J_v", "J_b", "J_vv", "J_bv", "mass")
@@ -38,7 +38,7 @@ def gauss_law(kappa0, count):
 
 def test_closed_forms_and_path_integrals_agree_on_a_law_and_its_gauss_nodes():
     kappa0 = Fraction(1, 3)
-    closed, listed = rational_law("tied_attention", kappa0, Fraction(1)), gauss_law(kappa0, 60)
+    closed, listed = exact_marchenko_pastur(kappa0), gauss_law(kappa0, 60)
     with working(120):
         for v, x in ((arb(2), arb(0)), (arb(2), arb(1)), (arb(1), arb(-1) / 2)):
             one, other = closed.at(v, x), listed.at(v, x)
@@ -47,7 +47,7 @@ def test_closed_forms_and_path_integrals_agree_on_a_law_and_its_gauss_nodes():
 
 
 def test_interpolation_at_the_gauss_nodes():
-    closed = interpolation(rational_law("tied_attention", Fraction(1, 3), Fraction(1)), Fraction(1), 2, 20)
+    closed = interpolation(exact_marchenko_pastur(Fraction(1, 3)), Fraction(1), 2, 20)
     assert interpolation(gauss_law(Fraction(1, 3), 60), Fraction(1), 2, 20).value == closed.value
 
 
@@ -71,7 +71,7 @@ def test_a_gap_between_eigenvalues_holds_whole_weights():
 
 laws = st.sampled_from(
     [
-        rational_law("tied_attention", Fraction(1, 3), Fraction(1)),
+        exact_marchenko_pastur(Fraction(1, 3)),
         exact_list([Fraction(2), Fraction(0)], [Fraction(1, 4), Fraction(3, 4)]),
     ]
 )

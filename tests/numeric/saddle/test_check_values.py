@@ -9,7 +9,7 @@ import pytest
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.proven_laws.finite import exact_power_law
-from numeric.proven_laws.rational import rational_law
+from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.saddle.solve import solve
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
@@ -23,7 +23,7 @@ def digits(value: str) -> int:
 
 @pytest.mark.parametrize("row", VALUES["thresholds"], ids=lambda row: f"{row['kind']}-{row['kappa0']}-{row['kappa']}")
 def test_thresholds_to_the_last_digit(row):
-    count, law = digits(row["value"]), rational_law("tied_attention", Fraction(row["kappa0"]), Fraction(1))
+    count, law = digits(row["value"]), exact_marchenko_pastur(Fraction(row["kappa0"]))
     if row["kind"] == "interpolation":
         found = interpolation(law, Fraction(row["Delta"]), row["T"], count, Fraction(row["kappa"]))
     else:

@@ -70,6 +70,7 @@ def test_every_shipped_model_has_been_tried():
         "tied_attention_two_bulks",
         "elastic_attention",
         "direct_symmetric",
+        "direct_general",
     }  # below, and elsewhere
     assert set(models.available()) == others | set(NAMES.values())
 
@@ -138,7 +139,7 @@ def test_one_visible_index_by_brute_force(name, V):
         w = np.sqrt(C) * (fields.teacher * one + fields.independent * x)
         energy = sample.loss(u[None, :], np.repeat(y, len(u), axis=1)) + (u - w[:, None]) ** 2 / (2 * V * C)
         total += share * weights @ energy.min(axis=1)
-    found = block_average.block_means(sample, fields, V, 80)
+    found = block_average.block_means(sample, fields, V, block_average.Nodes(80))
     excess = sample.copies * total - (found.train + found.R / (2 * V))
     assert -1e-4 * found.train < excess < sample.copies * 0.01**2 / 48 + 1e-4 * found.train
 

@@ -9,7 +9,7 @@ import pytest
 from numeric.maths.balls import BITS_PER_DIGIT, Unresolved, decimal, working
 from numeric.model import balls as generated
 from numeric.proven_laws.finite import exact_list, exact_power_law
-from numeric.proven_laws.rational import rational_law
+from numeric.proven_laws.rational import exact_marchenko_pastur, rational_law
 from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
@@ -20,7 +20,7 @@ THREE_ROOTS = {"width": Fraction(1, 4), "noise": Fraction(2, 10**5), "tokens": 2
 
 
 def mp_law(kappa0):
-    return rational_law("tied_attention", Fraction(kappa0), ONE)
+    return exact_marchenko_pastur(Fraction(kappa0))
 
 
 @pytest.fixture(scope="module")
@@ -172,10 +172,10 @@ def test_two_bulks_reduce_to_one():
     """Two parts of nearly the same jump are one free Poisson law of the summed rate."""
     law = rational_law(
         "tied_attention_two_bulks",
-        Fraction(18, 100),
-        Fraction(32, 100),
-        Fraction(6, 10),
-        Fraction(8, 10) + Fraction(1, 10**12),
+        kappa1=Fraction(18, 100),
+        kappa2=Fraction(32, 100),
+        scale1=Fraction(6, 10),
+        scale2=Fraction(8, 10) + Fraction(1, 10**12),
     )
     assert float(interpolation(law, ONE, 2, 15)) == pytest.approx(
         float(interpolation(mp_law(HALF), ONE, 2, 15)), rel=1e-11
@@ -280,7 +280,11 @@ def test_a_negative_variance_is_refused():
 
 def test_singular_formulas_say_so():
     law = rational_law(
-        "tied_attention_two_bulks", Fraction(18, 100), Fraction(32, 100), Fraction(6, 10), Fraction(8, 10)
+        "tied_attention_two_bulks",
+        kappa1=Fraction(18, 100),
+        kappa2=Fraction(32, 100),
+        scale1=Fraction(6, 10),
+        scale2=Fraction(8, 10),
     )
     with pytest.raises(Unresolved, match="could not be proven"):
         interpolation(law, ONE, 2, 15)

@@ -1,17 +1,23 @@
 """The risk of any model: its gradient by differences, the law of its indices, and a small training beside the theory."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from numeric import model as models
 from numeric.problem.problem import Problem
+from numeric.saddle.solve import solve
 from verify.jobs.pool import Pool
 from verify.sensing.risk import SensedRisk
+from verify.sensing.run import default_target
 from verify.sensing.samples import coordinates, deviations, from_coordinates, sensed_labels
 from verify.sensing.shape import Shape
 from verify.studies import models as study
-from verify.studies.models import default_target, study_model
+from verify.studies.models import JUDGED, Trial, scores_of
+
+SMALL = Trial(((12, 16), (18, 16)))
 
 
 @pytest.fixture(scope="module")
@@ -71,15 +77,24 @@ def test_indices_have_the_variances_of_the_model(name):
 @pytest.mark.parametrize("name", ["quadratic_network", "tied_attention_cross_entropy", "first_row_attention"])
 def test_a_small_training_meets_the_theory(name, pool):
     """Sixteen runs at two small sizes, extrapolated: |z| < 4 in every quantity, as chance exceeds once in 16000."""
-    scores = list(study_model(problem(name), (12, 18), 16, pool))
+    scores = list(scores_of(problem(name), SMALL, pool))
     assert all(score.agrees for score in scores), [(score.quantity, score.z) for score in scores]
-    assert {score.quantity for score in scores} == {"m", "q", "train_error", "test_error", "free_entropy"}
+    assert {score.quantity for score in scores} == set(JUDGED)
+
+
+def test_broken_data_are_found(pool):
+    """Labels shuffled among samples: the verdict must turn."""
+    scores = scores_of(problem("quadratic_network"), replace(SMALL, shuffle_labels=True), pool)
+    assert not all(score.agrees for score in scores)
 
 
 def test_a_wrong_theory_is_found(monkeypatch, pool):
     """Noise Delta in place of Delta/2 in the theory: the verdict must turn."""
     right = problem("quadratic_network")
     wrong = Problem(1.0, right.target, 0.05, 1.0, model="quadratic_network")
-    solved = study.solve(wrong)
-    monkeypatch.setattr(study, "solve", lambda asked: solved)
-    assert not all(score.agrees for score in study_model(right, (12, 18), 16, pool))
+    monkeypatch.setattr(study, "_theory_job", lambda problems, grid: study.Job(solutions, (wrong,), "theory", 0, ""))
+    assert not all(score.agrees for score in scores_of(right, SMALL, pool))
+
+
+def solutions(problem):
+    return [solve(problem)]

@@ -1,4 +1,4 @@
-"""`python -m verify models`: every model trained on Gaussian-equivalent data, beside its theory."""
+"""`python -m verify models`: every model trained on Gaussian-equivalent data, beside its theory, with a report page each."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from numeric import model as models
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid, positive, print_json, write_atomically
-from numeric.cli.model_arguments import own_settings
-from numeric.problem.problem import Problem, of_parts
-from verify.cli.arguments import add_execution, integers, note
+from numeric.cli.arguments import BadInput, grid, integer, non_negative, positive, print_json, write_atomically
+from numeric.cli.model_arguments import in_domain
+from numeric.problem.problem import COMMON, of_parts
+from verify.cli.arguments import integers, note, size_counts
+from verify.figures.models import model_figure
 from verify.jobs.pool import Pool
+from verify.report.documents import model_document, versions
 from verify.report.lines import model_lines
-from verify.studies.models import ModelScore, default_target, study_model
+from verify.report.model_page import model_page
+from verify.studies.models import EXTRA, SETTINGS, ModelOutcome, Setting, Trial, at_setting, study_models
 from verify.training.run import MINIMUM_DIM
-
-SETTINGS = "mu=1/20"  #: of the shipped models
 
 
 def add(commands: Any) -> None:
@@ -33,83 +34,140 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--model", default="all", metavar="NAMES", help="models separated by commas (default all of them)"
     )
-    parser.add_argument("--alpha", type=grid("--alpha"), default="1", metavar="GRID", help="sample ratios (default 1)")
+    first = SETTINGS[0]
+    parser.add_argument("--alpha", type=grid("--alpha"), metavar="GRID",
+                        help=f"sample ratios (default {len(SETTINGS)} settings, of which the others below are part)")  # fmt: skip
+    parser.add_argument("--kappa0", type=positive("--kappa0", "try 1/2"), metavar="X",
+                        help=f"rank ratio of the target (with --alpha, default {first.kappa0})")  # fmt: skip
+    parser.add_argument("--lambda", dest="lambda_", type=positive("--lambda", "the theory needs weight decay, try 0.05"), metavar="X",
+                        help=f"weight decay (with --alpha, default {first.lambda_})")  # fmt: skip
+    parser.add_argument("--noise", type=non_negative("--noise", "give the variance Delta"), metavar="X",
+                        help=f"variance Delta of the label noise (with --alpha, default {first.noise})")  # fmt: skip
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="20,30", metavar="N,N",
                         help="two sizes or more, from which results are extrapolated (default 20,30)")  # fmt: skip
-    parser.add_argument(
-        "--runs", type=integers("--runs", 2), default="8", metavar="N", help="runs of each size (default 8)"
-    )
-    parser.add_argument("--kappa0", type=positive("--kappa0", "try 1/2"), default="1/2", metavar="X",
-                        help="rank ratio of the target (default 1/2)")  # fmt: skip
-    add_problem_arguments(parser, "lambda_", "noise", defaults={"lambda_": "0.05", "noise": "0.5"})
-    parser.add_argument(
-        "--settings", default=SETTINGS, metavar="LIST", help=f"settings that only some models have (default {SETTINGS})"
-    )
-    add_execution(parser)
+    parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
+                        help="runs per point, one number or one for each size (default 8)")  # fmt: skip
+    parser.add_argument("--settings", metavar="LIST",
+                        help="settings of single models, e.g. mu=1/20; without them these are left out of all")  # fmt: skip
+    parser.add_argument("--out", default="report", metavar="FOLDER", help="where the report goes (default report)")
+    parser.add_argument("--seed", type=integer("--seed", 0, 2**31, "try 0"), default="0", metavar="N",
+                        help="from which the seed of every run is made (default 0)")  # fmt: skip
+    parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
+                        help="processes (default one per core)")  # fmt: skip
+    parser.add_argument("--shuffle-labels", action="store_true",
+                        help="break the data on purpose: the verdict must turn negative")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train, judge, write JSON, print; exit 1 where a model disagrees."""
-    started, scores = time.perf_counter(), list[ModelScore]()
-    if len(arguments.dim) < 2:
-        raise BadInput("--dim", arguments.dim[0], "one size cannot be extrapolated", "try --dim 20,30")
+    """Train, judge, write a page and JSON for every model, print; exit 1 where a model disagrees."""
+    started, outcomes = time.perf_counter(), list[ModelOutcome]()
+    sizes = size_counts(arguments.dim, arguments.runs)
+    if len(sizes) < 2:
+        raise BadInput("--dim", sizes[0][0], "one size cannot be extrapolated", "try --dim 20,30")
+    own = _own(arguments)
+    names = _names(arguments.model, own)
+    for name in names:
+        _require_own(name, own)
+    problems = [at_setting(name, setting, own) for name in names for setting in _settings(arguments)]
+    folder = _folder(arguments.out)
     with Pool(arguments.workers) as pool:
-        for problem in _problems(arguments):
-            note(f"{problem.model}, alpha {problem.alpha:g}")
-            scores += study_model(problem, sorted(arguments.dim), arguments.runs[0], pool)
-    agrees = all(score.agrees for score in scores)
+        for outcome in study_models(problems, Trial(sizes, arguments.seed, arguments.shuffle_labels), pool):
+            _write_page(folder, outcome, arguments)
+            outcomes.append(outcome)
+    agrees = all(outcome.agrees for outcome in outcomes)
     document = {
         "agrees": agrees,
-        "scores": [{**asdict(score), "problem": _stated(score.problem), "agrees": score.agrees} for score in scores],
+        "models": [model_document(outcome) for outcome in outcomes],
+        "seed": arguments.seed,
+        "versions": versions(),
         "seconds": time.perf_counter() - started,
     }
-    path = Path(arguments.out) / "models.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, (json.dumps(document, indent=1) + "\n").encode())
+    write_atomically(folder / "models.json", (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
     if arguments.json:
         print_json(document)
     else:
-        sys.stdout.write("".join(model_lines(scores)) + f"see {path}\n")
+        sys.stdout.write("".join(model_lines(outcomes)) + f"a page for each model is in {folder}\n")
     return 0 if agrees else 1
 
 
-def _problems(arguments: argparse.Namespace) -> list[Problem]:
-    """One for each model and sample ratio.
+def _folder(out: str) -> Path:
+    folder = Path(out) / "models"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(
+            "--out", out, f"cannot be written ({error.strerror})", "name a folder you may write to"
+        ) from None
+    return folder
+
+
+def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespace) -> None:
+    provenance: dict[str, object] = {
+        "command": f"python -m verify models --model {outcome.model}",
+        "runs": ", ".join(f"d = {group.dim}: {group.runs}" for group in outcome.scores[0].groups),
+        "seed": arguments.seed,
+        "versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
+    }
+    title = str(models.structure(outcome.model)["title"])
+    page = model_page(outcome, title, model_figure(outcome), provenance)
+    write_atomically(folder / f"{outcome.model}.html", page.encode())
+    note(f"{outcome.model}: {'agrees' if outcome.agrees else 'DISAGREES'}")
+
+
+def _settings(arguments: argparse.Namespace) -> Sequence[Setting]:
+    """Those stated, else the standard ones.
 
     Raises:
-        BadInput: there is no such model.
+        BadInput: something is stated without the sample ratios.
     """
-    names = _names(arguments.model)
-    known = {setting for name in names for setting in models.structure(name)["settings"]}
-    for part in arguments.settings.split(",") if arguments.settings != SETTINGS else ():
-        if part.partition("=")[0] not in known:
-            raise BadInput("--settings", repr(part), f"is no setting of {', '.join(names)}", "leave it out")
-    return [_problem(name, float(alpha), arguments) for name in names for alpha in arguments.alpha]
-
-
-def _names(text: str) -> list[str]:
-    trained = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
-    names = trained if text == "all" else text.split(",")
-    for name in names:
-        if name not in trained:
+    stated = {name: value for name in Setting._fields if (value := getattr(arguments, name)) is not None}
+    if "alpha" not in stated:
+        for name, value in stated.items():
             raise BadInput(
-                "--model", repr(name), "is not a model with a target of rank kappa0", f"use one of {', '.join(trained)}"
+                f"--{name.rstrip('_')}",
+                value,
+                "is part of a setting whose sample ratios are not stated",
+                "add --alpha 1",
             )
-    return names
+        return SETTINGS
+    others = {name: float(value) for name, value in stated.items() if name != "alpha"}
+    return [SETTINGS[0]._replace(alpha=float(alpha), **others) for alpha in arguments.alpha]
 
 
-def _problem(name: str, alpha: float, arguments: argparse.Namespace) -> Problem:
-    if models.structure(name)["noise_on_label"]:
-        raise BadInput("--model", name, "has noise on its label, which training does not draw", "put it inside")
-    known = models.structure(name)["settings"]
-    text = ",".join(part for part in arguments.settings.split(",") if part.partition("=")[0] in known)
-    own = own_settings(text, name)
-    extra = tuple((setting, float(value)) for setting, value in own.items() if setting in of_parts(name))
-    target = default_target(name, float(arguments.kappa0))
-    return Problem(alpha, target, float(arguments.lambda_), float(arguments.noise), model=name, extra=extra)
+def _own(arguments: argparse.Namespace) -> dict[str, float]:
+    """Values of the settings that only some models have. Raises BadInput for one that no model has."""
+    known = {name: domain for model in models.available() for name, domain in _domains(model).items()}
+    values = dict(EXTRA)
+    for part in arguments.settings.split(",") if arguments.settings else []:
+        name, _, text = part.partition("=")
+        if name not in known:
+            raise BadInput("--settings", repr(part), "is no setting of a model's own", f"use {', '.join(known)}")
+        values[name] = float(in_domain(f"--settings {name} =", known[name])(text))
+    return values
 
 
-def _stated(problem: Problem) -> dict[str, float | str]:
-    names = ("model", "alpha", "lambda_", "noise", "width", "beta", "beta0")
-    return {**{name: getattr(problem, name) for name in names}, **dict(problem.extra), "target": repr(problem.target)}
+def _domains(model: str) -> dict[str, str]:
+    described = models.structure(model)["settings"]
+    return {name: described[name]["domain"] for name in of_parts(model) if name not in COMMON}
+
+
+def _require_own(model: str, own: dict[str, float]) -> None:
+    if models.structure(model)["noise_on_label"]:
+        raise BadInput("--model", model, "has noise on its label, which training does not draw", "put it inside")
+    if missing := [name for name in _domains(model) if name not in own]:
+        example = ",".join(f"{name}=1/10" for name in missing)
+        raise BadInput("--model", model, f"needs its settings {', '.join(missing)}", f"add --settings {example}")
+
+
+def _names(text: str, own: dict[str, float]) -> list[str]:
+    """Models asked for. Raises BadInput for one that is not known, or whose target has no rank ratio."""
+    known = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
+    names = [name for name in known if own.keys() >= _domains(name).keys()] if text == "all" else text.split(",")
+    for name in names:
+        if name not in known:
+            raise BadInput(
+                "--model", repr(name), "is not a model with a target of rank kappa0", f"use one of {', '.join(known)}"
+            )
+    return list(dict.fromkeys(names))

@@ -1,0 +1,31 @@
+"""Figure of one model: overlaps and errors along the sample ratio, with what was trained."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from verify.figures.curve_panel import add_legend, draw_curves, style_handles
+from verify.figures.drawing import styled
+from verify.studies.learning_curves import Curve
+from verify.studies.models import ModelOutcome
+
+_PANELS = (("m", "q"), ("train_error", "test_error"))
+_LABELS = ("overlaps", "mean loss per sample")
+
+
+def model_figure(outcome: ModelOutcome) -> bytes:
+    """Overlaps m and q, train and test error; points of other settings than those of the line are left out. PNG."""
+    first = outcome.scores[0].problem
+    on_line = tuple(score for score in outcome.scores if score.problem.at(first.alpha) == first)
+    curve = Curve(outcome.model, outcome.curve, on_line)
+
+    def draw() -> Figure:
+        figure = Figure(figsize=(8, 3.6), layout="constrained")
+        for axes, label, quantities in zip(figure.subplots(1, 2), _LABELS, _PANELS, strict=True):
+            draw_curves(axes, [curve], quantities)
+            axes.set_ylabel(label)
+            axes.legend(handles=style_handles(quantities), loc="best", fontsize=9)
+        add_legend(figure, [curve])
+        return figure
+
+    return styled(draw)["png"]

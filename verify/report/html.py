@@ -1,0 +1,103 @@
+"""Pieces of a report page: the page itself, figures, tables of scores, equations of a model."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from latex2mathml.converter import convert
+
+from numeric.model import DEFAULT, record
+from verify.judging.scores import Score
+
+STYLESHEET = Path(__file__).with_name("report.css")
+MAIN_STEPS = ("free_entropy", "stationarity", "weak_regularisation")  #: shown open; the other steps are folded
+LABELS = {
+    "m": "m", "q": "q", "train_error": "train error", "test_error": "test error", "free_entropy": "least risk e",
+}  # fmt: skip
+
+
+def page(title: str, heading: str, lead: str, sections: Iterable[str]) -> str:
+    """A page that needs no other file."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        f'content="width=device-width, initial-scale=1"><title>{html.escape(title)}</title>'
+        f"<style>{STYLESHEET.read_text()}</style></head><body><main>"
+        f"<h1>{html.escape(heading)}</h1>"
+        f'<p class="lead">{html.escape(lead)}</p>'
+        f"{''.join(sections)}</main></body></html>\n"
+    )
+
+
+def figure(caption: str, content: bytes) -> str:
+    """A PNG figure with its caption."""
+    source, caption = base64.b64encode(content).decode(), html.escape(caption)
+    return (
+        f'<figure><img alt="{caption}" src="data:image/png;base64,{source}"><figcaption>{caption}</figcaption></figure>'
+    )
+
+
+def score_table(title: str, scores: Sequence[Score], quantities: Sequence[str]) -> str:
+    """Every score, quantity by quantity."""
+    head = "".join(
+        f"<th>{name}</th>"
+        for name in ("", "α", "κ", "d", "simulation", "theory", "raw difference", "extrapolated", "z")
+    )
+    body = "".join(_row(s) for q in quantities for s in scores if s.quantity == q)
+    return (
+        f"<section><h2>{html.escape(title)}</h2><p>Simulation, theory and raw difference at the largest d; "
+        "extrapolated: the residual "
+        "a of r(d) = a + c/d (and e/d² with three sizes) with its standard error; z: a over that error, through Student's t.</p>"
+        f'<table class="points"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></section>'
+    )
+
+
+def _row(score: Score) -> str:
+    last = score.groups[-1] if score.groups else None
+    cells = [LABELS[score.quantity], f"{score.problem.alpha:g}", f"{score.problem.width:g}"]
+    if last is None:
+        cells += ["", "no run converged", "", "", "", ""]
+    else:
+        cells += [
+            ", ".join(f"{g.dim} × {g.runs}" for g in score.groups),
+            f"{last.simulation:.5f} ± {number(last.standard_error, '.5f')}",
+            f"{last.theory:.5f}",
+            f"{score.raw_percent:+.2f} %, {number(score.raw_in_errors, '+.1f')} SE",
+            f"{number(score.residual, '+.5f')} ± {number(score.standard_error, '.5f')}",
+            number(score.z, "+.2f"),
+        ]
+    tone = "" if score.agrees else ' class="bad"'
+    return f"<tr{tone}>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def number(value: float, form: str) -> str:
+    """In this format, or in words where it is none."""
+    return format(value, form) if math.isfinite(value) else "undetermined"
+
+
+def equations(model: str = DEFAULT) -> str:
+    """All equations of a model, step by step."""
+    steps: dict[str, list[dict[str, str]]] = {}
+    for equation in json.loads(record("equations", model)):
+        steps.setdefault(equation["step"], []).append(equation)
+    parts = "".join(_step(step, shown) for step, shown in steps.items())
+    return f"<section><h2>Equations</h2><p>All derived, none typed; folded: steps of detail.</p>{parts}</section>"
+
+
+def _step(step: str, shown: list[dict[str, str]]) -> str:
+    lines = "".join(
+        f'<div class="equation">{convert(e["latex"], display="block")}<span>{html.escape(e["id"])}</span></div>'
+        for e in shown
+    )
+    is_open = " open" if step in MAIN_STEPS else ""
+    return f"<details{is_open}><summary>{html.escape(shown[0]['title'])}</summary>{lines}</details>"
+
+
+def facts(title: str, rows: Mapping[str, object]) -> str:
+    """A table of names and values."""
+    body = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(str(v))}</td></tr>" for k, v in rows.items())
+    return f"<section><h2>{html.escape(title)}</h2><table>{body}</table></section>"
