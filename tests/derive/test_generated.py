@@ -116,7 +116,7 @@ def test_stored_values_that_are_wrong_or_missing_fail(copy):
     missed |= {("recovery_mass", 2, name) for name in ("multiprecision", "balls")}
     expected = stale | {("oracles.json", f"{name} has no value at reference point {k}") for name, k in missing}
     expected |= {
-        (file_of("thresholds_positive", file), f"{name} misses its value at reference point {k}")
+        (file_of("recovery_positive", file), f"{name} misses its value at reference point {k}")
         for name, k, file in missed
     }
     assert found == {(os.path.normpath(f"generated/{MODEL.name}/{file}"), problem) for file, problem in expected}
@@ -219,7 +219,9 @@ def test_models_do_not_disturb_each_other(elsewhere):
     }
     shutil.rmtree(elsewhere / other.name)
     left = emit.unused()
-    assert {Path(name).name.rpartition("_")[0] for name in left} == {"symmetric_frobenius", "tied_softmax"}
+    assert {Path(name).name.rpartition("_")[0] for name in left} == {
+        *("symmetric_frobenius", "tied_softmax", "thresholds_symmetric"),
+    }
     assert [f"{name} (deleted)" for name in left] == emit.generate(one, force=False, reason=None)
     assert contents(elsewhere / one.name) == alone and emit.unused() == []
 
