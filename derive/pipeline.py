@@ -10,8 +10,9 @@ from derive.language.index import SymmetricScores
 from derive.language.matrix import Kind, Matrix
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import Function, Step
+from derive.language.step import DerivationError, Function, Step
 from derive.passes.channel import any_channel, closed_saddle, replicon, training
+from derive.passes.channel.quadratic import all_quadratic
 from derive.passes.free_entropy import direct_training, free_entropy, saddle_point
 from derive.passes.limits import bayes_optimal, interpolation, recovery, zero_decay
 from derive.passes.softmax import label_numbers, leading_features, softmax_rows, square_loss, two_tokens
@@ -34,6 +35,8 @@ def derive(model: Model) -> tuple[Step, ...]:
         DerivationError: a pass found that something it relies on does not hold for this model.
     """
     tied, positive = is_tied_softmax(model), model.matrix.kind is Kind.POSITIVE
+    if model.channel.noise_on_label != 0 and (tied or not all_quadratic(model)):
+        raise DerivationError("channel: noise_on_label is averaged for a quadratic loss alone, use noise_inside")
     return (
         *free_entropy.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
         *saddle_point.steps(model),  # e -> six equations -> reduced variables (v, b, c)
@@ -86,6 +89,19 @@ def missing_thresholds(model: Model) -> dict[str, str]:
     if model.matrix.quadratic != 0:
         return {"recovery": "a Frobenius penalty prefers a matrix of higher rank to the target, however weak it is"}
     return {}
+
+
+def left_out(model: Model) -> tuple[tuple[str, str], ...]:
+    """(title, reason) of each step that this model does not have."""
+    titles = {"interpolation": "Interpolation threshold", "recovery": "Recovery threshold", "bayes": "Bayes optimum"}
+    features = () if is_tied_softmax(model) and model.matrix.kind is Kind.POSITIVE else (_FEATURES,)
+    return (*((titles[name], reason) for name, reason in missing_thresholds(model).items()), *features)
+
+
+_FEATURES = (
+    "Leading features kept exactly",
+    "derived for softmax rows of the scores of tied tokens and for positive matrices, the indices of others are taken as Gaussian",
+)
 
 
 def _any_penalty(model: Model) -> Model:

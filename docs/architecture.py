@@ -24,7 +24,7 @@ FLOORS = {
             "derive.pipeline",
         ),
         *("derive.code.expression", "derive.code.printers", "derive.code.proofs", "derive.code"),
-        *("derive.tools", "derive.__main__"),
+        *("derive.tools", "derive.cli", "derive.cli.commands", "derive.__main__"),
     ),
     "numeric": (
         *(

@@ -13,6 +13,7 @@ from numeric.cli.commands import (
     spectrum,
     threshold,
 )
+from numeric.cli.model_arguments import add_own_settings
 
 COMMANDS = (threshold, curve, spectrum, decompose, optimal, scaling, exponents, phase_diagram, cost, recovery)
 
@@ -23,6 +24,9 @@ def build_parser() -> Parser:
     commands = parser.add_subparsers(dest="command", required=True)
     for command in COMMANDS:
         command.add(commands)
+    for of_command in commands.choices.values():
+        if of_command.get_default("own_settings"):
+            add_own_settings(of_command)
     return parser
 
 

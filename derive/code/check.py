@@ -1,19 +1,18 @@
 """What `derive check` proves of a model: files current, code equal to its source on symbols, stored values met."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from os.path import normpath
 
 from derive.code import emit
-from derive.code.files import ORACLES, build
-from derive.code.printers import balls, float64, multiprecision, torch
+from derive.code.files import ORACLES, PRINTERS, build, place, trained, without_imports
+from derive.code.printers import torch
 from derive.code.proofs import stored_values, translation
+from derive.code.sharing import parts
 from derive.language.model import Model
-from derive.language.step import Step
-from derive.passes.channel import training
 from derive.pipeline import derive, functions
 
-LANGUAGES = tuple(printer.LANGUAGE for printer in (float64, multiprecision, balls))
+LANGUAGES = tuple(printer.LANGUAGE for printer in PRINTERS.values())
 
 
 @dataclass(frozen=True)
@@ -58,24 +57,26 @@ def report(model: Model) -> Report:
         DerivationError: something that the derivation relies on does not hold for this model.
     """
     target, steps, files = emit.folder(model.name), derive(model), build(model)
-    found = (*emit.problems(target, files), *unproven({**files}, target, steps))
+    found = (*emit.problems(target, files), *unproven(model, files))
     return Report(
         model.name,
         len(files),
         sum(len(function.outputs) for _, function in functions(steps)),
         sum(map(len, (emit.stored_values(target) or {}).values())),
-        tuple(Problem(f"generated/{model.name}/{file}", problem) for file, problem in found),
+        tuple(Problem(normpath(f"generated/{model.name}/{file}"), problem) for file, problem in found),
     )
 
 
-def unproven(files: dict[str, str], target: Path, steps: tuple[Step, ...]) -> Iterator[tuple[str, str]]:
-    """(file, what does not hold) of generated code: translation of each equation, and each stored value."""
-    sources = {language.name: files[f"{language.name}.py"] for language in LANGUAGES}
-    for language in LANGUAGES:
-        for identifier in translation.mistranslated(sources[language.name], language, steps):
-            yield f"{language.name}.py", f"{identifier} is not its source expression"
-    trained = tuple(step for step in steps if step.name == training.NAME)
-    for identifier in translation.mistranslated(files["torch.py"], torch.LANGUAGE, trained):
+def unproven(model: Model, files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(file, what does not hold) of the generated code of a model: translation of each equation, and each stored value."""
+    stored = emit.stored_values(emit.folder(model.name)) or {}
+    for part in parts(model, derive(model)):
+        at = {language: place(part, language) for language in PRINTERS}
+        sources = {language: without_imports(files[file]) for language, file in at.items()}
+        for language, printer in PRINTERS.items():
+            for identifier in translation.mistranslated(sources[language], printer.LANGUAGE, part.steps):
+                yield at[language], f"{identifier} is not its source expression"
+        for where, problem in stored_values.failures(sources, stored, part.steps):
+            yield at.get(where, ORACLES), problem
+    for identifier in translation.mistranslated(files["torch.py"], torch.LANGUAGE, trained(model)):
         yield "torch.py", f"{identifier} is not its source expression"
-    for place, problem in stored_values.failures(sources, emit.stored_values(target) or {}, steps):
-        yield (ORACLES if place == "oracles" else f"{place}.py"), problem

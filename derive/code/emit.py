@@ -4,9 +4,21 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
+from os.path import normpath
 from pathlib import Path
 
-from derive.code.files import EQUATIONS, MANIFEST, ORACLES, SOURCE, build, digest, origin
+from derive.code.files import (
+    EQUATIONS,
+    IMPORT,
+    MANIFEST,
+    ORACLES,
+    SHARED,
+    SOURCE,
+    build,
+    digest,
+    origin,
+    without_imports,
+)
 from derive.code.proofs.oracles import Oracle
 from derive.language.model import Model
 
@@ -25,6 +37,11 @@ class OraclesChanged(RuntimeError):
 def folder(model_name: str) -> Path:
     """Where the files of a model lie."""
     return GENERATED / model_name
+
+
+def at(target: Path, name: str) -> Path:
+    """Where a file of the model in this folder lies, one that it shares too."""
+    return Path(normpath(target / name))
 
 
 def read(path: Path) -> str | None:
@@ -47,16 +64,24 @@ def recorded(target: Path) -> dict[str, str]:
     return dict(files) if isinstance(files, dict) else {}
 
 
-def equation_names(model: Model) -> set[str] | None:
-    """Functions and equations that the files of a model record; None where these are not what the model gives."""
+def current_records(model: Model) -> list[dict[str, str]] | None:
+    """Formulas and equations as the files of a model record them; None where these are not what the model gives."""
     target = folder(model.name)
     known, text = manifest(target), read(target / EQUATIONS)
     if text is None or digest(text) != recorded(target).get(EQUATIONS):
         return None
     if any(known.get(key) != value for key, value in origin(model).items()):
         return None
-    identifiers = {record["id"] for record in json.loads(text)}
-    return identifiers | {identifier.split(".")[0] for identifier in identifiers}
+    return list(json.loads(text))
+
+
+def is_current(model: Model) -> bool:
+    """Whether the files of a model are those that its manifest records, and this what the model gives now."""
+    target = folder(model.name)
+    known, files = manifest(target), recorded(target)
+    names = {*files, *present(target)} - {MANIFEST}
+    on_disk = {name: digest(text) for name in names if (text := read(at(target, name))) is not None}
+    return on_disk == files and all(known.get(key) == value for key, value in origin(model).items())
 
 
 def stored_values(target: Path) -> dict[str, list[Oracle]] | None:
@@ -77,9 +102,9 @@ def edited(target: Path, files: Mapping[str, str]) -> list[str]:
     """Files on disk that are neither what the manifest records nor what is to be written."""
     known = recorded(target)
     result = []
-    for name in present(target):
-        text = (target / name).read_text()
-        if name != MANIFEST and text != files.get(name) and digest(text) != known.get(name):
+    for name in sorted({*present(target), *files} - {MANIFEST}):
+        text = read(at(target, name))
+        if text is not None and text != files.get(name) and digest(text) != known.get(name):
             result.append(name)
     return result
 
@@ -89,7 +114,7 @@ def problems(target: Path, files: Mapping[str, str]) -> list[tuple[str, str]]:
     hand = set(edited(target, files))
     found = []
     for name, text in files.items():
-        current = read(target / name)
+        current = read(at(target, name))
         if current is None:
             found.append((name, "missing"))
         elif current != text:
@@ -101,7 +126,33 @@ def problems(target: Path, files: Mapping[str, str]) -> list[tuple[str, str]]:
 def orphaned_folders(model_names: tuple[str, ...]) -> list[str]:
     """Folders under generated/ that belong to no model."""
     folders = (path.name for path in GENERATED.glob("*") if path.is_dir())
-    return sorted(name for name in folders if name not in model_names and name != "__pycache__")
+    return sorted(name for name in folders if name not in (*model_names, SHARED, "__pycache__"))
+
+
+def unused() -> list[str]:
+    """Shared files, relative to generated/, that no model's code imports."""
+    sources = (path.read_text() for path in GENERATED.glob("*/*.py"))
+    used = {f"{SHARED}/{language}/{module}.py" for text in sources for language, module in IMPORT.findall(text)}
+    found = {path.relative_to(GENERATED).as_posix() for path in GENERATED.glob(f"{SHARED}/*/*.py")}
+    return sorted(found - used)
+
+
+def shared_by(target: Path) -> list[Path]:
+    """Shared files that the code in the folder of a model imports, those that are there."""
+    imports = [pair for path in sorted(target.glob("*.py")) for pair in IMPORT.findall(path.read_text())]
+    paths = (GENERATED / SHARED / language / f"{module}.py" for language, module in imports)
+    return [path for path in paths if path.is_file()]
+
+
+def joined(model_name: str, language: str) -> str:
+    """Source of all functions of a model in a language, as on disk: shared ones, and its own.
+
+    Raises:
+        FileNotFoundError: a file is missing.
+    """
+    own = (folder(model_name) / f"{language}.py").read_text()
+    common = [(GENERATED / SHARED / kind / f"{module}.py").read_text() for kind, module in IMPORT.findall(own)]
+    return "\n".join((*common, without_imports(own)))
 
 
 def changed_oracles(target: Path, files: Mapping[str, str]) -> list[str]:
@@ -126,31 +177,45 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
-def record_reason(model: Model, changed: list[str], reason: str) -> None:
+def record_reason(model_name: str, changed: list[str], reason: str) -> None:
     """Add a line to the history of reference values that changed."""
     text = read(REASONS) or ""
-    write_atomically(REASONS, f"{text}- {model.name}: {', '.join(changed)}: {reason}\n")
+    write_atomically(REASONS, f"{text}- {model_name}: {', '.join(changed)}: {reason}\n")
 
 
 def generate(model: Model, *, force: bool, reason: str | None) -> list[str]:
+    """Derive and `write` a model."""
+    return write(model.name, build(model), force=force, reason=reason)
+
+
+def write(model_name: str, files: Mapping[str, str], *, force: bool, reason: str | None) -> list[str]:
     """Write the files of a model, delete orphans, return the names that changed.
 
     Raises:
         HandEdited: a file was changed by hand and `force` is not set.
         OraclesChanged: reference values change and no `reason` is given.
     """
-    target, files = folder(model.name), build(model)
+    target = folder(model_name)
     if (hand := edited(target, files)) and not force:
-        raise HandEdited(", ".join(str(target.name + "/" + name) for name in hand))
+        raise HandEdited(", ".join(normpath(f"{target.name}/{name}") for name in hand))
     if changed := changed_oracles(target, files):
         if reason is None:
             raise OraclesChanged(", ".join(changed))
-        record_reason(model, changed, reason)
-    target.mkdir(parents=True, exist_ok=True)
-    written = [name for name, text in files.items() if read(target / name) != text]
-    for name in sorted(written, key=lambda name: name == MANIFEST):  # the manifest last: it vouches for the others
-        write_atomically(target / name, files[name])
-    orphans = [name for name in present(target) if name not in files]
-    for name in orphans:
-        (target / name).unlink()
-    return written + [f"{name} (deleted)" for name in orphans]
+        record_reason(model_name, changed, reason)
+    written = [name for name, text in files.items() if read(at(target, name)) != text]
+    for name in sorted(written, key=_order):
+        at(target, name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(at(target, name), files[name])
+    orphans = [target / name for name in present(target) if name not in files]
+    orphans += [GENERATED / name for name in unused()]
+    for path in orphans:
+        path.unlink()
+    shown = [normpath(name).removeprefix("../") for name in written]
+    return shown + [
+        f"{path.relative_to(GENERATED if target not in path.parents else target)} (deleted)" for path in orphans
+    ]
+
+
+def _order(name: str) -> int:
+    """Shared files before those that import them; the manifest last, as it vouches for the others."""
+    return 2 if name == MANIFEST else 1 if not name.startswith("..") else 0

@@ -7,8 +7,14 @@ from typing import Protocol
 import sympy as sp
 
 from derive.language.errors import ModelError
+from derive.language.notation import MOST_ROWS
 
 Entry = tuple[int, int]
+
+
+def _require_count(name: str, value: object) -> None:
+    if not (type(value) is int and 1 <= value <= MOST_ROWS):
+        raise ModelError(f"index: {name} = {value!r} must be a whole number from 1 to {MOST_ROWS}; try 2")
 
 
 class Index(Hashable, Protocol):
@@ -40,8 +46,7 @@ class SymmetricScores:
     tokens: int = 2
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.tokens, int) and self.tokens >= 1):
-            raise ModelError(f"index: tokens = {self.tokens!r} must be a whole number from 1; try 2")
+        _require_count("tokens", self.tokens)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -71,9 +76,7 @@ class CrossScores:
 
     def __post_init__(self) -> None:
         for name in ("queries", "keys"):
-            value = getattr(self, name)
-            if not (isinstance(value, int) and value >= 1):
-                raise ModelError(f"index: {name} = {value!r} must be a whole number from 1; try 2")
+            _require_count(name, getattr(self, name))
 
     @property
     def entries(self) -> tuple[Entry, ...]:

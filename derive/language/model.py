@@ -3,16 +3,19 @@
 A model states what is given and nothing that follows from it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import sympy as sp
 
+from derive.language.admissible import require_least
 from derive.language.channel import Channel
-from derive.language.errors import ModelError
-from derive.language.index import Index, SymmetricScores
+from derive.language.errors import ModelError, require_exact
+from derive.language.index import CrossScores, Index, SymmetricScores
 from derive.language.matrix import Kind, Matrix
-from derive.language.notation import family, sym
+from derive.language.notation import MEMBERS, family, sym
+from derive.language.setting import Setting, require_setting
 from derive.language.target import Target
 
 
@@ -28,6 +31,17 @@ class Model:
     channel: Channel
 
     def __post_init__(self) -> None:
+        for part, allowed in (
+            ("matrix", Matrix),
+            ("target", Target),
+            ("channel", Channel),
+            ("name", str),
+            ("title", str),
+        ):
+            if not isinstance(value := getattr(self, part), allowed):
+                raise ModelError(f"{part}: is of type {type(value).__name__}; give a {allowed.__name__}")
+        if not isinstance(self.index, SymmetricScores | CrossScores):
+            raise ModelError(f"index: is of type {type(self.index).__name__}; give SymmetricScores or CrossScores")
         kind, target = self.matrix.kind, self.target
         if kind is Kind.POSITIVE and target.has_negative_eigenvalues:
             raise ModelError(
@@ -42,10 +56,18 @@ class Model:
                 "index: tokens that meet themselves measure the symmetric and the antisymmetric part of a general matrix "
                 "with different noise, for which no spectral function is known; give CrossScores, or a Frobenius penalty alone"
             )
+        require_exact("channel: output", self.output_of_index)
         if not self.output_of_index.free_symbols & set(self.symbols):
             raise ModelError(
-                f"channel: output {list(self.output_of_index)} does not depend on the index; nothing can be learned"
+                f"channel: output {list(self.output_of_index)} does not depend on the index, so that nothing is learned; give another"
             )
+        if len(self.output_of_index) > MEMBERS:
+            raise ModelError(f"channel: output has {len(self.output_of_index)} numbers; at most {MEMBERS} are derived")
+        require_exact("channel: loss", self.loss_of_numbers)
+        for part, symbols in self._stated_symbols():
+            for symbol in sorted(symbols, key=str):
+                require_setting(part, symbol)
+        require_least(self.loss_of_index, self.symbols, self.label_of_index)
 
     @cached_property
     def symbols(self) -> tuple[sp.Symbol, ...]:
@@ -59,7 +81,10 @@ class Model:
 
     def output(self, values: tuple[sp.Expr, ...]) -> sp.Matrix:
         """The numbers put out at these indices, as a column, at inverse temperature one."""
-        return sp.Matrix(list(self.channel.output(self.array(values))))
+        numbers = self.channel.output(self.array(values))
+        if isinstance(numbers, sp.Expr):
+            raise ModelError(f"channel: output {numbers} is one number by itself; give a list of numbers, [{numbers}]")
+        return sp.Matrix(list(numbers))
 
     @cached_property
     def output_of_index(self) -> sp.ImmutableMatrix:
@@ -71,6 +96,41 @@ class Model:
         """The loss of one sample in the numbers put out, o1, o2, ..., and those of the label, y1, y2, ..."""
         output, label = (family(letter, len(self.output_of_index)) for letter in "oy")
         return sp.sympify(self.channel.loss(output, label))
+
+    @cached_property
+    def loss_of_index(self) -> sp.Expr:
+        """The loss of one sample in `symbols` and the numbers of the label, y1, y2, ..."""
+        numbers = self.output(tuple(self.channel.beta * symbol for symbol in self.symbols))
+        put_out = family("o", len(numbers))
+        return self.loss_of_numbers.subs(dict(zip(put_out, numbers, strict=True)), simultaneous=True)
+
+    @cached_property
+    def label_of_index(self) -> tuple[sp.Expr, ...]:
+        """The numbers of the label, without noise of their own, in the noisy target index, in `symbols`."""
+        return tuple(map(sp.sympify, self.output(tuple(self.channel.beta0 * symbol for symbol in self.symbols))))
+
+    def _stated_symbols(self) -> Iterator[tuple[str, set[sp.Symbol]]]:
+        """Symbols of each part, those of the index, the output and the label apart."""
+        numbers = {*family("o", len(self.output_of_index)), *family("y", len(self.output_of_index))}
+        for part in ("linear", "quadratic", "rank_ratio"):
+            yield f"matrix: {part}", getattr(self.matrix, part).free_symbols
+        for part in ("beta", "beta0", "noise_inside", "noise_on_label"):
+            yield f"channel: {part}", getattr(self.channel, part).free_symbols
+        yield "channel: output", self.output_of_index.free_symbols - {*self.symbols}
+        yield "channel: loss", self.loss_of_numbers.free_symbols - numbers
+
+    @property
+    def channel_settings(self) -> tuple[sp.Symbol, ...]:
+        """Settings of output, loss and temperatures, in alphabetical order."""
+        parts = dict(self._stated_symbols())
+        used = (parts[f"channel: {part}"] for part in ("output", "loss", "beta", "beta0"))
+        return tuple(sorted(set().union(*used), key=str))
+
+    @property
+    def settings(self) -> tuple[sp.Symbol, ...]:
+        """All settings, those of the target too, in alphabetical order."""
+        stated = set().union(*(symbols for _, symbols in self._stated_symbols()), self.target.settings)
+        return tuple(sorted(stated, key=str))
 
     def specification(self) -> str:
         """Canonical text of everything the model states; its hash identifies the generated code."""
@@ -86,4 +146,5 @@ class Model:
         parts += [*target.definitions, matrix.linear, matrix.quadratic, matrix.rank_ratio]
         parts += [self.output_of_index, self.loss_of_numbers, channel.beta, channel.beta0, channel.noise_inside]
         parts += [channel.noise_on_label]
+        parts += [row for symbol in self.settings if isinstance(symbol, Setting) for row in symbol.stated]
         return "\n".join(part if isinstance(part, str) else sp.srepr(sp.sympify(part)) for part in parts)

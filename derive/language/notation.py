@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import sympy as sp
 
+from derive.language.errors import UnknownSymbol
+
 
 @dataclass(frozen=True)
 class Notation:
@@ -202,7 +204,8 @@ _FAMILIES = {
     ),
     "y": ("number of the label", "1", "(0, 1)", ("1/4 5/7 3/50", "2/5 3/4 1/12", "1/3 1/8 2/3", "1/9 5/6 1/5")),
 }
-MEMBERS = 12  # of each family: more numbers than any block that is solved has
+MOST_ROWS = 4  # of h, and columns, that a model file may have
+MEMBERS = MOST_ROWS**2  # of each family: as many as there are indices
 
 
 def _member(letter: str, k: int) -> Notation:
@@ -211,7 +214,7 @@ def _member(letter: str, k: int) -> Notation:
     return _real(f"{letter}{k}", f"{letter}{k}", f"{letter}_{{{k}}}", f"{meaning}, number {k}", unit, domain, values)
 
 
-INDICES = tuple((a, b) for a in range(1, 5) for b in range(1, 5))  # rows and columns of h that a model file may have
+INDICES = tuple((a, b) for a in range(1, MOST_ROWS + 1) for b in range(1, MOST_ROWS + 1))
 
 
 def _index(a: int, b: int) -> Notation:
@@ -226,6 +229,12 @@ TABLE += tuple(
     _member(letter, k) for letter in _FAMILIES for k in range(1, MEMBERS + 1) if f"{letter}{k}" not in _NAMED
 )
 
+#: What a model file may state by `sym`; other symbols are named by the theory, and a model's own are declared in its file.
+SETTINGS = (
+    *("lambda_", "mu", "kappa", "Delta", "beta", "beta0"),
+    *("kappa0", "positive", "scale", "r", "kappa1", "kappa2", "scale1", "scale2", "r1", "r2"),
+)
+
 BY_NAME: dict[str, Notation] = {str(entry.symbol): entry for entry in TABLE}
 LATEX: dict[sp.Symbol, str] = {entry.symbol: entry.latex for entry in TABLE}
 
@@ -234,8 +243,10 @@ def sym(names: str) -> tuple[sp.Symbol, ...]:
     """The symbols of these names, blank separated.
 
     Raises:
-        KeyError: a name that is not in the table.
+        UnknownSymbol: a name that is not in the table.
     """
+    if unknown := [name for name in names.split() if name not in BY_NAME]:
+        raise UnknownSymbol(unknown[0])
     return tuple(BY_NAME[name].symbol for name in names.split())
 
 
@@ -243,6 +254,6 @@ def family(letter: str, count: int) -> tuple[sp.Symbol, ...]:
     """The first `count` symbols of a family: u1, u2, ... for "u".
 
     Raises:
-        KeyError: there are not so many.
+        UnknownSymbol: there are not so many.
     """
     return sym(" ".join(f"{letter}{k}" for k in range(1, count + 1))) if count else ()

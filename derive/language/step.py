@@ -40,6 +40,9 @@ class Function:
     cancels: bool = False
 
     def __post_init__(self) -> None:
+        names = [str(symbol) for symbol in self.inputs]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise DerivationError(f"{self.name}: two inputs are named {min(twice)}; rename the setting of the model")
         for output in self.outputs:
             if stray := output.expression.free_symbols - set(self.inputs):
                 raise DerivationError(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import sympy as sp
 
 from derive.language.errors import ModelError, require_exact
-from derive.language.notation import BY_NAME
+from derive.language.setting import entry, require_setting
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,14 @@ class Target:
                 raise ModelError(
                     f"target {self.name}: {symbol} = {value} is defined by {min(stray, key=str)}, itself defined"
                 )
-        if unknown := [str(symbol) for symbol in self.settings if str(symbol) not in BY_NAME]:
-            raise ModelError(
-                f"target {self.name}: {', '.join(unknown)} not in the notation table; add them to derive/language/notation.py"
-            )
+        for name, value in self.definitions:
+            require_exact(f"target {self.name}: {name}", value)
+        for symbol in self.settings:
+            require_setting(f"target {self.name}", symbol)
 
     def _reference_values(self) -> list[dict[sp.Symbol, sp.Expr]]:
         """The law's parameters at the reference values of its settings in the notation table."""
-        samples = {symbol: BY_NAME[str(symbol)].samples for symbol in self.settings}
+        samples = {symbol: entry(symbol).samples for symbol in self.settings}
         points = len(next(iter(samples.values()), (None,)))
         settings = [{symbol: values[k] for symbol, values in samples.items()} for k in range(points)]
         # Rational to six digits, so that every pole has an exact root; what is checked does not depend on the digits.

@@ -1,10 +1,17 @@
 """One file per model: what it is, nothing that follows."""
 
 import importlib
+import keyword
 import pkgutil
+import re
+import traceback
+from pathlib import Path
 
-from derive.language.errors import ModelError
+from derive.language.errors import ModelError, UnknownSymbol
 from derive.language.model import Model
+
+#: Folders under generated/ that are no model's.
+RESERVED = ("shared",)
 
 
 def available() -> tuple[str, ...]:
@@ -17,24 +24,57 @@ def load(name: str) -> Model:
 
     Raises:
         KeyError: there is no such model.
-        ModelError: the file names its model otherwise, which would put the generated code elsewhere.
+        ModelError: its file cannot be run, or states no model or an impossible one: file, field, rule and way out in one line.
     """
     if name not in available():
         raise KeyError(name)
+    require_name(name, f"{_file(name)}: name {name!r}")
     try:
         model = importlib.import_module(f"{__name__}.{name}").MODEL
-    except ModelError as error:
-        raise ModelError(f"{name}.py: {error}") from None
-    except KeyError as error:
-        raise ModelError(
-            f"{name}.py: {error} is not in the notation table; add it to derive/language/notation.py"
-        ) from None
-    except Exception as error:  # whatever a file that is no model raises
-        raise ModelError(
-            f"{name}.py: cannot be read ({type(error).__name__}: {error}); compare tied_attention.py"
-        ) from None
+    except (Exception, SystemExit) as error:  # whatever a file that is no model raises
+        raise ModelError(" ".join(f"{_place(name, error)}: {_said(error)}".split())) from error
     if not isinstance(model, Model):
-        raise ModelError(f"{name}.py: MODEL is a {type(model).__name__}; it must be a Model")
+        raise ModelError(f"{_file(name)}: MODEL: is of type {type(model).__name__}; it must be a Model")
     if model.name != name:
-        raise ModelError(f"name {model.name!r} in {name}.py: must be the name of the file; write name={name!r}")
+        raise ModelError(f"{_file(name)}: name {model.name!r}: must be that of the file; write name={name!r}")
     return model
+
+
+def require_name(name: str, what: str) -> None:
+    """Raises ModelError for what cannot be the name of a model."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        raise ModelError(f"{what}: must be a Python name; write lower-case letters, digits and underscores")
+    if name in RESERVED:
+        raise ModelError(f"{what}: generated/{name} is taken, by what models share; choose another")
+
+
+def _file(name: str) -> str:
+    return f"derive/models/{name}.py"
+
+
+def _place(name: str, error: BaseException) -> str:
+    """The file, and the line of it that was run last, where that is not the one at which the model is stated."""
+    if isinstance(error, SyntaxError) and error.lineno:
+        return f"derive/models/{Path(error.filename or name).name}, line {error.lineno}"
+    paths = {str(Path(folder) / f"{name}.py") for folder in __path__}
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename in paths]
+    return f"{_file(name)}, line {lines[-1]}" if lines else _file(name)
+
+
+def _said(error: BaseException) -> str:
+    """Field, rule and way out."""
+    if isinstance(error, ModelError):
+        return str(error)
+    if isinstance(error, SyntaxError):
+        return f"not Python: {error.msg}; correct the line"
+    if isinstance(error, AttributeError) and error.name == "MODEL":
+        return "MODEL: missing; end the file with MODEL = Model(...) or MODEL = replace(..., name=...)"
+    if missing := re.fullmatch(r"(\w+)\.__init__\(\) missing .*?argument.*?: (.*)", str(error)):
+        return f"{missing[1]}: {missing[2]} missing; state it"
+    if unknown := re.fullmatch(r"(?:(\w+)\.)?__init__\(\) got an unexpected keyword argument '(.*)'", str(error)):
+        return f"{unknown[1]}: has no {unknown[2]}; leave it out"
+    if isinstance(error, UnknownSymbol):
+        return f"symbol {error} is not in the notation table; declare it by setting({error}, 'what it is')"
+    if isinstance(error, ImportError):
+        return f"import: {error}; correct the name"
+    return f"raises {type(error).__name__}: {error}; correct it, or compare derive/models/tied_attention.py"

@@ -10,6 +10,7 @@ from derive.code import emit
 from derive.code.printers import latex
 from derive.language.model import Model
 from derive.language.notation import BY_NAME
+from derive.language.setting import entry
 from derive.language.step import Function, Step
 from derive.pipeline import derive, functions
 
@@ -39,10 +40,7 @@ class Explanation:
             "inputs": [
                 {
                     "name": str(symbol),
-                    "glyph": BY_NAME[str(symbol)].glyph,
-                    "meaning": BY_NAME[str(symbol)].meaning,
-                    "unit": BY_NAME[str(symbol)].unit,
-                    "domain": BY_NAME[str(symbol)].domain,
+                    **{part: getattr(entry(symbol), part) for part in ("glyph", "meaning", "unit", "domain")},
                 }
                 for symbol in self.function.inputs
             ],
@@ -55,15 +53,14 @@ class Explanation:
         for identifier, output in zip(self.function.equation_ids(), self.function.outputs, strict=True):
             lines += [f"{identifier} =", *(f"    {row}" for row in _pretty(output.expression).splitlines()), ""]
         lines += [
-            f"    {entry.glyph:4} {entry.meaning} [{entry.unit}], {entry.domain}"
-            for entry in (BY_NAME[str(symbol)] for symbol in self.function.inputs)
+            f"    {row.glyph:4} {row.meaning} [{row.unit}], {row.domain}" for row in map(entry, self.function.inputs)
         ]
         lines += ["", f"step {self.step.name}: {self.step.title}", f"    {self.step.reason}", ""]
         return "\n".join([*lines, *(f"at {place}" for place in self.locations)])
 
 
 def _pretty(expression: sp.Expr) -> str:
-    glyphs = {entry.symbol: sp.Symbol(entry.glyph) for entry in BY_NAME.values()}
+    glyphs = {symbol: sp.Symbol(entry(symbol).glyph) for symbol in expression.free_symbols if str(symbol) in BY_NAME}
     return str(sp.pretty(expression.xreplace(glyphs), use_unicode=True, num_columns=100, wrap_line=False))
 
 
@@ -75,8 +72,9 @@ def explain(query: str, model: Model) -> Explanation:
     """
     folder = emit.folder(model.name)
     wanted = _function_at(query, folder) if re.fullmatch(r".+:\d+", query) else query
-    names = emit.equation_names(model)
-    if names is None or wanted in names:
+    records = emit.current_records(model)
+    known = {record["id"] for record in records or ()}
+    if records is None or wanted in known | {identifier.split(".")[0] for identifier in known}:
         for step, function in functions(derive(model)):
             if wanted in (function.name, *function.equation_ids()):
                 return Explanation(step, function, tuple(_locations(function.name, folder)))
@@ -85,18 +83,24 @@ def explain(query: str, model: Model) -> Explanation:
 
 def _locations(name: str, folder: Path) -> list[str]:
     places = []
-    for path in sorted(folder.glob("*.py")):
+    for path in (*sorted(folder.glob("*.py")), *emit.shared_by(folder)):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if line.startswith(f"def {name}("):
-                places.append(f"generated/{folder.name}/{path.name}:{number}")
+                places.append(f"generated/{path.relative_to(emit.GENERATED)}:{number}")
     return places
+
+
+def _is_named(path: Path, file: Path) -> bool:
+    """Whether the file is this one, as far as it is stated."""
+    return path.parts[-len(file.parts) :] == file.parts
 
 
 def _function_at(query: str, folder: Path) -> str:
     file, line = query.rsplit(":", 1)
-    path = folder / Path(file).name
-    if not path.is_file() or Path(file).parent.name not in ("", folder.name):
-        raise Unknown(f"no generated file {path.name!r} in generated/{folder.name}")
+    paths = [path for path in (*folder.glob("*.py"), *emit.shared_by(folder)) if _is_named(path, Path(file))]
+    if not paths:
+        raise Unknown(f"no generated file {Path(file).name!r} in generated/{folder.name}, and none that it imports")
+    path = paths[0]
     lines = path.read_text().splitlines()
     if not 1 <= int(line) <= len(lines):
         raise Unknown(f"{path.name} has lines 1 to {len(lines)}, not {line}")

@@ -69,5 +69,5 @@ def block_response(problem: Problem, overlaps: Overlaps) -> float:
 
 def samples(problem: Problem) -> tuple[BlockSample, ...]:
     """The blocks of a problem at its settings."""
-    settings = (("beta", problem.beta), ("beta0", problem.beta0), *problem.extra)
+    settings = tuple(problem.settings.items())
     return tuple(BlockSample(problem.model, k, settings) for k in range(1, len(structure(problem.model)["blocks"]) + 1))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from numeric.channel.averages import Averages, one_replicate, require_pair
+from numeric.model import call
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 
@@ -21,12 +22,16 @@ class Closed:
         """One replicate."""
         m, q, V = overlaps[:3]
         require_pair(m, q, V, problem.rho)
-        return one_replicate(*problem.generated.closed_envelope(m, q, V, problem.rho))
+        return one_replicate(*_envelope(problem, m, q, V))
 
     def unlearned(self, problem: Problem) -> Averages:
         """At S = 0."""
-        return one_replicate(*problem.generated.closed_envelope(0.0, 0.0, 0.0, problem.rho))
+        return one_replicate(*_envelope(problem, 0.0, 0.0, 0.0))
 
     def refined(self) -> "Closed":
         """The same."""
         return self
+
+
+def _envelope(problem: Problem, m: float, q: float, V: float) -> tuple[float, ...]:
+    return call(problem.generated.closed_envelope, (m, q, V, problem.rho), problem.settings)

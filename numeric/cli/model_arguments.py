@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 
 from numeric import model
@@ -13,7 +14,7 @@ DEFAULTS = {"positive": Fraction(1, 2)}
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add --model, which problem is solved, and an argument for each setting that only some models have."""
+    """Add --model, which problem is solved, and --settings, what only some models have."""
     parser.add_argument(
         "--model",
         metavar="NAME",
@@ -23,16 +24,22 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--settings", metavar="LIST", help="several of the settings below at once, e.g. kappa1=1/5,scale1=1"
     )
+    parser.set_defaults(own_settings=True)
+
+
+def add_own_settings(parser: argparse.ArgumentParser) -> None:
+    """Add an argument for each setting that only some models have, after all others: one of the same name keeps it."""
     for setting, (described, having) in _all_own().items():
         meaning = f"{described['meaning']}, in {described['domain']}"
         default = f"; default {DEFAULTS[setting]}" if setting in DEFAULTS else ""
-        parser.add_argument(
-            f"--{setting}",
-            dest=f"own_{setting}",
-            type=_in_domain(f"--{setting}", described["domain"]),
-            metavar="X",
-            help=f"{meaning} ({', '.join(having)}{default})",
-        )
+        with suppress(argparse.ArgumentError):
+            parser.add_argument(
+                f"--{setting}",
+                dest=f"own_{setting}",
+                type=in_domain(f"--{setting}", described["domain"]),
+                metavar="X",
+                help=f"{meaning} ({', '.join(having)}{default})",
+            )
 
 
 def _own(name: str) -> list[str]:
@@ -49,7 +56,7 @@ def _all_own() -> dict[str, tuple[dict[str, str], list[str]]]:
     return found
 
 
-def _in_domain(argument: str, domain: str) -> Callable[[str], Fraction]:
+def in_domain(argument: str, domain: str) -> Callable[[str], Fraction]:
     """Argument type: an exact number in a domain of the notation, e.g. "(0, inf)" or "[0, 1)"."""
     low, high = (text.strip() for text in domain[1:-1].split(","))
 
@@ -68,8 +75,8 @@ def chosen_model(arguments: argparse.Namespace) -> str:
     """
     name = str(arguments.model)
     if name not in model.available():
-        known = ", ".join(model.available())
-        raise BadInput("--model", repr(name), "is not a generated model", f"use one of {known}")
+        way_out = f"use one of {', '.join(model.available())}, or generate it by python -m derive gen {name}"
+        raise BadInput("--model", repr(name), "is not a generated model", way_out)
     return name
 
 
@@ -81,7 +88,9 @@ def own_settings(arguments: argparse.Namespace, name: str) -> dict[str, Fraction
     """
     own = _own(name)
     has = f"{name} has " + (", ".join(own) if own else "none beside the arguments of the command")
-    given = {setting: value for setting in _all_own() if (value := getattr(arguments, f"own_{setting}")) is not None}
+    given = {
+        setting: value for setting in _all_own() if (value := getattr(arguments, f"own_{setting}", None)) is not None
+    }
     for setting in given:
         if setting not in own:
             raise BadInput(f"--{setting}", given[setting], f"is no setting of this model: {has}", "leave it out")
@@ -91,9 +100,12 @@ def own_settings(arguments: argparse.Namespace, name: str) -> dict[str, Fraction
             rule = f"must set each of its own settings once: {has}"
             raise BadInput("--settings", repr(arguments.settings), rule, "change it")
         domain = model.structure(name)["settings"][setting]["domain"]
-        given[setting] = _in_domain(f"--settings {setting} =", domain)(text)
+        given[setting] = in_domain(f"--settings {setting} =", domain)(text)
     values = DEFAULTS | given
     if missing := [setting for setting in own if setting not in values]:
-        example = " ".join(f"--{setting} 1/10" for setting in missing)
-        raise BadInput("--model", name, f"needs its settings {', '.join(missing)}", f"add {example}")
+        meanings = ", ".join(
+            f"{setting} ({model.structure(name)['settings'][setting]['meaning']})" for setting in missing
+        )
+        example = ",".join(f"{setting}=1/10" for setting in missing)
+        raise BadInput("--model", name, f"needs its settings {meanings}", f"add --settings {example}")
     return {setting: values[setting] for setting in own}

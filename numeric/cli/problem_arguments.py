@@ -6,7 +6,7 @@ from fractions import Fraction
 from numeric.cli.arguments import BadInput, add_problem_arguments, exact_texts, grid
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.target_arguments import add_target_arguments, float64_target
-from numeric.model import DEFAULT, structure
+from numeric.model import DEFAULT
 
 PROBLEM = ("width", "lambda_", "noise", "tokens", "beta", "beta0")
 
@@ -41,7 +41,7 @@ def add_parametrisation(parser: argparse.ArgumentParser) -> None:
 
 def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
     """The Problem that the arguments state, and the exact values of its parameters but alpha as text."""
-    from numeric.problem.problem import MOST_TOKENS, Parametrisation, Problem
+    from numeric.problem.problem import MOST_TOKENS, Parametrisation, Problem, of_parts
 
     parametrisation = Parametrisation(getattr(arguments, "parametrisation", "factorised"))
     if arguments.lambda_ == 0 and parametrisation is not Parametrisation.FACTORISED:
@@ -71,7 +71,7 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[
         beta0=float(arguments.beta0),
         parametrisation=parametrisation,
         model=model,
-        extra=tuple((name, float(value)) for name, value in own.items() if name in structure(model)["penalty"]),
+        extra=tuple((name, float(value)) for name, value in own.items() if name in of_parts(model)),
     )
     if model != DEFAULT:
         given = {"model": model, **given, **{name: str(value) for name, value in own.items()}}

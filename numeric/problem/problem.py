@@ -11,8 +11,10 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
 from numeric.maths.domain import InvalidParameter
-from numeric.model import DEFAULT, available, functions, structure
+from numeric.model import DEFAULT, available, call, functions, structure
 
+#: Settings that are fields of a Problem, by their names in generated functions; the others of its model are `extra`.
+COMMON = ("lambda_", "kappa", "Delta", "beta", "beta0")
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
 
 
@@ -22,6 +24,12 @@ class Parametrisation(enum.StrEnum):
     FACTORISED = "factorised"
     SYMMETRIC = "symmetric"
     GENERAL = "general"
+
+
+def of_parts(model: str) -> tuple[str, ...]:
+    """Settings of a model's penalty, noise and channel, each once."""
+    parts = structure(model)
+    return tuple(dict.fromkeys((*parts["penalty"], *parts["noise"], *parts["channel_settings"])))
 
 
 @dataclass(frozen=True)
@@ -80,8 +88,7 @@ class Problem:
         if self.both_ends and self._structure["threshold"] and not isinstance(self.target, RationalTarget):
             rule = f"must be the target of the model {self.model}, whose matrices have eigenvalues of either sign"
             raise InvalidParameter("target", self.target, rule, "give a RationalTarget of this model")
-        known = {"lambda_", "kappa", "Delta", "beta", "beta0"}
-        needed = [name for name in self._structure["penalty"] + self._structure["noise"] if name not in known]
+        needed = [name for name in of_parts(self.model) if name not in COMMON]
         if sorted(name for name, _ in self.extra) != sorted(needed):
             rule = f"must state {', '.join(needed) or 'nothing'} for the model {self.model}"
             raise InvalidParameter("extra", self.extra, rule, "give pairs of name and value")
@@ -90,7 +97,7 @@ class Problem:
 
     def _require_used(self) -> None:
         """What the model does not use, or is not derived for it, would be passed over in silence."""
-        used = (*self._structure["penalty"], *self._structure["temperatures"])
+        used = of_parts(self.model)
         unused = {
             name: symbol not in used for name, symbol in (("beta", "beta"), ("beta0", "beta0"), ("width", "kappa"))
         }
@@ -166,8 +173,13 @@ class Problem:
         return self._values("frobenius")
 
     def _values(self, of: str) -> tuple[float, ...]:
-        values = {"lambda_": self.lambda_, "kappa": self.width, **dict(self.extra)}
-        return tuple(values[name] for name in self._structure[of])
+        return tuple(self.settings[name] for name in self._structure[of])
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """Values of all settings but the target's, by their names in generated functions."""
+        common = (self.lambda_, self.width, self.noise, self.beta, self.beta0)
+        return {**dict(zip(COMMON, common, strict=True)), **dict(self.extra)}
 
     def _require_features(self) -> None:
         if not (isinstance(self.leading, int) and isinstance(self.target, Eigenvalues)):
@@ -211,4 +223,4 @@ class Problem:
     @property
     def rho(self) -> float:
         """Variance per unit of the noisy target index."""
-        return float(self.generated.noisy_variance(self.q0, self.noise))
+        return float(call(self.generated.noisy_variance, (self.q0,), self.settings))

@@ -10,6 +10,7 @@ from numeric.channel.blocks import block_response
 from numeric.channel.softmax.sequence_average import SampleMeans, sample_means
 from numeric.laws.divided_difference import either_sign_second_difference, second_difference
 from numeric.maths.sobol import Sampling
+from numeric.model import call
 from numeric.model import float64 as generated
 from numeric.problem.fields import split
 from numeric.problem.overlaps import Overlaps
@@ -29,7 +30,7 @@ def replicon(problem: Problem, at: Denoised) -> float:
         return 1.0  # nothing answers to a perturbation
     spectral = spectral_factor(problem, denoising)
     if problem.channel == "closed":
-        response = problem.generated.closed_response(overlaps.V)
+        response = call(problem.generated.closed_response, (overlaps.V,), problem.settings)
         return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
     if problem.channel == "blocks":
         response = block_response(problem, overlaps)

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,13 +15,15 @@ import pytest
 import sympy as sp
 
 from derive.code import check, emit
-from derive.code.files import build, digest
+from derive.code.files import build, digest, place
+from derive.code.printers import latex
 from derive.code.proofs import accuracy
+from derive.code.sharing import parts
 from derive.language.model import ModelError, Target
 from derive.language.notation import sym
 from derive.language.step import DerivationError
 from derive.models import available, load
-from derive.pipeline import derive
+from derive.pipeline import derive, functions, left_out
 from derive.tools import diff as compare
 from numeric.model import float64
 
@@ -50,23 +54,32 @@ def elsewhere(tmp_path, monkeypatch):
 
 @pytest.fixture
 def copy(elsewhere, files):
-    """A writable copy of the generated folder there."""
-    target = elsewhere / MODEL.name
-    target.mkdir()
-    for name, text in files.items():
-        (target / name).write_text(text)
-    return target
+    """A writable copy of the generated folder there, and of what it shares."""
+    emit.generate(MODEL, force=False, reason=None)
+    return elsewhere / MODEL.name
 
 
 def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    """Every file of a model, those that it shares too."""
+    own = [path for path in folder.iterdir() if path.is_file()]
+    return {os.path.relpath(path, folder): path.read_bytes() for path in (*own, *emit.shared_by(folder))}
+
+
+def file_of(stem, language="float64", model=MODEL):
+    """Name of the shared file of this stem."""
+    (part,) = (part for part in parts(model, derive(model)) if part.stem == stem)
+    return place(part, language)
 
 
 @EVERY_MODEL
-def test_gen_into_an_empty_folder_gives_what_is_committed(model, elsewhere):
+def test_gen_into_an_empty_folder_gives_what_is_committed(model, tmp_path, monkeypatch):
+    elsewhere = tmp_path
+    monkeypatch.setattr(emit, "REASONS", tmp_path / "reasons.md")
+    committed = contents(ROOT / "generated" / model.name)
+    monkeypatch.setattr(emit, "GENERATED", elsewhere)
     emit.generate(model, force=False, reason=None)
-    assert contents(elsewhere / model.name) == contents(ROOT / "generated" / model.name)
-    assert not emit.REASONS.exists()
+    assert contents(elsewhere / model.name) == committed
+    assert not emit.REASONS.exists() and emit.unused() == []
 
 
 @EVERY_MODEL
@@ -79,10 +92,10 @@ def test_every_equation_is_its_source_and_meets_three_stored_values(model):
 
 @EVERY_LANGUAGE
 def test_a_wrong_sign_is_seen_on_symbols_and_at_stored_values(language, files):
-    name = f"{language.name}.py"
+    name = file_of("thresholds_positive", language.name)
     wrong = files[name].replace("J - Delta/2 - J_v*v - q0", "J - Delta/2 + J_v*v - q0")
     assert wrong != files[name]
-    found = list(check.unproven({**files, name: wrong}, FOLDER, derive(MODEL)))
+    found = list(check.unproven(MODEL, {**files, name: wrong}))
     misses = [(name, f"interpolation_residual misses its value at reference point {k}") for k in (1, 2, 3)]
     assert found == [(name, "interpolation_residual is not its source expression"), *misses]
 
@@ -102,8 +115,11 @@ def test_stored_values_that_are_wrong_or_missing_fail(copy):
     missed = {("recovery_mass", 3, name) for name in ("float64", "multiprecision", "balls")}
     missed |= {("recovery_mass", 2, name) for name in ("multiprecision", "balls")}
     expected = stale | {("oracles.json", f"{name} has no value at reference point {k}") for name, k in missing}
-    expected |= {(f"{file}.py", f"{name} misses its value at reference point {k}") for name, k, file in missed}
-    assert found == {(f"generated/{MODEL.name}/{file}", problem) for file, problem in expected}
+    expected |= {
+        (file_of("recovery_positive", file), f"{name} misses its value at reference point {k}")
+        for name, k, file in missed
+    }
+    assert found == {(os.path.normpath(f"generated/{MODEL.name}/{file}"), problem) for file, problem in expected}
 
 
 def test_float64_functions_take_arrays():
@@ -131,11 +147,14 @@ def test_generation_is_byte_identical_under_another_hash_seed(files):
 
 
 def test_check_names_an_edited_a_missing_and_a_foreign_file(copy, files):
-    text = (copy / "float64.py").read_text()
-    (copy / "float64.py").write_text(text.replace("c*(x - b)", "c*(x + b)", 1))
+    shared = file_of("positive")
+    text = (copy / shared).read_text()
+    (copy / shared).write_text(text.replace("c*(x - b)", "c*(x + b)", 1))
+    (copy / "float64.py").write_text((copy / "float64.py").read_text() + "x = 1\n")
     (copy / "equations.tex").unlink()
     (copy / "notes.txt").write_text("mine")
     assert sorted(emit.problems(copy, files)) == [
+        (shared, "edited by hand"),
         ("equations.tex", "missing"),
         ("float64.py", "edited by hand"),
         ("notes.txt", "not generated by this model"),
@@ -174,6 +193,44 @@ def test_gen_tells_lost_values_from_values_never_stored(copy):
         emit.generate(MODEL, force=False, reason=None)
 
 
+@pytest.mark.parametrize("language", ["float64", "multiprecision", "balls"])
+def test_what_models_share_is_written_once(language):
+    """Functions of the theory, the class, the law and the thresholds: most of what a model uses."""
+    models = [load(name) for name in available()]
+    used = sum(len(functions(derive(model))) for model in models)
+    paths = (*emit.GENERATED.glob(f"shared/{language}/*.py"), *emit.GENERATED.glob(f"*/{language}.py"))
+    written = sum(path.read_text().count("derivation step: ") for path in paths)
+    assert written < 0.4 * used
+    theory = [path.name for path in paths if path.name.startswith("theory")]
+    assert len(theory) == 1, theory
+
+
+def test_models_do_not_disturb_each_other(elsewhere):
+    """Whatever is generated with it or after it, a model has the same files; what the last model leaves behind goes."""
+    one, other = load("quadratic_network"), load("direct_symmetric")
+    emit.generate(one, force=False, reason=None)
+    alone = contents(elsewhere / one.name)
+    emit.generate(other, force=False, reason=None)
+    assert contents(elsewhere / one.name) == alone and check.report(one).problems == ()
+    both = set(contents(elsewhere / other.name)) & set(alone)
+    assert {Path(name).name.rpartition("_")[0] for name in both if name.startswith("..")} == {
+        "theory",
+        "law_marchenko_pastur",
+    }
+    shutil.rmtree(elsewhere / other.name)
+    left = emit.unused()
+    assert {Path(name).name.rpartition("_")[0] for name in left} == {
+        *("symmetric_frobenius", "tied_softmax", "thresholds_symmetric"),
+    }
+    assert [f"{name} (deleted)" for name in left] == emit.generate(one, force=False, reason=None)
+    assert contents(elsewhere / one.name) == alone and emit.unused() == []
+
+
+def test_a_law_of_the_same_name_and_another_formula_has_a_file_of_its_own():
+    other = replace(MODEL, target=replace(load("tied_attention_two_bulks").target, name=MODEL.target.name))
+    assert file_of("law_marchenko_pastur") != file_of("law_marchenko_pastur", model=other)
+
+
 def test_gen_deletes_what_it_once_generated_and_no_longer_does(copy):
     (copy / "old.py").write_text("x = 1\n")
     manifest = json.loads((copy / "MANIFEST.json").read_text())
@@ -194,14 +251,14 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_diff_names_the_equations_whose_value_changed():
-    changes = compare.compare((FOLDER / "multiprecision.py").read_text(), MODEL.title, derive(CHANGED))
+    changes = compare.compare(emit.joined(MODEL.name, "multiprecision"), MODEL.title, derive(CHANGED))
     different = {change.equation: change for change in changes if change.verdict != "unchanged"}
     assert set(different) == WITH_NOISE
     assert all(change.verdict == "value changed" and "Delta = " in change.where for change in different.values())
 
 
-def test_diff_tells_text_from_value(files):
-    text = files["multiprecision.py"]
+def test_diff_tells_text_from_value():
+    text = emit.joined(MODEL.name, "multiprecision")
     text = text.replace("return c*(x - b)", "return c*x - c*b").replace("return J_v/(2*D)", "return J_v/(3*D)")
     verdicts = {change.equation: change.verdict for change in compare.compare(text, MODEL.title, derive(MODEL))}
     assert verdicts["shrinkage"] == "text changed"
@@ -215,15 +272,34 @@ def test_equations_for_reports_have_balanced_braces():
         assert record["latex"].count(r"\left") == record["latex"].count(r"\right"), record["id"]
 
 
+@EVERY_MODEL
+def test_the_document_reads_as_an_appendix(model):
+    """Problem first, a sentence for each section, what does not apply with its reason, and the symbols that are used."""
+    text = latex.document(model, derive(model))
+    assert text.isascii() and text.count("{") == text.count("}")
+    sections = re.findall(r"\\section\{(.*)\}\n(.*)", text)
+    assert sections[0][0] == "The model" and all(
+        len(sentence) > 20 or "itemize" in sentence for _, sentence in sections
+    )
+    names = [title for title, _ in left_out(model)]
+    assert all(f"\\item {title}: " in text for title in names)
+    assert not {title for title, _ in sections} & set(names)
+    body, table = text.split(r"\section*{Notation}")
+    for glyph in re.findall(r"^\$(.*?)\$ &", table, re.M):
+        assert glyph in body or glyph.strip("{}") in body, glyph
+
+
 def test_header_states_the_rounding_of_float64_code():
-    header = (FOLDER / "float64.py").read_text().split('"""')[0]
+    header = (FOLDER / file_of("law_marchenko_pastur")).read_text().split('"""')[0]
     assert "proven to first order" in header and "sampled at 1000 points" in header
 
 
 def test_code_that_errs_by_more_than_its_bound_is_refused(files):
-    wrong = files["float64.py"].replace("ROUNDING = 2.0**-50", "ROUNDING = 2.0**-70")
+    exact, fast = (files[file_of("law_marchenko_pastur", language)] for language in ("balls", "float64"))
+    wrong = fast.replace("ROUNDING = 2.0**-50", "ROUNDING = 2.0**-70")
+    (law,) = (part for part in parts(MODEL, derive(MODEL)) if part.stem == "law_marchenko_pastur")
     with pytest.raises(DerivationError, match="times its bound"):
-        accuracy.statements(MODEL.target, derive(MODEL), wrong, files["balls.py"])
+        accuracy.statements(law.steps, wrong, exact)
 
 
 g, kappa0, r = sym("g kappa0 r")

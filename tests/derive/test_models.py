@@ -10,6 +10,7 @@ from derive.language.errors import ModelError
 from derive.language.index import CrossScores, SymmetricScores
 from derive.language.matrix import Kind, Matrix
 from derive.language.notation import sym
+from derive.language.setting import setting
 from derive.language.step import DerivationError
 from derive.models import available, load
 from derive.passes.channel import any_channel, block, quadratic, visible
@@ -66,7 +67,7 @@ def test_two_tokens_are_one_block_of_the_general_derivation():
 
 def test_a_quadratic_loss_is_averaged_in_closed_form():
     """A loss a (y - h)^2 of a number of variance C per unit: M = a C (q - 2 m + rho)/(1 + 2 a C V)."""
-    a = sp.Symbol("a", positive=True)
+    a = setting("a", "weight of the loss")
     weighted = replace(TIED, index=SymmetricScores(1), channel=Channel(identity, lambda o, y: a * square_loss(o, y)))
     (one,) = visible.blocks(weighted)
     expected = 2 * a * (q - 2 * m + rho) / (1 + 4 * a * V)

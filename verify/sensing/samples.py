@@ -15,8 +15,7 @@ from verify.training.data import from_symmetric_coordinates, symmetric_coordinat
 
 def evaluated(name: str, arguments: Sequence[torch.Tensor], problem: Problem):  # type: ignore[no-untyped-def]
     """A function of tensors of the problem's model, at these arguments and the settings that follow them."""
-    settings = {"beta": problem.beta, "beta0": problem.beta0, **dict(problem.extra)}
-    return call(getattr(functions("torch", problem.model), name), arguments, settings)
+    return call(getattr(functions("torch", problem.model), name), arguments, problem.settings)
 
 
 def deviations(problem: Problem) -> torch.Tensor:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from numeric.model import structure
-from numeric.problem.problem import Problem
+from numeric.problem.problem import COMMON, Problem, of_parts
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
 from verify.jobs.pool import Job, Pool
@@ -39,12 +40,12 @@ SETTINGS = (
     ModelSetting(2.0, 0.5, 0.05, 0.5),
     ModelSetting(1.0, 0.25, 0.2, 0.2),
 )
-EXTRA = {"mu": 0.05}  #: values of settings that only one model has
+EXTRA = MappingProxyType({"mu": 0.05})  #: values of settings that only some models have
 
 
-def at_setting(model: str, setting: ModelSetting) -> Problem:
-    """The learning problem of a model there."""
-    extra = tuple((name, value) for name, value in EXTRA.items() if name in structure(model)["penalty"])
+def at_setting(model: str, setting: ModelSetting, own: Mapping[str, float] = EXTRA) -> Problem:
+    """The learning problem of a model there, with these values of the settings that only some models have."""
+    extra = tuple((name, own[name]) for name in of_parts(model) if name not in COMMON)
     target = default_target(model, setting.kappa0)
     return Problem(setting.alpha, target, setting.lambda_, setting.noise, model=model, extra=extra)
 

@@ -34,9 +34,9 @@ def error_text(function: Function) -> str:
     )
 
 
-def module(title: str, steps: tuple[Step, ...]) -> str:
-    """Source of the float64 module: every function, and the bound on its rounding error if it cancels."""
-    return module_text(PRELUDE.format(title=title), _texts(steps), LANGUAGE)
+def module(title: str, steps: tuple[Step, ...], imports: str = "") -> str:
+    """Source of the float64 module: `imports`, every function, and the bound on its rounding error if it cancels."""
+    return module_text(PRELUDE.format(title=title), _texts(steps), LANGUAGE, imports)
 
 
 def _texts(steps: tuple[Step, ...]) -> Iterator[str]:

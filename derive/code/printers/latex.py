@@ -7,12 +7,15 @@ import sympy as sp
 from sympy.printing.latex import LatexPrinter
 
 from derive.language.elementary import TABLE, ImaginaryPart
+from derive.language.index import SymmetricScores
+from derive.language.matrix import Kind
 from derive.language.model import Model
-from derive.language.notation import LATEX
+from derive.language.notation import LATEX, family
 from derive.language.notation import TABLE as NOTATION
+from derive.language.setting import Setting
 from derive.language.step import Output, Step
 from derive.passes.free_entropy.replicas import REPLICAS, TEMPERATURE
-from derive.pipeline import functions
+from derive.pipeline import functions, left_out
 
 _LINE = 80  # printed characters that fit a line of the document
 _OPERATORS = {entry.symbolic: entry.latex for entry in TABLE if entry.latex}
@@ -20,6 +23,9 @@ _REMAINDER = r"\mathcal{R}"
 
 
 class _Printer(LatexPrinter):
+    def _print_Setting(self, expr: Setting) -> str:
+        return expr.notation.latex
+
     def _print_Function(self, expr: sp.Expr, exp: str | None = None) -> str:
         operator = _OPERATORS.get(type(expr))
         if operator is None:
@@ -82,7 +88,6 @@ def aligned(equations: Iterable[tuple[str, sp.Expr]]) -> str:
 _ESCAPES = str.maketrans(
     {
         "_": r"\_",
-        "^": r"\^{}",
         "<": "$<$",
         ">": "$>$",
         "≤": r"$\le$",
@@ -91,6 +96,12 @@ _ESCAPES = str.maketrans(
         "₁": "$_1$",
         "₂": "$_2$",
         "₊": "$_+$",
+        "³": "$^3$",
+        "⁴": "$^4$",
+        "½": "{1/2}",
+        "≥": r"$\ge$",
+        "‖": r"$\|$",
+        "ᵀ": "$^T$",
         "·": r"$\cdot$",
     }
     | {
@@ -98,6 +109,8 @@ _ESCAPES = str.maketrans(
         "γ": r"$\gamma$",
         "δ": r"$\delta$",
         "κ": r"$\kappa$",
+        "ℓ": r"$\ell$",
+        "τ": r"$\tau$",
         "μ": r"$\mu$",
         "Σ": r"$\Sigma$",
         "∂": r"$\partial$",
@@ -107,7 +120,8 @@ _ESCAPES = str.maketrans(
 
 
 def _text(words: str) -> str:
-    return words.replace("->", r"$\to$").translate(_ESCAPES)
+    raised = re.sub(r"\^(-?[A-Za-z0-9]+)?", lambda found: f"$^{{{found[1]}}}$" if found[1] else r"\^{}", words)
+    return raised.replace("->", r"$\to$").translate(_ESCAPES)
 
 
 def _section(step: Step) -> str:
@@ -120,8 +134,17 @@ def _section(step: Step) -> str:
     return "\n".join(parts)
 
 
-def _symbols() -> str:
-    rows = [f"${entry.latex}$ & {_text(entry.meaning)} \\\\" for entry in NOTATION]
+def _used(steps: tuple[Step, ...]) -> set[sp.Symbol]:
+    """Symbols of all that is shown and generated."""
+    shown = (display.right for step in steps for display in step.displays)
+    outputs = (output.expression for _, function in functions(steps) for output in function.outputs)
+    return set().union(*(sp.sympify(expression).free_symbols for expression in (*shown, *outputs)))
+
+
+def _symbols(used: set[sp.Symbol]) -> str:
+    known = [row for row in NOTATION if row.symbol in used]
+    known += sorted((symbol.notation for symbol in used if isinstance(symbol, Setting)), key=lambda row: row.glyph)
+    rows = [f"${row.latex}$ & {_text(row.meaning)} \\\\" for row in known]
     return "\\section*{Notation}\n\\begin{longtable}{ll}\n" + "\n".join(rows) + "\n\\end{longtable}\n"
 
 
@@ -132,7 +155,62 @@ def document(model: Model, steps: tuple[Step, ...]) -> str:
         "\\allowdisplaybreaks\n\\setlength{\\parindent}{0pt}\n"
         f"\\title{{{_text(model.title)}}}\n\\author{{derived by SymPy}}\n\\date{{}}\n\\begin{{document}}\n\\maketitle\n"
     )
-    return head + "\n".join(_section(step) for step in steps) + _symbols() + "\\end{document}\n"
+    sections = (_model(model), *map(_section, steps), _left_out(model))
+    return head + "\n".join(sections) + _symbols(_used(steps) | set(model.settings)) + "\\end{document}\n"
+
+
+_CLASS = {
+    Kind.POSITIVE: ("positive semidefinite", "$S=WW^T/\\sqrt{md}$", "eigenvalue"),
+    Kind.SYMMETRIC: ("symmetric, of either sign", "$S=(W_+W_+^T-W_-W_-^T)/\\sqrt{md}$", "eigenvalue"),
+    Kind.GENERAL: ("general", "$S=QK^T/\\sqrt{md}$", "singular value"),
+}
+
+
+def _model(model: Model) -> str:
+    """The section that states the problem."""
+    matrix, target, channel = model.matrix, model.target, model.channel
+    kind, factors, value = _CLASS[matrix.kind]
+    trained = f"trained as {factors}" if matrix.linear != 0 else "trained itself"
+    rows, columns = model.index.shape
+    symmetric = isinstance(model.index, SymmetricScores)
+    index = (
+        rf"$h_{{ab}}=(x_a^TSx_b-\delta_{{ab}}\operatorname{{tr}}S)/\sqrt d$ of {rows} token{'s' * (rows > 1)}"
+        if symmetric
+        else rf"$h_{{ab}}=x_a^TSy_b/\sqrt d$ of {rows} queries against {columns} keys of other tokens"
+    )
+    numbers = zip(family("o", len(model.output_of_index)), model.output_of_index, strict=True)
+    return "\n".join(
+        (
+            "\\section{The model}",
+            rf"The matrix $S$ is {kind}, {trained}; of $n=\alpha d^2$ samples each shows {index}. One {value} of size $s$ costs "
+            r"$d$ times",
+            aligned((("\\text{penalty}", matrix.cost(sp.Symbol("s"))),)),
+            f"The law of the {value}s of the target, {_text(target.name)}, is given by its inverse Stieltjes transform:",
+            aligned((("z(g)", target.inverse_stieltjes), *((formula(one), form) for one, form in target.definitions))),
+            rf"The student's numbers $o$ are the output at ${_times(channel.beta)}h$, the label's numbers $y$ that at "
+            rf"${_times(channel.beta0)}(h_0+\text{{noise}})$, of a noise with the variance per unit below:",
+            aligned(
+                (
+                    *((formula(number), form) for number, form in numbers),
+                    (r"\ell(o,y)", model.loss_of_numbers),
+                    (r"\text{noise inside}", channel.noise_inside),
+                    (r"\text{noise on the label}", channel.noise_on_label),
+                )
+            ),
+        )
+    )
+
+
+def _times(temperature: sp.Expr) -> str:
+    return "" if temperature == 1 else rf"{formula(temperature)}\,"
+
+
+def _left_out(model: Model) -> str:
+    """Steps that do not apply, with their reasons."""
+    items = [f"\\item {_text(title)}: {_text(reason)}.\n" for title, reason in left_out(model)]
+    if not items:
+        return ""
+    return "\\section{Steps that do not apply}\n\\begin{itemize}\n" + "".join(items) + "\\end{itemize}\n"
 
 
 def equation_records(steps: tuple[Step, ...]) -> list[dict[str, str]]:

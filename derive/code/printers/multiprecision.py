@@ -8,6 +8,6 @@ LANGUAGE = Language("multiprecision", leading=("mp",))
 PRELUDE = '"""{title}: generated functions of mpmath numbers; `mp` is the context that fixes the precision."""\n'
 
 
-def module(title: str, steps: tuple[Step, ...]) -> str:
-    """Source of the multiprecision module."""
-    return module_text(PRELUDE.format(title=title), functions_text(steps, LANGUAGE), LANGUAGE)
+def module(title: str, steps: tuple[Step, ...], imports: str = "") -> str:
+    """Source of the multiprecision module; `imports` bring in functions of other modules."""
+    return module_text(PRELUDE.format(title=title), functions_text(steps, LANGUAGE), LANGUAGE, imports)

@@ -1,5 +1,6 @@
 """Python text of a tree, shared by all printers of code; only the names of functions differ."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -24,11 +25,13 @@ class Language:
             raise TypeError(f"{self.name} has no {function}")
         return f"{code.name}(" + "".join(f"{argument}, " for argument in self.leading if code.definition)
 
-    def definitions(self) -> tuple[str, ...]:
-        """Source of the elementary functions that the language lacks."""
+    def definitions(self, calls: str) -> tuple[str, ...]:
+        """Source of the elementary functions that the language lacks and this source calls."""
         codes = (entry.code(self.name) for entry in elementary.TABLE)
         return tuple(
-            _elementary_text(code.name, code.definition, self.leading) for code in codes if code and code.definition
+            _elementary_text(code.name, code.definition, self.leading)
+            for code in codes
+            if code and code.definition and re.search(rf"(?<![\w.]){code.name}\(", calls)
         )
 
 
@@ -71,9 +74,12 @@ def _bracket(node: Node, language: Language, at_least: int) -> str:
     return text if level >= at_least else f"({text})"
 
 
-def module_text(prelude: str, texts: Iterable[str], language: Language) -> str:
-    """Source of a module: its head, the elementary functions that the language lacks, the generated functions."""
-    return "\n\n".join((prelude, *language.definitions(), *texts))
+def module_text(prelude: str, texts: Iterable[str], language: Language, imports: str = "") -> str:
+    """Source of a module: its head, the elementary functions that it calls and the language lacks, the generated functions."""
+    functions = tuple(texts)
+    return "\n\n".join(
+        (f"{prelude}\n{imports}" if imports else prelude, *language.definitions("\n".join(functions)), *functions)
+    )
 
 
 def functions_text(steps: tuple[Step, ...], language: Language) -> Iterable[str]:

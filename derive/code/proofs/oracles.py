@@ -1,11 +1,12 @@
 """Oracles: 50-digit values of every equation at three in-domain points, evaluated by SymPy from the source expressions."""
 
+from collections.abc import Iterable
 from typing import TypedDict
 
 import sympy as sp
 
 from derive.language.elementary import TABLE
-from derive.language.notation import BY_NAME
+from derive.language.setting import entry
 from derive.language.step import Function, Step
 from derive.pipeline import functions
 
@@ -23,15 +24,20 @@ class Oracle(TypedDict):
 
 def sample(function: Function, point: int) -> list[sp.Expr]:
     """Exact values of the inputs at reference point `point`."""
-    return [BY_NAME[str(symbol)].samples[point] for symbol in function.inputs]
+    return list(reference(function.inputs, point).values())
+
+
+def reference(symbols: Iterable[sp.Symbol], point: int) -> dict[sp.Symbol, sp.Expr]:
+    """Exact values of symbols at reference point `point`."""
+    return {symbol: entry(symbol).samples[point] for symbol in symbols}
 
 
 def evaluate(expression: sp.Expr, values: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
     """Numerical value with the functions that SymPy does not know spelled out."""
     explicit = expression.subs(values)
-    for entry in TABLE:
-        if entry.evaluated:
-            explicit = explicit.replace(entry.symbolic, lambda w, value=entry.evaluated: value(w.evalf(_WORKING)))
+    for row in TABLE:
+        if row.evaluated:
+            explicit = explicit.replace(row.symbolic, lambda w, value=row.evaluated: value(w.evalf(_WORKING)))
     return sp.N(explicit, _WORKING)
 
 

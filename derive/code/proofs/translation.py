@@ -1,5 +1,6 @@
 """Translation validation: generated code run on SymPy symbols gives back the expressions it was generated from."""
 
+from functools import cache
 from types import ModuleType, SimpleNamespace
 
 import sympy as sp
@@ -35,7 +36,8 @@ def same(left: sp.Expr, right: sp.Expr) -> bool:
     return left == right or sp.expand(left) == sp.expand(right) or sp.cancel(sp.together(sp.expand(left - right))) == 0
 
 
-def mistranslated(source: str, language: Language, steps: tuple[Step, ...]) -> list[str]:
+@cache
+def mistranslated(source: str, language: Language, steps: tuple[Step, ...]) -> tuple[str, ...]:
     """Identifiers of the equations whose generated code in the source of a module is not their source expression."""
     module, leading = symbolic_module(source, language)
     wrong = []
@@ -45,4 +47,4 @@ def mistranslated(source: str, language: Language, steps: tuple[Step, ...]) -> l
         for identifier, output, value in zip(function.equation_ids(), function.outputs, values, strict=True):
             if not same(sp.sympify(value, rational=True), output.expression):
                 wrong.append(identifier)
-    return wrong
+    return tuple(wrong)

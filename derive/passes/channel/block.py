@@ -62,7 +62,8 @@ def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
         family(letter, count) for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output)))
     )
     cost, label = loss(block, model), label_numbers(block, model)
-    beta, beta0 = (tuple(sorted(heat.free_symbols, key=str)) for heat in (model.channel.beta, model.channel.beta0))
+    beta = tuple(sorted(model.channel.beta.free_symbols, key=str))
+    of_label = tuple(sorted(sp.Tuple(*label).free_symbols - {*z}, key=str))
     extra = tuple(sorted(cost.free_symbols - {*u, *y, *beta}, key=str))
     given = (*u, *y, *beta, *extra)
     pairs = [(i, j) for i in range(block.size) for j in range(i, block.size)]
@@ -70,7 +71,7 @@ def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
         Function(
             f"block{number}_label",
             "numbers of the label without their own noise, at the noisy target index",
-            (*z, *beta0),
+            (*z, *of_label),
             tuple(Output(str(name), sp.latex(name), value) for name, value in zip(y, label, strict=True)),
         ),
         scalar(f"block{number}_loss", "loss of one sample", given, r"\ell", cost),

@@ -13,24 +13,12 @@ from derive.language.step import Function, Output, Step, scalar
 NAME = "training"
 
 
-def _at(model: Model, temperature: sp.Expr) -> tuple[sp.Expr, ...]:
-    return tuple(sp.sympify(number) for number in model.output(tuple(temperature * symbol for symbol in model.symbols)))
-
-
-def loss(model: Model) -> sp.Expr:
-    """Of one sample in its indices h and the numbers of its label y."""
-    numbers = _at(model, model.channel.beta)
-    put_out = family("o", len(numbers))
-    return model.loss_of_numbers.subs(dict(zip(put_out, numbers, strict=True)), simultaneous=True).replace(
-        sp.log, log_probability
-    )
-
-
 def functions(model: Model) -> tuple[Function, ...]:
     """Label, loss and slope."""
-    label, cost, indices = _at(model, model.channel.beta0), loss(model), model.symbols
+    label, indices = model.label_of_index, model.symbols
+    cost = model.loss_of_index.replace(sp.log, log_probability)
     y = family("y", len(label))
-    heat = tuple(sorted(model.channel.beta0.free_symbols, key=str))
+    heat = tuple(sorted(sp.Tuple(*label).free_symbols - {*indices}, key=str))
     extra = tuple(sorted(cost.free_symbols - {*indices, *y}, key=str))
     return (
         Function(

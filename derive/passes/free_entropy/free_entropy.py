@@ -2,6 +2,7 @@
 
 import sympy as sp
 
+from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Step
@@ -10,6 +11,18 @@ from derive.passes.free_entropy.replicas import channel_limit, conjugates, coupl
 
 ENVELOPE = sp.Function("M")
 SPECTRAL = sp.Function("J")
+
+_GAUSSIAN = {Kind.POSITIVE: "symmetric Gaussian", Kind.SYMMETRIC: "symmetric Gaussian", Kind.GENERAL: "Gaussian"}
+_KEPT = {
+    Kind.POSITIVE: "Positivity of $S$ keeps the eigenvalues $x$ of $Y$ above",
+    Kind.SYMMETRIC: "Eigenvalues $x$ of $Y$ are kept at both ends, where $|x|$ is above",
+    Kind.GENERAL: "Singular values $x$ of $Y$ are kept above",
+}
+_ENERGY = {
+    Kind.POSITIVE: r"\int(x-b)_+^2\,d\mu_v(x)",
+    Kind.SYMMETRIC: r"\int(|x|-b)_+^2\,d\mu_v(x)",
+    Kind.GENERAL: r"\int(|x|-b)_+^2\,d\mu_v(x)$, $\mu_v$ the symmetrised law of the singular values, $v=\delta^2",
+}
 
 alpha, m, q, V, v, b, x = sym("alpha m q V v b x")
 
@@ -30,8 +43,8 @@ def steps(model: Model) -> tuple[Step, ...]:
         Step(
             "action",
             "Replicated action and replica-symmetric ansatz",
-            r"The data average of $Z^r$ depends on the replicas only through $Q_{ab}=\operatorname{tr}(S_aS_b)/d$ and "
-            r"$m_a=\operatorname{tr}(S_aS_0)/d$. At inverse temperature $1/\tau$ replicas differ by $V\tau$. Traces are computed "
+            r"The data average of $Z^r$ depends on the replicas only through $Q_{ab}=\operatorname{tr}(S_a^TS_b)/d$ and "
+            r"$m_a=\operatorname{tr}(S_a^TS_0)/d$. At inverse temperature $1/\tau$ replicas differ by $V\tau$. Traces are computed "
             r"for $r\times r$ matrices at symbolic $r$; then $r\to0$, then $\tau\to0$.",
             (
                 Display(r"Q_{aa}", overlaps().diagonal),
@@ -59,8 +72,8 @@ def steps(model: Model) -> tuple[Step, ...]:
         Step(
             "prior",
             "Prior: denoising of a matrix",
-            r"A symmetric Gaussian matrix decouples the replicas of $S$; $\tau\to0$ leaves a maximisation that is diagonal in the "
-            r"eigenbasis of $Y=S_0+\delta G$. Positivity of $S$ keeps the eigenvalues $x$ of $Y$ above the threshold $b$.",
+            rf"A {_GAUSSIAN[model.matrix.kind]} matrix decouples the replicas of $S$; $\tau\to0$ leaves a maximisation that "
+            rf"is diagonal in the basis of $Y=S_0+\delta G$. {_KEPT[model.matrix.kind]} the threshold $b$.",
             (
                 Display("s^*(x)", prior.gain * (x - prior.threshold)),
                 Display("b", prior.threshold),
@@ -71,7 +84,7 @@ def steps(model: Model) -> tuple[Step, ...]:
         Step(
             "free_entropy",
             "Free entropy",
-            r"The limit of $(\min L)/d^2$ is the stationary value of $e$; $J(v,b)=\int(x-b)_+^2\,d\mu_v(x)$.",
+            rf"The limit of $(\min L)/d^2$ is the stationary value of $e$; $J(v,b)={_ENERGY[model.matrix.kind]}$.",
             (Display("e", alpha * ENVELOPE(m, q, V) + coupling_term() - prior.prefactor * SPECTRAL(v, b)),),
         ),
     )

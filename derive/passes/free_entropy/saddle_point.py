@@ -7,7 +7,7 @@ from types import MappingProxyType
 import sympy as sp
 
 from derive.language.model import Model
-from derive.language.notation import sym
+from derive.language.notation import LATEX, sym
 from derive.language.step import Display, Function, Output, Step, scalar
 from derive.passes.free_entropy import estimation_error
 from derive.passes.free_entropy.free_entropy import ENVELOPE, SPECTRAL, free_entropy
@@ -136,7 +136,7 @@ def _inverse(model: Model) -> tuple[Function, ...]:
             "unreduced_variables",
             "conjugates from the spectral problem: its inverse",
             (v, b, c, *model.matrix.settings),
-            tuple(Output(str(name), sp.latex(name), form) for name, form in unreduced(model).items()),
+            tuple(Output(str(name), LATEX[name], form) for name, form in unreduced(model).items()),
         ),
     )
 
@@ -149,7 +149,7 @@ def steps(model: Model) -> tuple[Step, ...]:
             "stationarity",
             "Six saddle-point equations",
             r"Each derivative of $e$ is linear in one order parameter. $J_v$ and $J_b$ are the derivatives of the spectral "
-            r"function at $v=\hat q/(2\hat m^2)$, $b=\lambda\sqrt\kappa/\hat m$.",
+            r"function at the $v$ and $b$ of the prior.",
             tuple(Display(lefts[name], expression) for name, expression in stationarity(model).items()),
         ),
         Step(

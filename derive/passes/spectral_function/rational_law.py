@@ -16,7 +16,8 @@ import sympy as sp
 
 from derive.language.elementary import AngleAbove, AngleBelow, ImaginaryPart
 from derive.language.model import Model
-from derive.language.notation import LATEX, sym
+from derive.language.notation import sym
+from derive.language.setting import entry
 from derive.language.step import DerivationError, Display, Function, Output, Step, scalar
 from derive.language.target import Target
 
@@ -179,7 +180,7 @@ def law_functions(target: Target) -> tuple[Function, ...]:
             "law_parameters",
             "parameters of the target law from the settings of the problem",
             target.settings,
-            tuple(Output(str(name), LATEX[name], value) for name, value in target.in_settings().items()),
+            tuple(Output(str(name), entry(name).latex, value) for name, value in target.in_settings().items()),
         ),
         scalar(
             "zero_mass",

@@ -12,13 +12,15 @@ from typing import Any
 
 from numeric import model as models
 from numeric.cli.arguments import BadInput, grid, integer, non_negative, positive, print_json, write_atomically
+from numeric.cli.model_arguments import in_domain
+from numeric.problem.problem import COMMON, of_parts
 from verify.cli.arguments import integers, note, size_counts
 from verify.figures.models import model_figure
 from verify.jobs.pool import Pool
 from verify.report.documents import model_document, versions
 from verify.report.lines import model_lines
 from verify.report.model_page import model_page
-from verify.studies.models import SETTINGS, ModelOutcome, ModelSetting, Trial, at_setting, study_models
+from verify.studies.models import EXTRA, SETTINGS, ModelOutcome, ModelSetting, Trial, at_setting, study_models
 from verify.training.run import MINIMUM_DIM
 
 
@@ -45,6 +47,8 @@ def add(commands: Any) -> None:
                         help="two sizes or more, from which results are extrapolated (default 20,30)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
                         help="runs per point, one number or one for each size (default 8)")  # fmt: skip
+    parser.add_argument("--settings", metavar="LIST",
+                        help="settings of single models, e.g. mu=1/20; without them these are left out of all")  # fmt: skip
     parser.add_argument("--out", default="report", metavar="FOLDER", help="where the report goes (default report)")
     parser.add_argument("--seed", type=integer("--seed", 0, 2**31, "try 0"), default="0", metavar="N",
                         help="from which the seed of every run is made (default 0)")  # fmt: skip
@@ -62,7 +66,11 @@ def run(arguments: argparse.Namespace) -> int:
     sizes = size_counts(arguments.dim, arguments.runs)
     if len(sizes) < 2:
         raise BadInput("--dim", sizes[0][0], "one size cannot be extrapolated", "try --dim 20,30")
-    problems = [at_setting(name, setting) for name in _names(arguments.model) for setting in _settings(arguments)]
+    own = _own(arguments)
+    names = _names(arguments.model, own)
+    for name in names:
+        _require_own(name, own)
+    problems = [at_setting(name, setting, own) for name in names for setting in _settings(arguments)]
     folder = _folder(arguments.out)
     with Pool(arguments.workers) as pool:
         for outcome in study_models(problems, Trial(sizes, arguments.seed, arguments.shuffle_labels), pool):
@@ -128,10 +136,35 @@ def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
     return [SETTINGS[0]._replace(alpha=float(alpha), **others) for alpha in arguments.alpha]
 
 
-def _names(text: str) -> list[str]:
+def _own(arguments: argparse.Namespace) -> dict[str, float]:
+    """Values of the settings that only some models have. Raises BadInput for one that no model has."""
+    known = {name: domain for model in models.available() for name, domain in _domains(model).items()}
+    values = dict(EXTRA)
+    for part in arguments.settings.split(",") if arguments.settings else []:
+        name, _, text = part.partition("=")
+        if name not in known:
+            raise BadInput("--settings", repr(part), "is no setting of a model's own", f"use {', '.join(known)}")
+        values[name] = float(in_domain(f"--settings {name} =", known[name])(text))
+    return values
+
+
+def _domains(model: str) -> dict[str, str]:
+    described = models.structure(model)["settings"]
+    return {name: described[name]["domain"] for name in of_parts(model) if name not in COMMON}
+
+
+def _require_own(model: str, own: dict[str, float]) -> None:
+    if models.structure(model)["noise_on_label"]:
+        raise BadInput("--model", model, "has noise on its label, which training does not draw", "put it inside")
+    if missing := [name for name in _domains(model) if name not in own]:
+        example = ",".join(f"{name}=1/10" for name in missing)
+        raise BadInput("--model", model, f"needs its settings {', '.join(missing)}", f"add --settings {example}")
+
+
+def _names(text: str, own: dict[str, float]) -> list[str]:
     """Models asked for. Raises BadInput for one that is not known, or whose target has no rank ratio."""
     known = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
-    names = known if text == "all" else text.split(",")
+    names = [name for name in known if own.keys() >= _domains(name).keys()] if text == "all" else text.split(",")
     for name in names:
         if name not in known:
             raise BadInput(

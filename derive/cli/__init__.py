@@ -1,0 +1,1 @@
+"""Command line of the symbolic layer: what is printed, models read one by one, one file a command."""

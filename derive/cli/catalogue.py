@@ -1,0 +1,94 @@
+"""Models for commands: one that cannot be read or derived is refused in a line, and does not stop the others."""
+
+import os
+import textwrap
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import Generic, NamedTuple, TypeVar
+
+from derive import models
+from derive.cli.output import PATIENCE, fail, note, told
+from derive.language.errors import ModelError
+from derive.language.model import Model
+from derive.language.step import DerivationError
+
+T = TypeVar("T")
+PROCESSES = 2  # of a command that derives many models
+_MOST = 400  # characters of what a derivation says: expressions can fill pages
+
+
+class Result(NamedTuple, Generic[T]):
+    """What work on a model gave, or the line that says why it gave nothing."""
+
+    name: str
+    value: T | None
+    refusal: str = ""
+
+
+def attempt(name: str, work: Callable[[Model], T]) -> Result[T]:
+    """The work on the model of this name, or its refusal, whatever the file or its derivation raises."""
+    try:
+        model = models.load(name)
+    except ModelError as error:
+        return Result(name, None, str(error))
+    try:
+        return Result(name, work(model))
+    except (ModelError, DerivationError) as error:
+        reason = str(error)
+    except Exception as error:  # what a pass meets in an expression that nobody thought of
+        reason = f"{type(error).__name__}: {error}"
+    reason = textwrap.shorten(reason, _MOST, placeholder=" ...")
+    return Result(
+        name, None, f"derive/models/{name}.py: cannot be derived: {reason}; change the expression that it names"
+    )
+
+
+def each(
+    names: Sequence[str], work: Callable[[Model], T], doing: str, processes: int = PROCESSES
+) -> Iterator[Result[T]]:
+    """Results in the order of the names, from two processes; refusals and what takes long are said on stderr."""
+    started = time.monotonic()
+    with told(f"{doing} {', '.join(names)}"):
+        for number, result in enumerate(_results(names, work, min(processes, len(names), _cores())), 1):
+            if result.refusal:
+                note(result.refusal)
+            elif len(names) > 1 and time.monotonic() - started > PATIENCE:
+                note(f"derive: {doing} {result.name}: done, {number} of {len(names)}")
+            yield result
+
+
+def one(name: str, work: Callable[[Model], T], doing: str) -> T:
+    """The result for one model, or exit 2."""
+    known_name("MODEL", name)
+    (result,) = each((name,), work, doing)
+    if result.value is None:
+        raise SystemExit(2)
+    return result.value
+
+
+def known_name(argument: str, name: str) -> None:
+    """Exit 2 unless there is a model file of this name."""
+    if name not in models.available():
+        fail(f"{argument} {name}: no such model; known: {', '.join(models.available())}")
+
+
+def chosen(names: Sequence[str]) -> tuple[str, ...]:
+    """These models, or all where none is named."""
+    for name in names:
+        known_name("MODEL", name)
+    return tuple(dict.fromkeys(names)) or models.available()
+
+
+def _results(names: Sequence[str], work: Callable[[Model], T], processes: int) -> Iterator[Result[T]]:
+    attempted = partial(attempt, work=work)
+    if processes <= 1:
+        yield from map(attempted, names)
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        yield from pool.map(attempted, names)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,76 @@
+"""`python -m derive diff`: generated/ against the models, or two models against each other, equation by equation."""
+
+import argparse
+from typing import Any
+
+from derive.cli.catalogue import each, known_name
+from derive.cli.output import command, fail, say
+from derive.code import emit
+from derive.language.model import Model
+from derive.models import available, load
+from derive.pipeline import derive
+from derive.tools import two_models
+from derive.tools.diff import Change, compare
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    text = "compare two models, or generated/ with all models, equation by equation"
+    parser = command(commands, "diff", text, "diff tied_attention first_row_attention")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="two models (default: generated/ with all models)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what differs; exit 2 where a model is refused."""
+    if len(arguments.models) == 2:
+        return _of_two(arguments)
+    if arguments.models:
+        fail(f"MODEL {' '.join(arguments.models)}: two models are compared; name two, or none for generated/ with all")
+    document, lines, refused = {}, [], False
+    for name, changes, refusal in each(available(), against_disk, "comparing"):
+        if changes is None:
+            refused = True
+            document[name] = [{"refused": refusal}]
+            continue
+        document[name] = [vars(change) for change in changes]
+        lines += [f"{name} {change}" for change in changes]
+    say(arguments, document, "\n".join(lines))
+    return 2 if refused else 0
+
+
+def _of_two(arguments: argparse.Namespace) -> int:
+    for name in arguments.models:
+        known_name("MODEL", name)
+    if len(set(arguments.models)) == 1:
+        fail(f"MODEL {arguments.models[0]}: compared with itself; name two models")
+    if any(result.value is None for result in list(each(arguments.models, derived, "deriving", processes=1))):
+        return 2
+    first, second = map(load, arguments.models)
+    difference = two_models.compare(first, second)
+    say(arguments, difference.record(), difference.text())
+    return 0
+
+
+def derived(model: Model) -> bool:
+    """Derive a model, which is then known."""
+    return bool(derive(model))
+
+
+class Unreadable(RuntimeError):
+    """A generated file that is damaged."""
+
+
+def against_disk(model: Model) -> list[Change]:
+    """Equations on disk against derived ones.
+
+    Raises:
+        Unreadable: the file on disk is missing or no Python.
+    """
+    steps = derive(model)
+    try:
+        return compare(emit.joined(model.name, "multiprecision"), model.title, steps)
+    except Exception as error:  # whatever importing or running a damaged file raises
+        raise Unreadable(
+            f"generated/{model.name}/multiprecision.py cannot be read ({error}); generate it with `python -m derive gen`"
+        ) from error

@@ -1,0 +1,46 @@
+"""`python -m derive explain`: the equation behind a name or a line of generated code."""
+
+import argparse
+from typing import Any
+
+from derive.cli.catalogue import attempt
+from derive.cli.output import command, fail, note, say, told
+from derive.language.model import Model
+from derive.models import available
+from derive.scaling import exponent_tables
+from derive.tools.explain import Explanation, Unknown, explain
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    parser = command(commands, "explain", "the equation behind a name or a generated line", "explain overlaps.m")
+    parser.add_argument("query", metavar="EQUATION|FILE:LINE|exponents")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Explain an equation of the first model that has it, or every scaling exponent of a power-law target."""
+    if arguments.query == "exponents":
+        readable = (attempt(name, lambda model: model).value for name in available())
+        model = next(model for model in readable if model is not None and exponent_tables.apply(model))
+        say(arguments, exponent_tables.record(model), exponent_tables.explanation(model))
+        return 0
+
+    def answer(model: Model) -> Explanation | str:
+        try:
+            return explain(arguments.query, model)
+        except Unknown as error:
+            return str(error)
+
+    reasons = []
+    with told(f"deriving what has {arguments.query}"):
+        for name in [name for name in available() if f"{name}/" in arguments.query] or available():
+            result = attempt(name, answer)
+            if result.refusal:
+                note(result.refusal)
+            elif isinstance(result.value, Explanation):
+                say(arguments, result.value.record(), result.value.text())
+                return 0
+            else:
+                reasons.append(result.value)
+    fail(f"EQUATION {arguments.query}: {reasons[0] if reasons else 'no model can be read'}")

@@ -1,0 +1,37 @@
+"""`python -m derive new`: a model file that states what another does, to be changed."""
+
+import argparse
+from typing import Any
+
+from derive.cli.catalogue import one
+from derive.cli.output import command, fail, say
+from derive.language.errors import ModelError
+from derive.models import available
+from derive.tools import new_model
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    text = "write a commented model file that states what another model does, to be changed"
+    parser = command(commands, "new", text, "new soft_threshold --from quadratic_network")
+    parser.add_argument("name", metavar="NAME", help="name of the new model, and of its file in derive/models")
+    parser.add_argument("--from", dest="base", metavar="MODEL", required=True, help="model to start from")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the file; exit 2 where the name cannot be used."""
+    text = one(arguments.base, lambda model: new_model.source(arguments.name, model), "reading")
+    try:
+        path = new_model.write(arguments.name, text)
+    except ModelError as error:
+        fail(str(error))
+    except FileExistsError:
+        fail(f"NAME {arguments.name}: there is such a model; choose another name than {', '.join(available())}")
+    name = arguments.name
+    say(
+        arguments,
+        {"model": name, "file": str(path)},
+        f"{path}: change it, then `python -m derive gen {name}` and `python -m numeric curve --model {name} ...`",
+    )
+    return 0

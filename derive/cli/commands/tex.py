@@ -1,0 +1,31 @@
+"""`python -m derive tex`: the derivation of a model as a LaTeX document."""
+
+import argparse
+from typing import Any
+
+from derive.cli.catalogue import one
+from derive.cli.output import command, say
+from derive.code.printers import latex
+from derive.language.model import Model
+from derive.pipeline import derive
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    parser = command(
+        commands, "tex", "the derivation as a LaTeX document on stdout", "tex tied_attention > derivation.tex"
+    )
+    parser.add_argument("model", metavar="MODEL")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the document."""
+    text = one(arguments.model, document, "deriving")
+    say(arguments, {"model": arguments.model, "tex": text}, text)
+    return 0
+
+
+def document(model: Model) -> str:
+    """The document of a model."""
+    return latex.document(model, derive(model))

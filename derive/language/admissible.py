@@ -1,0 +1,71 @@
+"""Whether the loss of a sample has a least value: followed numerically along rays of the index, at labels of the model itself."""
+
+import random
+from collections.abc import Iterator
+from itertools import pairwise
+
+import mpmath
+import sympy as sp
+
+from derive.language.elementary import Logistic, Softplus
+from derive.language.errors import ModelError
+from derive.language.notation import family
+from derive.language.setting import entry
+
+_LABELS, _RAYS = 3, 4  # labels, and rays beside the axes
+_SIZES = tuple(10**k for k in range(7))  # of the index along a ray
+_LAST = 4  # steps between sizes over which a loss without a bound falls by no less than half as much each time
+_ROUNDING = 1e-9  # relative, of values computed to 15 digits
+_MP = mpmath.mp  # whose exponents have no bound
+_FUNCTIONS = {Logistic.__name__: lambda x: 1 / (1 + _MP.exp(-x)), Softplus.__name__: lambda x: _MP.log1p(_MP.exp(x))}
+
+
+def require_least(loss: sp.Expr, index: tuple[sp.Symbol, ...], label: tuple[sp.Expr, ...]) -> None:
+    """Raises ModelError for a loss, in the index and the numbers y1, y2, ... of the label, that is not real or falls without end."""
+    cost = _at_samples(loss, (*index, *family("y", len(label))))
+    numbers = _at_samples(sp.Tuple(*label), index)
+    for z in _points(len(index), _LABELS):
+        known = _values(numbers, z)
+        for ray in (*_axes(len(index)), *_points(len(index), _RAYS)):
+            along = [_real(_values(cost, [*(size * one for one in ray), *known])) for size in _SIZES]
+            falls = [before - after for before, after in pairwise(along)][-_LAST:]
+            rounding = _ROUNDING * max(map(abs, along))
+            if falls[0] > rounding and all(2 * later > fall for fall, later in pairwise(falls)):
+                raise ModelError(
+                    f"channel: loss {loss} falls without end, to {mpmath.nstr(along[-1], 3)} at an index of size {_SIZES[-1]}; "
+                    "give one that is bounded below"
+                )
+
+
+def _at_samples(expression: sp.Basic, arguments: tuple[sp.Symbol, ...]):  # type: ignore[no-untyped-def]
+    """A function of the arguments, the settings at the first of their reference values."""
+    values = {s: entry(s).samples[0] for s in expression.free_symbols - set(arguments)}
+    return sp.lambdify(arguments, expression.subs(values), modules=[_FUNCTIONS, "mpmath"])
+
+
+def _values(function, point):  # type: ignore[no-untyped-def]
+    try:
+        return function(*point)
+    except (ZeroDivisionError, ValueError):
+        return _MP.nan
+
+
+def _real(value: object) -> mpmath.mpf:
+    number = _MP.mpmathify(value)
+    if _MP.im(number) != 0 or _MP.isnan(number):
+        raise ModelError(
+            "channel: loss is no real number at some index; give an output and a loss that are defined everywhere"
+        )
+    return _MP.re(number)
+
+
+def _axes(count: int) -> Iterator[list[int]]:
+    for k in range(count):
+        for sign in (1, -1):
+            yield [sign * (i == k) for i in range(count)]
+
+
+def _points(count: int, points: int) -> Iterator[list[mpmath.mpf]]:
+    rng = random.Random(points)
+    for _ in range(points):
+        yield [_MP.mpf(rng.uniform(-2, 2)) for _ in range(count)]

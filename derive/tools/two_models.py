@@ -1,0 +1,147 @@
+"""`derive diff A B`: what two models state and what follows from each, part by part and equation by equation."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import sympy as sp
+
+from derive.code.proofs import oracles
+from derive.code.proofs.translation import same
+from derive.language.model import Model
+from derive.language.step import Function
+from derive.pipeline import derive, functions
+
+_MOST = 400  # characters of one side that are printed
+_CLOSE = sp.Float(10) ** -40  # relative, of values at the reference points to 80 digits
+
+
+@dataclass(frozen=True)
+class Equation:
+    """One statement of a model: the title of its step, its name, its left-hand side or inputs, and what it says."""
+
+    step: str
+    name: str
+    text: str
+    content: sp.Basic
+    function: Function | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One equation of either model: `same`, `differs`, `only in A` or `only in B`, with both sides as text."""
+
+    step: str
+    name: str
+    verdict: str
+    first: str | None
+    second: str | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """All equations of two models, in the order of the first's derivation."""
+
+    models: tuple[str, str]
+    rows: tuple[Row, ...]
+
+    def count(self, verdict: str) -> int:
+        """Number of rows of a verdict."""
+        return sum(row.verdict == verdict for row in self.rows)
+
+    def record(self) -> dict[str, object]:
+        """As plain data."""
+        return {"models": list(self.models), "rows": [vars(row) for row in self.rows]}
+
+    def text(self) -> str:
+        """For a reader: equations that differ with both sides, step by step, then the number of those that do not."""
+        lines: list[str] = []
+        step = ""
+        for row in self.rows:
+            if row.verdict == "same":
+                continue
+            if row.step != step:
+                step = row.step
+                lines += ["", step]
+            lines.append(f"  {row.name}: {row.verdict}")
+            for name, side in zip(self.models, (row.first, row.second), strict=True):
+                if side is not None:
+                    lines.append(f"    {name}: {shortened(side)}")
+        counts = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in self._verdicts)
+        return "\n".join([*lines[1:], "", counts]).lstrip("\n")
+
+    @property
+    def _verdicts(self) -> tuple[str, ...]:
+        return "same", "differ", *(f"only in {name}" for name in self.models)
+
+
+def shortened(text: str) -> str:
+    """The beginning of what would fill a screen."""
+    return text if len(text) <= _MOST else f"{text[:_MOST]}... ({len(text)} characters, all of them with --json)"
+
+
+def compare(first: Model, second: Model) -> Difference:
+    """Compare everything that two models state and derive."""
+    left, right = ({(e.step, e.name): e for e in equations(model)} for model in (first, second))
+    rows = []
+    for key in (*left, *(key for key in right if key not in left)):
+        one, other = left.get(key), right.get(key)
+        verdict = f"only in {first.name if one else second.name}"
+        if one and other:
+            verdict = "same" if agree(one, other) else "differ"
+        rows.append(Row(*key, verdict, one.text if one else None, other.text if other else None))
+    order = list(dict.fromkeys(row.step for row in rows))
+    return Difference((first.name, second.name), tuple(sorted(rows, key=lambda row: order.index(row.step))))
+
+
+def equations(model: Model) -> Iterator[Equation]:
+    """What the model states, and each formula shown and each function generated of its derivation."""
+    for name, value in stated(model).items():
+        yield Equation(
+            "What is stated", name, str(value), sp.sympify(value) if isinstance(value, sp.Basic) else sp.Symbol(value)
+        )
+    for step in derive(model):
+        for display in step.displays:
+            yield Equation(step.title, display.left, str(display.right), sp.sympify(display.right))
+    for step, function in functions(derive(model)):
+        for name, output in zip(function.equation_ids(), function.outputs, strict=True):
+            yield Equation(step.title, name, str(output.expression), output.expression, function)
+
+
+def stated(model: Model) -> dict[str, str | sp.Basic]:
+    """The parts of a model file."""
+    matrix, target, channel = model.matrix, model.target, model.channel
+    return {
+        "class of the matrix": matrix.kind.value,
+        "cost of an eigenvalue s": matrix.cost(sp.Symbol("s")),
+        "rank over d": matrix.rank_ratio,
+        "law of the target": target.name,
+        "z(g)": target.inverse_stieltjes,
+        **{f"{symbol} of the target": value for symbol, value in target.definitions},
+        "index": repr(model.index),
+        "output": model.output_of_index,
+        "loss": model.loss_of_numbers,
+        "inverse temperatures": sp.Tuple(channel.beta, channel.beta0),
+        "noise inside, on the label": sp.Tuple(channel.noise_inside, channel.noise_on_label),
+    }
+
+
+def agree(one: Equation, other: Equation) -> bool:
+    """Whether both are the same expression: decided by values where they differ there, else shown in symbols."""
+    left, right = one.content, other.content
+    if left == right:
+        return True
+    if isinstance(left, sp.MatrixBase | sp.Tuple) or isinstance(right, sp.MatrixBase | sp.Tuple) or left.is_Symbol:
+        return False
+    if one.function and other.function and _values_differ(one, other):
+        return False
+    return same(left, right)
+
+
+def _values_differ(one: Equation, other: Equation) -> bool:
+    symbols = one.content.free_symbols | other.content.free_symbols
+    for point in range(oracles.POINTS):
+        values = oracles.reference(symbols, point)
+        left, right = (oracles.evaluate(equation.content, values) for equation in (one, other))
+        if abs(left - right) > _CLOSE * max(abs(left), abs(right)):
+            return True
+    return False

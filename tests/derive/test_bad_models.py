@@ -1,0 +1,193 @@
+"""Model files that are none: each is refused in one line with file, field, rule and way out, and stops no other model."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from derive import models
+from derive.__main__ import main
+from derive.code import emit
+from derive.language.errors import ModelError
+from derive.language.index import CrossScores, SymmetricScores
+from derive.language.notation import BY_NAME, SETTINGS
+from derive.language.setting import entry, setting
+
+HEAD = """from dataclasses import replace
+import sympy as sp
+from derive.language.channel import Channel, cross_entropy, identity, square_loss
+from derive.language.index import CrossScores, SymmetricScores
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.language.setting import setting
+from derive.models.cross_attention import MODEL as CROSS
+from derive.models.quadratic_network import MODEL as BASE
+"""
+
+
+def with_channel(output="identity", loss="square_loss"):
+    return f"{HEAD}MODEL = replace(BASE, name='bad', title='t', channel=Channel({output}, {loss}))\n"
+
+
+BAD = {
+    "syntax error": ("MODEL = = 3\n", "line 1: not Python"),
+    "null byte": ("MODEL = None\x00\n", "not Python"),
+    "no model": ("x = 1\n", "MODEL: missing"),
+    "something else": ("MODEL = 3\n", "MODEL: is of type int"),
+    "missing part": (
+        f"{HEAD}MODEL = Model(name='bad', title='t', matrix=BASE.matrix, target=BASE.target, index=BASE.index)\n",
+        "Model: 'channel' missing",
+    ),
+    "unknown part": (f"{HEAD}MODEL = replace(BASE, name='bad', los=3)\n", "Model: has no los"),
+    "part of another type": (
+        f"{HEAD}MODEL = replace(BASE, name='bad', channel='softmax')\n",
+        "channel: is of type str",
+    ),
+    "name of another": (f"{HEAD}MODEL = BASE\n", "name 'quadratic_network': must be that of the file"),
+    "floats in the output": (with_channel("lambda h: [0.5 * h[0]]"), "channel: output"),
+    "floats in the loss": (with_channel(loss="lambda o, y: 0.5 * (o[0] - y[0]) ** 2"), "has floats"),
+    "concave loss": (with_channel(loss="lambda o, y: -((o[0] - y[0]) ** 2)"), "falls without end"),
+    "linear loss": (with_channel(loss="lambda o, y: o[0] - y[0]"), "falls without end"),
+    "slowly falling loss": (with_channel(loss="lambda o, y: -sp.log(1 + o[0] ** 2)"), "falls without end"),
+    "saddle": (
+        f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(2), "
+        "channel=Channel(identity, lambda o, y: (o[0] - o[3]) ** 2 - (o[1] + o[0]) * o[3]))\n",
+        "falls without end",
+    ),
+    "loss that is not real": (with_channel(loss="cross_entropy"), "no real number"),
+    "law of another class": (f"{HEAD}MODEL = replace(BASE, name='bad', target=CROSS.target)\n", "negative eigenvalues"),
+    "unknown name": (f"{HEAD}(foo,) = sym('foo')\n", "'foo' is not in the notation table"),
+    "unknown symbol": (with_channel(loss="lambda o, y: sp.Symbol('foo') * (o[0] - y[0]) ** 2"), "loss: foo is not in"),
+    "symbol of the theory": (with_channel(loss="lambda o, y: sym('delta')[0] * (o[0] - y[0]) ** 2"), "no setting"),
+    "symbol of the same name": (
+        with_channel(loss="lambda o, y: sp.Symbol('mu') * (o[0] - y[0]) ** 2"),
+        "write sym('mu')",
+    ),
+    "setting that the notation has": (f"{HEAD}mu = setting('mu', 'x')\n", "setting 'mu': the notation has it"),
+    "no such part of the project": (
+        "from derive.language.channel import nothing\n",
+        "import: cannot import name 'nothing'",
+    ),
+    "no such package": ("import no_such_package\n", "import: No module named"),
+    "exception inside": (
+        f"{HEAD}def loss(o, y):\n    raise RuntimeError('oh\\nno')\n\n\n{with_channel(loss='loss')[len(HEAD) :]}",
+        "line 11: raises RuntimeError: oh no",
+    ),
+    "it leaves": ("import sys\nsys.exit(0)\n", "line 2: raises SystemExit"),
+    "nonsense index": (f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(1, 1))\n", "SymmetricScores"),
+    "too many tokens": (f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(5))\n", "from 1 to 4"),
+    "one number by itself": (with_channel("lambda h: h[0, 0]"), "give a list of numbers"),
+    "too many numbers": (with_channel("lambda h: [h[0, 0]] * 17"), "at most 16"),
+}
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """`python -m derive ...` in this process: exit code, stdout and stderr."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["derive", *arguments])
+        try:
+            code = main()
+        except SystemExit as stop:
+            code = stop.code
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_bad_file_is_refused_in_one_line(what, model_file, command):
+    text, words = BAD[what]
+    model_file("bad", text)
+    code, out, err = command("gen", "bad")
+    assert code == 2
+    assert err.startswith("derive/models/bad.py") and words in err and err.count("\n") == 1, err
+    assert "refused" in out
+
+
+def test_a_bad_file_stops_no_other_model(model_file, command, tmp_path, monkeypatch):
+    monkeypatch.setattr(emit, "GENERATED", tmp_path / "generated")
+    model_file("bad", "MODEL = = 3\n")
+    model_file("quadratic_network", Path(models.__file__).with_name("quadratic_network.py").read_text())
+    monkeypatch.setattr(models, "__path__", models.__path__[-1:])
+    for arguments, code in (
+        (("list",), 0),
+        (("gen",), 2),
+        (("check",), 2),
+        (("diff",), 2),
+        (("explain", "overlaps.m"), 0),
+    ):
+        found, out, err = command(*arguments)
+        assert found == code, arguments
+        assert "derive/models/bad.py, line 1: not Python" in err
+        assert "overlaps" in out or "quadratic_network" in out
+    document = json.loads(command("check", "--json")[1])
+    assert [report["model"] for report in document["models"]] == ["quadratic_network"]
+    assert document["problems"] == [] and list(document["refused"]) == ["bad"]
+
+
+def test_what_no_pass_covers_is_said_in_one_line(model_file, command):
+    model_file("bad", with_channel(loss="lambda o, y: sp.Piecewise((o[0] - y[0], o[0] > y[0]), (y[0] - o[0], True))"))
+    code, _, err = command("gen", "bad")
+    lines = [line for line in err.splitlines() if not line.startswith("derive: ")]
+    assert code == 2 and len(lines) == 1
+    assert lines[0].startswith("derive/models/bad.py: cannot be derived:")
+
+
+@pytest.mark.parametrize("name", ["two-words", "class", "Upper", "shared"])
+def test_files_whose_name_no_package_can_have_are_refused(name, model_file):
+    model_file(name, "")
+    with pytest.raises(ModelError, match=rf"derive/models/{name}\.py: name"):
+        models.load(name)
+
+
+NUMBERS = st.one_of(st.integers(-3, 9), st.floats(), st.booleans(), st.text(max_size=2), st.none())
+
+
+@given(NUMBERS, NUMBERS)
+def test_an_index_is_made_of_whole_numbers_or_refused(rows, columns):
+    for build, given_ in ((SymmetricScores, (rows,)), (CrossScores, (rows, columns))):
+        if all(type(one) is int and 1 <= one <= 4 for one in given_):
+            assert len(build(*given_).entries) == len({*build(*given_).entries})
+        else:
+            with pytest.raises(ModelError, match="whole number from 1 to 4"):
+                build(*given_)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("lambda", "x"), "must be a Python name"),
+        (("two words", "x"), "must be a Python name"),
+        (("x3", "x"), "generated code uses"),
+        (("logistic", "x"), "generated code uses"),
+        (("np", "x"), "generated code uses"),
+        (("kappa0", "x"), "the notation has it"),
+        (("width", " "), "meaning is empty"),
+        (("width", "x", "1 2"), "three exact values"),
+        (("width", "x", "1 2 three"), "three exact values"),
+        (("width", "x", "0 1 2"), "inside its domain"),
+        (("width", "x", "1/2 1/3 1/4", "0..1"), "no interval"),
+        (("width", "x", "1/2 1/3 1/4", "(1, 0)"), "is empty"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(arguments, words):
+    with pytest.raises(ModelError, match=words):
+        setting(*arguments)
+
+
+def test_settings_of_two_models_do_not_meet():
+    """Each carries its own row: the same name means something else in another file, and the table knows neither."""
+    one, other = setting("width", "of a kink"), setting("width", "of a plateau", "1/3 1/2 2/3", "(0, 1)")
+    assert one != other and one == setting("width", "of a kink")
+    assert (entry(one).meaning, entry(other).meaning) == ("of a kink", "of a plateau")
+    assert "width" not in BY_NAME
+    assert one.is_positive and setting("bias", "of either sign", domain="(-inf, inf)").is_positive is None
+
+
+def test_settings_are_in_the_table():
+    assert all(BY_NAME[name].meaning for name in SETTINGS)
