@@ -7,7 +7,7 @@ import pytest
 from exact_problems import ROWS, exact
 from flint import arb
 
-from numeric.channel.block_average import block_means
+from numeric.channel.block_average import Nodes, block_means
 from numeric.channel.block_sample import BlockSample
 from numeric.channel.softmax.pair_average import Resolution, average
 from numeric.maths.domain import NoAnswer
@@ -51,7 +51,7 @@ def test_the_channel_is_that_of_a_rule_over_fields_with_minimisers(problem):
         float(point.values[key]) for key in ("m", "q", "V", "mh", "qh", "Vh", "train_error", "test_error")
     )
     sample = BlockSample(problem.rounded.model, 1, (("beta", 1.0), ("beta0", 1.0)))
-    means = block_means(sample, Fields.of(m, q, problem.rounded.rho), V, 120)
+    means = block_means(sample, Fields.of(m, q, problem.rounded.rho), V, Nodes(120))
     assert (means.train, means.test) == pytest.approx((train, test), rel=1e-11)
     _, *slopes = problem.rounded.generated.channel_derivatives(
         m, q, V, problem.rounded.rho, means.train, means.R, means.F1, means.F2
@@ -97,7 +97,7 @@ def test_two_tokens_with_cross_entropy_by_a_rule_over_fields_with_minimisers(nod
         PAIR_ENTROPY.rounded.rho,
         BlockSample("tied_attention_cross_entropy", 1, (("beta", 1.0), ("beta0", 1.0))),
     )
-    means = block_means(sample, Fields.of(m, q, rho), V, nodes)
+    means = block_means(sample, Fields.of(m, q, rho), V, Nodes(nodes))
     expected = PAIR_ENTROPY.rounded.generated.channel_derivatives(
         m, q, V, rho, means.train, means.R, means.F1, means.F2
     )
