@@ -62,6 +62,30 @@ def label_strip(sample: BlockSample, fields: Fields) -> float:
     return min(STRIP, float(POLES / (beta0 * fields.target * np.sqrt(sample.covariance.max()))))
 
 
+def index_strip(sample: BlockSample, fields: Fields) -> float:
+    """The same of label and prediction."""
+    beta, spread = dict(sample.settings).get("beta", 1.0), np.hypot(fields.teacher, fields.independent)
+    return min(label_strip(sample, fields), float(POLES / (beta * spread * np.sqrt(sample.covariance.max()) + 1e-300)))
+
+
+def fresh_loss_mean(sample: BlockSample, fields: Fields, nodes: Nodes) -> float:
+    """Mean loss of fresh samples of all copies."""
+    grid, weights = gaussian_grid(2 * sample.indices, nodes.along, nodes.seen)
+    root = np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64)
+    w, y, _ = _fields(sample, fields, _Points(grid[: sample.indices], grid[sample.indices :], weights), root)
+    return sample.copies * float(weights @ sample.loss(w, y))
+
+
+def least_loss_mean(sample: BlockSample, q0: float, rho: float, nodes: Nodes) -> float:
+    """Mean over the target's index of the least mean loss over the noise of its label, of all copies."""
+    grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
+    root = np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64)
+    h0 = np.sqrt(q0) * root @ grid
+    z = h0[:, :, None] + np.sqrt(max(rho - q0, 0.0)) * (root @ grid)[:, None, :]
+    u = sample.best_index(h0, sample.label(z), weights)
+    return sample.copies * float(weights @ (sample.loss(u[:, :, None], sample.label(z)) @ weights))
+
+
 def block_means(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> BlockMeans:
     """Averages at these fields of a student and V."""
     root = np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64)

@@ -31,6 +31,7 @@ from numeric.model import functions, structure
 from numeric.proven_laws.rational import RationalLaw
 
 _NOISELESS = 1e-12  # of q0: a variance that changes no digit asked for
+_CLEAR = 10.0  # standard deviations of that noise beyond which none of its eigenvalues lie, but at most 1e-2 of a percent of others
 _REAL = 1e-9  # relative imaginary part of a root that is rounding
 
 
@@ -95,8 +96,11 @@ class RationalTarget:
         return float(self.generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, 0.0, above.mass)[0])
 
     def features(self, v: float) -> float:
-        """Rank of the target."""
-        return 1 - self.zero_mass
+        """Rank of the target, its positive eigenvalues alone where there are others."""
+        if not structure(self.model)["negative_eigenvalues"]:
+            return 1 - self.zero_mass
+        noise = _NOISELESS * self.q0
+        return self.mass_above(noise, _CLEAR * noise**0.5)
 
     def hidden_overlap(self, v: float, b: float, cut: float) -> float:
         """Zero: the law has no eigenvalue of its own."""

@@ -28,12 +28,7 @@ class Labels:
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
-        """Those of a problem.
-
-        Raises:
-            InvalidParameter: another model, whose test error its solution holds.
-        """
-        problem.require_tied("predictions at other overlaps")
+        """Those of a problem of softmax rows of tied scores."""
         return cls(problem.q0, problem.noise, problem.beta, problem.beta0, problem.tokens)
 
     @property

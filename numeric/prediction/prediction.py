@@ -6,6 +6,9 @@ from numeric.prediction.best_multiple import BestMultiple
 from numeric.prediction.gaussian_indices import GaussianPrediction
 from numeric.prediction.label_parameters import Estimate, Labels
 from numeric.prediction.leading_features import LeadingPrediction
+from numeric.prediction.mismatch import BestPrediction
+from numeric.prediction.mismatch import best_prediction as best_softmax
+from numeric.prediction.model_prediction import ModelPrediction
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
@@ -39,6 +42,13 @@ class Prediction(Protocol):
         ...
 
 
+def best_prediction(problem: Problem) -> BestPrediction:
+    """What the best possible prediction of a problem's labels reaches, and what a multiple of the target adds."""
+    return ModelPrediction.of(problem) if problem.channel != "tied softmax" else best_softmax(Labels.of(problem))
+
+
 def prediction_of(problem: Problem) -> Prediction:
     """The prediction that suits the law of a problem's indices."""
+    if problem.channel != "tied softmax":
+        return ModelPrediction.of(problem)
     return LeadingPrediction.of(problem) if problem.leading else GaussianPrediction(Labels.of(problem))

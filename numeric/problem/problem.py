@@ -102,18 +102,13 @@ class Problem:
                 raise InvalidParameter(
                     name, getattr(self, name), f"is no setting of the model {self.model}", f"leave it at {neutral}"
                 )
-        if self.lambda_ == 0:
+        if self.lambda_ == 0 and not self.has_zero_decay:
             raise InvalidParameter(
                 "lambda_", 0, f"has no limit derived for the model {self.model}", "use a small value"
             )
         if self.width < 1 and self.both_ends:
             rule = "must be 1 or more where eigenvalues of either sign are learned: a rank limit cuts both ends"
             raise InvalidParameter("width", self.width, rule, "use 1")
-
-    def require_tied(self, what: str) -> None:
-        """Raises InvalidParameter for a model other than softmax attention with factors, of which alone `what` is derived."""
-        if self.model != DEFAULT:
-            raise InvalidParameter("model", self.model, f"has no {what} derived", f"use {DEFAULT}")
 
     @property
     def _structure(self) -> dict[str, Any]:
@@ -133,6 +128,32 @@ class Problem:
     def both_ends(self) -> bool:
         """Whether eigenvalues of either sign are learned: S need not be positive."""
         return bool(self._structure["matrix"] != "positive")
+
+    def has_threshold(self, kind: str) -> bool:
+        """Whether the model has a threshold of this kind."""
+        return kind not in self._structure["without"]
+
+    @property
+    def has_zero_decay(self) -> bool:
+        """Whether the limit lambda -> 0 is solved: for factors of tied attention."""
+        return self.model == DEFAULT and self.parametrisation is Parametrisation.FACTORISED
+
+    @property
+    def general(self) -> bool:
+        """Whether the model's matrices are general ones, known by their singular values."""
+        return bool(self._structure["matrix"] == "general")
+
+    @property
+    def trains_factors(self) -> bool:
+        """Whether the model's penalty sets a threshold below which eigenvalues are left out."""
+        return bool(self._structure["threshold"])
+
+    def ends(self, target: Target) -> tuple[Target, ...]:
+        """The laws whose upper ends are learned: that of the target, and mirrored where eigenvalues of either sign are."""
+        if not self.both_ends:
+            return (target,)
+        assert isinstance(target, RationalTarget)  # which the problem has made sure of
+        return target, target.mirrored()
 
     @property
     def penalty(self) -> tuple[float, ...]:

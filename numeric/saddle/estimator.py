@@ -9,7 +9,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from numeric.laws.law import ROUNDING, Bounded, Energy, Target, denoising_error_of
-from numeric.laws.rational_target import RationalTarget
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.problem.conjugates import Conjugates, Vector
@@ -107,22 +106,14 @@ class Factorised:
 
 def upper_edge(problem: Problem, v: float) -> float:
     """Greatest threshold that anything of the noisy law exceeds."""
-    return max(target.upper_edge(v) for target in _ends(problem))
-
-
-def _ends(problem: Problem) -> tuple[Target, ...]:
-    """The laws whose upper ends are learned: that of the target, and mirrored where eigenvalues of either sign are."""
-    if not problem.both_ends:
-        return (problem.target,)
-    assert isinstance(problem.target, RationalTarget)  # which the problem has made sure of
-    return problem.target, problem.target.mirrored()
+    return max(target.upper_edge(v) for target in problem.ends(problem.target))
 
 
 def spectral_energy(problem: Problem, v: float, b: float) -> Energy:
     """Spectral function of the model's class: above b, and below -b for matrices of either sign; all of it without a threshold."""
     if problem.both_ends and b == 0:
         return Energy(problem.q0 + v, 1.0, 0.0, 1.0, None)
-    ends = [target.energy(v, b, problem.width) for target in _ends(problem)]
+    ends = [target.energy(v, b, problem.width) for target in problem.ends(problem.target)]
     if len(ends) == 1:
         return ends[0]
     J, J_v, J_b, mass = (sum(part) for part in list(zip(*ends, strict=True))[:4])

@@ -16,12 +16,11 @@ import scipy
 from numeric.laws.law import Energy
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.fixed_point import Map, Vector
-from numeric.model import DEFAULT
-from numeric.model import float64 as generated
+from numeric.model import call
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
-from numeric.saddle.estimator import Denoised, Denoising, estimator_of, reduced
+from numeric.saddle.estimator import Denoised, Denoising, estimator_of, reduced, spectral_energy
 
 LEAST, STRIDE = float(np.log(40.0)), 4.0  # of log log(edge/b): a threshold so low is none, and its bracket
 SOLVED = 1e-3  # of log F: a root next to an edge is known to the rounding of its distance
@@ -87,7 +86,7 @@ class FreeDirections:
             OutsideDomain: no threshold does.
         """
         v, free, c = map(float, np.exp(y))
-        top = self.problem.target.upper_edge(v)
+        top = max(target.upper_edge(v) for target in self.problem.ends(self.problem.target))
 
         def excess_of(left: float) -> float:
             return float(np.log(left / free)) if left > 0 else NOTHING
@@ -107,9 +106,10 @@ class FreeDirections:
         energy = self._energy(v, b)
         if abs(excess_of(energy.J_v)) > SOLVED:
             raise OutsideDomain(f"the threshold that leaves {free:g} of all directions free is not resolved")
+        generated = self.problem.generated
         mh, qh, Vh = map(float, generated.unreduced_variables(v, b, c, *self.problem.penalty))
         conjugates = Conjugates(mh, qh, Vh)
-        m, q, V = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, Vh))
+        m, q, V = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, Vh, *self.problem.frobenius))
         return Denoised(conjugates, Denoising(v, c, b, energy, self.problem.target), Overlaps(m, q, V))
 
     def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
@@ -126,7 +126,8 @@ class FreeDirections:
             problem.parametrisation is not Parametrisation.FACTORISED
             or problem.lambda_ == 0
             or problem.leading
-            or problem.model != DEFAULT
+            or not problem.trains_factors
+            or not problem.has_threshold("interpolation")
         ):
             return False
         return self._labels_over_numbers(reduced(conjugates, problem)[0]) < 1
@@ -141,11 +142,12 @@ class FreeDirections:
 
     def _labels_over_numbers(self, v: float) -> float:
         """Sample ratio over the greatest that the directions free at noise v can fit."""
-        numbers = generated.interpolation_ratio(self._energy(v, 0.0).J_v, generated.label_numbers(self.problem.tokens))
-        return float(self.problem.alpha / numbers)
+        generated = self.problem.generated
+        numbers = call(generated.label_numbers, (), {"T": self.problem.tokens})
+        return float(self.problem.alpha / generated.interpolation_ratio(self._energy(v, 0.0).J_v, numbers))
 
     def _energy(self, v: float, b: float) -> Energy:
-        return self.problem.target.energy(v, b, self.problem.width)
+        return spectral_energy(self.problem, v, b)
 
 
 def unknowns_at(problem: Problem, conjugates: Conjugates) -> Unknowns:

@@ -30,15 +30,14 @@ def cost_curve(
     """Learned and optimal errors at each sample ratio; `observe` wraps the loop for a progress bar.
 
     Raises:
-        InvalidParameter: another model than tied attention.
+        InvalidParameter: a model without a Bayes optimum.
     """
-    problem.require_tied("Bayes optimum")
     return [CostPoint(solution, _optimum(solution.problem)) for solution in learning_curve(problem, alphas, observe)]
 
 
 def _optimum(problem: Problem) -> float | None:
     """Least error, None where double precision does not reach it."""
     try:
-        return bayes_error(problem.alpha, problem.target, problem.noise, problem.tokens)
+        return bayes_error(problem.alpha, problem.target, problem.noise, problem.tokens, problem.model)
     except OutsideDomain:
         return None

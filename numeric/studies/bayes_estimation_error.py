@@ -8,7 +8,8 @@ import scipy
 
 from numeric.laws.law import Target, edge_grid
 from numeric.maths.domain import OutsideDomain
-from numeric.model import float64 as generated
+from numeric.model import DEFAULT, call, functions, structure
+from numeric.problem.parameter import InvalidParameter
 
 _POINTS = 2000  # per bulk: the cube of a square-root edge is smooth enough for 1e-9 of the integral
 _SEARCH = (1e-14, 1e6)  # bracket of v over the second moment: beyond it float64 keeps no digit of the balance
@@ -23,7 +24,7 @@ def cubed_density(v: float, target: Target) -> float:
     return total
 
 
-def bayes_error(alpha: float, target: Target, noise: float, tokens: int = 2) -> float:
+def bayes_error(alpha: float, target: Target, noise: float, tokens: int = 2, model: str = DEFAULT) -> float:
     """Least estimation error E|S - S0|^2/d (eigenvalue^2) at sample ratio alpha = n/d^2 and label noise Delta.
 
     Labels of any finite inverse temperature serve alike: the noise is inside the softmax, which is invertible.
@@ -36,7 +37,10 @@ def bayes_error(alpha: float, target: Target, noise: float, tokens: int = 2) -> 
         raise ValueError(
             f"alpha = {alpha}, noise = {noise}, tokens = {tokens}: must be positive, not negative, at least 2"
         )
-    numbers, q0 = float(generated.label_numbers(tokens)), target.q0
+    if reason := structure(model)["without"].get("bayes"):
+        raise InvalidParameter("model", model, f"has no Bayes optimum: {reason}", "choose another")
+    generated, q0 = functions("float64", model), target.q0
+    numbers = float(call(generated.label_numbers, (), {"T": tokens}))
 
     def excess(log_v: float) -> float:
         v = np.exp(log_v)

@@ -23,13 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numeric.laws.law import energy_above, quantile
+from numeric.laws.law import Energy, Target, energy_above, quantile
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
-from numeric.prediction.gaussian_indices import GaussianPrediction
-from numeric.prediction.label_parameters import Labels
-from numeric.prediction.mismatch import best_prediction
-from numeric.problem.problem import Parametrisation
+from numeric.prediction.prediction import best_prediction, prediction_of
+from numeric.problem.overlaps import Overlaps
+from numeric.problem.parameter import InvalidParameter
+from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.estimator import estimator_of
 
@@ -78,10 +78,10 @@ def decompose(solution: Solution) -> Decomposition:
     problem = solution.unwrap().problem
     if problem.leading:
         raise ValueError(f"leading = {problem.leading}: test errors are split for Gaussian indices only; use 0")
-    prediction = GaussianPrediction(Labels.of(problem))
+    prediction, best = prediction_of(problem), best_prediction(problem)
     c_star, at_best = prediction.best_multiple()
-    parts, best = distance_parts(solution, c_star), best_prediction(prediction.labels)
-    test_error, _ = prediction.averages.test_error(solution.m, solution.q)
+    parts = distance_parts(solution, c_star)
+    test_error, _ = prediction.test_error(Overlaps(solution.m, solution.q, solution.V))
     return Decomposition(
         solution=solution,
         c_star=c_star,
@@ -101,12 +101,15 @@ def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
         ValueError: direct training, where no eigenvalue is left out.
     """
     problem = solution.unwrap().problem
-    if problem.parametrisation is not Parametrisation.FACTORISED:
-        raise ValueError(
-            f"parametrisation = {problem.parametrisation}: only factors leave eigenvalues out; use factorised"
+    if problem.parametrisation is not Parametrisation.FACTORISED or not problem.trains_factors:
+        raise InvalidParameter(
+            "model" if problem.parametrisation is Parametrisation.FACTORISED else "parametrisation",
+            problem.model if problem.parametrisation is Parametrisation.FACTORISED else str(problem.parametrisation),
+            "trains the matrix itself, which leaves no eigenvalue out",
+            "use one that trains factors",
         )
-    share, q_top, hidden = _learned_features(solution)
-    q0_top = problem.target.top_energy(share)
+    ends = [_learned_features(solution, end) for end in problem.ends(solution.seen_target)]
+    q_top, q0_top, hidden = (sum(getattr(end, name) for end in ends) for name in ("q", "q0", "hidden"))
     others = problem.q0 - q0_top
     if hidden and others < LEAST_SHARE * problem.q0:
         raise OutsideDomain(
@@ -120,28 +123,39 @@ def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
 
 
 class _Learned(NamedTuple):
-    """Share of the eigenvalues of S that stand for features, their part of q, and what the others hold of other features."""
+    """What stands for features at one end of the law: its part of q, the same features' part of q0, and what the other eigenvalues
+    of S hold of features.
+    """
 
-    share: float
     q: float
+    q0: float
     hidden: float
 
 
-def _learned_features(solution: Solution) -> _Learned:
+def _learned_features(solution: Solution, target: Target) -> _Learned:
     if solution.q == 0:
         return _Learned(0.0, 0.0, 0.0)
     problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
-    target = solution.seen_target
     learned, features = target.energy(v, b, problem.width), target.features(v)
     if features >= learned.mass:
-        return _Learned(learned.mass, solution.q, 0.0)
+        return _Learned(_norm(learned, v, b, c), _true_energy(problem, target, learned.mass), 0.0)
     hidden = c * target.hidden_overlap(v, b, b if solution.quantile is None else max(b, solution.quantile))
     hidden += _hidden_beyond_strengths(solution, features)
     if features == 0:
         return _Learned(0.0, 0.0, hidden)
     top = energy_above(target, v, b, quantile(target, v, features, b, target.upper_edge(v)))
-    _, q, _ = generated.overlaps(top.J, top.J_v, top.J_b, v, b, c, 1.0)  # only V depends on the stiffness
-    return _Learned(features, float(q), hidden)
+    return _Learned(_norm(top, v, b, c), _true_energy(problem, target, features), hidden)
+
+
+def _norm(energy: Energy, v: float, b: float, c: float) -> float:
+    """Part of q that this spectral energy makes."""
+    _, q, _ = generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, 1.0)  # only V depends on the stiffness
+    return float(q)
+
+
+def _true_energy(problem: Problem, target: Target, share: float) -> float:
+    """Part of q0 that the largest eigenvalues at this end have, of the true target where leading features are seen as others."""
+    return (problem.target if problem.leading else target).top_energy(share)
 
 
 def _hidden_beyond_strengths(solution: Solution, share: float) -> float:

@@ -93,7 +93,7 @@ def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
         risen = risen + 1 if solution.test_error > lowest else 0
         lowest = min(lowest, solution.test_error)
         yield solution
-    if risen < 2 and problem.parametrisation is Parametrisation.FACTORISED:
+    if risen < 2 and problem.has_zero_decay:
         yield _solve(replace(problem, lambda_=0.0), solution, accuracy)
 
 
@@ -101,10 +101,10 @@ def largest_decay(problem: Problem) -> float:
     """Decay beyond which S = 0; for direct training, where there is none, a decay at which little is learned."""
     saddle = SaddleMap(replace(problem, lambda_=1.0), coarse_rules(problem)[0])
     conjugates = Conjugates.unpack(saddle.unlearned(), problem)
-    if problem.parametrisation is not Parametrisation.FACTORISED:
+    if problem.parametrisation is not Parametrisation.FACTORISED or not problem.trains_factors:
         return 100 * conjugates.Vh
     v, unit, _ = reduced(conjugates, saddle.problem)  # the threshold is proportional to lambda
-    return problem.target.upper_edge(v) / unit
+    return max(target.upper_edge(v) for target in problem.ends(problem.target)) / unit
 
 
 def _solve(problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:

@@ -4,11 +4,12 @@ Factors learn S = c (Y - b)_+, a symmetric matrix trained directly A = c Y (theo
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from numeric.laws.law import Array, edge_grid
+from numeric.laws.law import Array, Target, edge_grid
 from numeric.maths.domain import NoAnswer
 from numeric.model import float64 as generated
 from numeric.problem.problem import Parametrisation
@@ -33,7 +34,7 @@ class LearnedOutlier:
 
 @dataclass(frozen=True)
 class LearnedSpectrum:
-    """Law of the eigenvalues of the learned S: positive ones, its singular values, unless it is trained directly.
+    """Law of the eigenvalues of the learned S, of a general matrix its singular values.
 
     `zero_mass` at 0, a density on `x` (eigenvalue units), a grid that ends at the edges of each bulk, and `outliers`, ascending;
     the masses of all three add up to one. `second_moment` is the integral of x^2 over the law, equal to q; `moment_error` is by how
@@ -52,56 +53,96 @@ class LearnedSpectrum:
 def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
     """Spectrum of S at a solved point, `points` grid values per bulk (arXiv 2509.24914, Claim 4.1).
 
+    Of a general matrix the singular values.
+
     Raises:
         NotConverged: the solution is none.
-        InvalidParameter: another model than tied attention.
         NoAnswer: the target is learned perfectly, so that no noise is left.
-        ValueError: a general matrix, whose singular values are not those of a symmetric one.
+        ValueError: a general matrix trained on symmetric scores, whose singular values are not those of one law.
     """
-    solution.unwrap().problem.require_tied("spectrum")
-    if solution.problem.parametrisation is Parametrisation.GENERAL:
+    problem = solution.unwrap().problem
+    if problem.parametrisation is Parametrisation.GENERAL:
         raise ValueError("the spectrum of a general matrix is not known; train it symmetric, or factors")
     if solution.delta == 0:
         raise NoAnswer("S is the target itself, and has its spectrum: nothing else is learned")
     if solution.q == 0:
         return LearnedSpectrum(1.0, np.zeros(0), np.zeros(0), (), (), 0.0, 0.0)
-    v, target, c = solution.delta**2, solution.seen_target, solution.c
-    cut, learned, zero_mass, q = _shrinkage(solution)
+    ends = [_end(solution, target, points) for target in _learned_ends(solution)]
+    # Singular values are those of a law that is its own mirror image: its positive half, twice.
+    parts = ends if problem.general else [_mirrored(end) for end in reversed(ends[1:])] + ends[:1]
+    weight = 2.0 if problem.general else 1.0
+    moment, q = (weight * sum(getattr(end, name) for end in ends) for name in ("moment", "q"))
+    return LearnedSpectrum(
+        1 - weight * sum(end.mass for end in ends),
+        np.concatenate([np.zeros(0), *(x for part in parts for x in part.grids)]),
+        weight * np.concatenate([np.zeros(0), *(density for part in parts for density in part.densities)]),
+        tuple((float(x[0]), float(x[-1])) for part in parts for x in part.grids),
+        tuple(outlier for part in parts for outlier in part.outliers),
+        moment,
+        abs(moment - q),
+    )
+
+
+def _learned_ends(solution: Solution) -> tuple[Target, ...]:
+    """Laws whose upper ends hold what is learned: all of one where there is no threshold, but of singular values the positive half."""
+    problem, target = solution.problem, solution.seen_target
+    if problem.general:
+        return (target,)
+    return problem.ends(target) if problem.trains_factors else (target,)
+
+
+class _End(NamedTuple):
+    """What is learned at the upper end of a law: grids with densities, outliers, mass, and q by quadrature and in closed form."""
+
+    grids: list[Array]
+    densities: list[Array]
+    outliers: list[LearnedOutlier]
+    mass: float
+    moment: float
+    q: float
+
+
+def _end(solution: Solution, target: Target, points: int) -> _End:
+    v, c = solution.delta**2, solution.c
+    cut, learned, mass, q = _shrinkage(solution, target)
     # One that the threshold cuts is drawn as what is left of its interval.
     isolated = {outlier.low: outlier for outlier in target.outliers(v) if outlier.low >= cut}
-    grids, densities, bulks, outliers, moment = [np.zeros(0)], [np.zeros(0)], [], [], 0.0
+    found = _End([], [], [], mass, 0.0, q)
     for low, high in target.support(v):
         if high <= cut:
             continue
         outlier = isolated.get(low)
         x, weights = edge_grid(max(low, cut), high, _OUTLIER_POINTS if outlier else points)
         values, density = learned(x), target.density(v, x)
-        moment += float(np.sum(weights * density * values**2))
+        found = found._replace(moment=found.moment + float(np.sum(weights * density * values**2)))
         if outlier:
             value = float(learned(np.array(outlier.position)))
-            outliers.append(LearnedOutlier(outlier.target, outlier.position, value, outlier.overlap, outlier.weight))
+            outlying = LearnedOutlier(outlier.target, outlier.position, value, outlier.overlap, outlier.weight)
+            found.outliers.append(outlying)
         else:
-            grids.append(values)
-            densities.append(density / c)
-            bulks.append((float(values[0]), float(values[-1])))
-    return LearnedSpectrum(
-        zero_mass,
-        np.concatenate(grids),
-        np.concatenate(densities),
-        tuple(bulks),
-        tuple(outliers),
-        moment,
-        abs(moment - q),
+            found.grids.append(values)
+            found.densities.append(density / c)
+    return found
+
+
+def _mirrored(end: _End) -> _End:
+    return end._replace(
+        grids=[-x[::-1] for x in reversed(end.grids)],
+        densities=[density[::-1] for density in reversed(end.densities)],
+        outliers=[
+            replace(one, target=-one.target, position=-one.position, value=-one.value) for one in reversed(end.outliers)
+        ],
     )
 
 
-def _shrinkage(solution: Solution) -> tuple[float, Callable[[Array], Array], float, float]:
-    """Least eigenvalue of Y that is kept, what S makes of those above it, the mass of the others, and q in closed form."""
+def _shrinkage(solution: Solution, target: Target) -> tuple[float, Callable[[Array], Array], float, float]:
+    """Least eigenvalue of Y that is kept, what S makes of those above it, their mass, and their part of q in closed form."""
     problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
-    if problem.parametrisation is Parametrisation.SYMMETRIC:
-        return -np.inf, lambda x: c * x, 0.0, solution.q
-    energy = solution.seen_target.energy(v, b, problem.width)
+    if problem.parametrisation is Parametrisation.SYMMETRIC or not problem.trains_factors:
+        half = problem.general  # of a law that is its own mirror image
+        return (0.0 if half else -np.inf), lambda x: c * x, (0.5 if half else 1.0), solution.q * (0.5 if half else 1.0)
+    energy = target.energy(v, b, problem.width)
     stiffness = solution.Vh or 1.0  # zero at vanishing decay: it enters V alone
     _, q, _ = generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, stiffness)
     cut = b if solution.quantile is None else max(b, solution.quantile)
-    return cut, lambda x: generated.shrinkage(x, b, c), 1 - energy.mass, float(q)
+    return cut, lambda x: generated.shrinkage(x, b, c), energy.mass, float(q)

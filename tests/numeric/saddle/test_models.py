@@ -23,9 +23,6 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
 from numeric.saddle.estimator import spectral_energy
 from numeric.saddle.solve import solve
-from numeric.studies.against_bayes import cost_curve
-from numeric.studies.decompose import decompose
-from numeric.studies.spectrum import learned_spectrum
 
 ROWS = json.loads((Path(__file__).parents[2] / "check_values_models.json").read_text())
 NAMES = {
@@ -256,13 +253,6 @@ def test_a_rank_limit_at_both_ends_is_refused():
     """Each end was cut on its own before, to a plausible number."""
     with pytest.raises(InvalidParameter, match="cuts both ends"):
         problem("cross_attention", width=0.5)
-
-
-@pytest.mark.parametrize("study", [learned_spectrum, decompose, lambda found: cost_curve(found.problem, [1.0])])
-def test_what_is_derived_for_tied_attention_alone_is_refused(study):
-    found = solve(problem("quadratic_network"))
-    with pytest.raises(InvalidParameter, match="quadratic_network"):
-        study(found)
 
 
 @settings(max_examples=40, deadline=None)
