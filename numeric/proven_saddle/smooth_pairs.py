@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from numeric.channel.block_sample import BlockSample
+from numeric.channel.blocks import samples
 from numeric.maths.balls import Ball
 from numeric.maths.domain import NoAnswer
 from numeric.model import structure
@@ -85,8 +85,8 @@ def _sample(problem: Problem) -> tuple[Sample, int]:
     """The one block of the problem, and its copies."""
     if problem.channel == "tied softmax":
         return SoftmaxPair(problem), 1
-    settings = (("beta", problem.beta), ("beta0", problem.beta0), *problem.extra)
-    return BlockSample(problem.model, 1, settings), structure(problem.model)["blocks"][0]["copies"]
+    (block,) = samples(problem)
+    return block, block.copies
 
 
 def averages(problem: ExactProblem, at: tuple[Ball, ...], rule: Trapezoid) -> SmoothAverages:
