@@ -3,8 +3,8 @@
 At one rational gamma the cells are polytopes with rational corners, in as many dimensions as there are parameters besides the large
 number, so that whether they cover space without overlap is exact arithmetic. What a balance's own planes bound changes only where one
 more of them than there are dimensions meet in a point, or where a corner goes to infinity: roots of polynomials in gamma. Between such
-values the same balances hold somewhere. While no corner of a cell crosses a plane of another, planes that keep two cells apart go on to
-do so, and faces that lie on each other stay there: the arrangement of cells is the same, and one check there is a proof for all.
+values the same balances hold somewhere. While no corner of a cell crosses a plane of another, planes that keep two cells apart go on
+to do so, and faces that lie on each other stay there: the arrangement of cells is the same, and one check there is a proof for all.
 """
 
 from collections.abc import Iterable, Iterator
@@ -117,10 +117,15 @@ def phase_diagram(system: System) -> Diagram:
         DerivationError: they leave a gap or overlap.
     """
     solutions = [solution for solution in solve(system) if not _flat(solution.margins)]
-    own = _roots_of(system, (p for solution in solutions for p in _own_crossings(system, solution.margins)))
-    ends = pairwise((system.least_gamma, *sorted(own), None))
-    asked = _joined(Phase(low, high, _cells(system, solutions, low, high)) for low, high in ends)
-    phases = (piece for phase in asked for piece in _proven(system, phase.cells, phase.low, phase.high))
+    own = [_roots_of(system, _own_crossings(system, solution.margins)) for solution in solutions]
+    cells: list[Cell | None] = [None] * len(solutions)
+    asked = []
+    for low, high in pairwise((system.least_gamma, *sorted(set().union(*own)), None)):
+        for k, solution in enumerate(solutions):
+            if low == system.least_gamma or low in own[k]:
+                cells[k] = _cell(system, solution, low, high)
+        asked.append(Phase(low, high, tuple(cell for cell in cells if cell)))
+    phases = (piece for phase in _joined(asked) for piece in _proven(system, phase.cells, phase.low, phase.high))
     return Diagram(system, tuple(_joined(phases)))
 
 
@@ -129,19 +134,13 @@ def _flat(margins: tuple[Form, ...]) -> bool:
     return any(tuple(sp.expand(-value) for value in margin) in margins for margin in margins)
 
 
-def _cells(
-    system: System, solutions: list[Solution], low: sp.Expr, high: sp.Expr | None
-) -> tuple[Cell, ...]:
-    """Balances that hold somewhere for the gammas of an interval, each with the margins that bound it."""
-    gamma = _between(low, high)
-    shapes = ((solution, polytope(solution.margins, system, gamma)) for solution in solutions)
-    return tuple(Cell(solution, _boundaries(solution, shape, system)) for solution, shape in shapes if shape.corners)
-
-
-def _boundaries(solution: Solution, shape: Polytope, system: System) -> tuple[Form, ...]:
-    """Margins on whose planes the faces lie, one per plane."""
-    first = len(_bounds(system, ()))
-    return tuple(_scaled(solution.margins[k - first], shape.planes[k]) for k in facets(shape) if k >= first)
+def _cell(system: System, solution: Solution, low: sp.Expr, high: sp.Expr | None) -> Cell | None:
+    """Where a balance holds for the gammas of an interval: margins on whose planes the faces lie, one per plane; None if nowhere."""
+    shape, first = polytope(solution.margins, system, _between(low, high)), len(_bounds(system, ()))
+    if not shape.corners:
+        return None
+    faces = (k for k in facets(shape) if k >= first)
+    return Cell(solution, tuple(_scaled(solution.margins[k - first], shape.planes[k]) for k in faces))
 
 
 def _scaled(margin: Form, plane: HalfSpace) -> Form:
@@ -151,9 +150,7 @@ def _scaled(margin: Form, plane: HalfSpace) -> Form:
     return tuple(sp.cancel(value / size) for value in margin)
 
 
-def _proven(
-    system: System, cells: tuple[Cell, ...], low: sp.Expr, high: sp.Expr | None
-) -> Iterator[Phase]:
+def _proven(system: System, cells: tuple[Cell, ...], low: sp.Expr, high: sp.Expr | None) -> Iterator[Phase]:
     """The cells over an interval of gamma, cut where their arrangement changes, each piece checked at one gamma."""
     gamma = _between(low, high)
     shapes = [polytope(cell.margins, system, gamma) for cell in cells]
@@ -239,21 +236,23 @@ def _height(plane: Plane, corner: Row) -> fmpq_poly:
     return sum((a * x for a, x in zip(plane.coefficients, corner, strict=True)), fmpq_poly([0]))
 
 
-@lru_cache(maxsize=1 << 16)
 def _corner(planes: tuple[Plane, ...]) -> Row:
     """Homogeneous coordinates of the point that as many planes as there are dimensions share: minors, with signs."""
-    rows = [plane.coefficients for plane in planes]
-    return tuple(
-        (-1) ** k * _determinant(tuple((*row[:k], *row[k + 1 :]) for row in rows)) for k in range(len(rows) + 1)
-    )
+    columns = tuple(range(len(planes) + 1))
+    return tuple((-1) ** k * _minor(planes, (*columns[:k], *columns[k + 1 :])) for k in columns)
 
 
-def _determinant(rows: tuple[Row, ...]) -> fmpq_poly:
-    if len(rows) == 1:
-        return rows[0][0]
-    (first, *rest) = rows
-    minors = (_determinant(tuple((*row[:k], *row[k + 1 :]) for row in rest)) for k in range(len(first)))
-    return sum(((-1) ** k * a * minor for k, (a, minor) in enumerate(zip(first, minors, strict=True))), fmpq_poly([0]))
+@lru_cache(maxsize=1 << 16)
+def _minor(planes: tuple[Plane, ...], columns: tuple[int, ...]) -> fmpq_poly:
+    """Determinant of these columns of the planes' coefficients."""
+    first, rest = planes[0].coefficients, planes[1:]
+    if not rest:
+        return first[columns[0]]
+    total = fmpq_poly([0])
+    for k, column in enumerate(columns):
+        if first[column] != 0:
+            total += (-1) ** k * first[column] * _minor(rest, (*columns[:k], *columns[k + 1 :]))
+    return total
 
 
 def _factors(polynomial: fmpq_poly) -> set[tuple[int, ...]]:

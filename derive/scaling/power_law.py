@@ -106,8 +106,8 @@ class Part:
     """
 
     risk: sp.Expr
-    J_v: sp.Expr = sp.Integer(0)
-    mass: sp.Expr = sp.Integer(0)
+    J_v: sp.Expr = sp.S.Zero
+    mass: sp.Expr = sp.S.Zero
     ends: tuple[sp.Expr, ...] = ()
 
     def __add__(self, other: "Part") -> "Part":
@@ -122,7 +122,7 @@ class SaddlePoint:
     """The saddle point of a model as balances between scales, with the width ratio of the student as a power of them."""
 
     model: Model
-    width: sp.Expr = sp.Integer(1)
+    width: sp.Expr = sp.S.One
 
     def regime(self, id: str, name: str, part: Part, *conditions: Condition, tie: bool = False) -> Regime:
         """Balances where `part` is what the spectrum does; with a `tie` the threshold is at the edge of the bulk."""
