@@ -250,7 +250,7 @@ def _minor(planes: tuple[Plane, ...], columns: tuple[int, ...]) -> fmpq_poly:
         return first[columns[0]]
     total = fmpq_poly([0])
     for k, column in enumerate(columns):
-        if first[column] != 0:
+        if first[column].degree() >= 0:  # minus one for zero
             total += (-1) ** k * first[column] * _minor(rest, (*columns[:k], *columns[k + 1 :]))
     return total
 

@@ -64,9 +64,8 @@ def cut_powers() -> Bulk:
     Rank-limited J at a quantile Q = 2 cos(phi) close to the edge, in units of delta = 1; J_v by scaling, as J = v f(b/sqrt(v)).
     """
     phi, b = sp.symbols("phi b", positive=True)
-    whole = {name: semicircle_above(lambda x, power=power: x**power, phi) for power, name in enumerate("mxy")}
-    above = sp.expand(whole["y"] - 2 * b * whole["x"] + b**2 * whole["m"])
-    energy = sp.factor(_leading_term(above, phi) / _leading_term(whole["m"], phi))
+    mass = semicircle_above(lambda x: sp.Integer(1), phi)
+    energy = sp.factor(_leading_term(semicircle_above(lambda x: (x - b) ** 2, phi), phi) / _leading_term(mass, phi))
     response = sp.factor(energy - b * sp.diff(energy, b) / 2)
     return Bulk(*(sp.factor(form.subs(b, 2 * (1 - eta))) for form in (energy, response)))
 
