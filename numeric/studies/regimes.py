@@ -14,6 +14,7 @@ from numeric.model import record
 
 Powers = tuple[Fraction, ...]
 PLANE, SPACE = ("n", "lambda", "d"), ("n", "lambda", "m", "d")  #: parameters of the cells, without and with the width
+TOUCHING = 1e-9  #: radius of a circle below which two regions share a boundary only
 LEAST_GAMMA = Fraction(1, 2)  #: below it the second moment of the target diverges with the dimension
 
 
@@ -53,17 +54,19 @@ class Regime:
         conditions, corrections = tuple(map(sliced, self.conditions)), tuple(map(sliced, self.corrections))
         return Regime(self.id, self.name, sliced(self.risk), conditions, corrections, ("n", "m", "d"))
 
-    def centre(self, samples: tuple[float, float], decays: tuple[float, float]) -> tuple[float, float]:
-        """Centre of the largest circle in the cell and these ranges of log n/log d and log lambda/log d, where it is itself."""
+    def centre(self, samples: tuple[float, float], vertical: tuple[float, float]) -> tuple[float, float] | None:
+        """Centre of the largest circle in the cell and these ranges of the two parameters over log d; None if they do not meet."""
         rows, bounds = [], []
-        for n, decay, d in self.conditions:
-            rows.append([-float(n), -float(decay), math.hypot(float(n), float(decay))])
+        for n, other, d in self.conditions:
+            rows.append([-float(n), -float(other), math.hypot(float(n), float(other))])
             bounds.append(float(d))
-        for axis, (low, high) in enumerate((samples, decays)):
+        for axis, (low, high) in enumerate((samples, vertical)):
             rows += [[-float(axis == 0), -float(axis == 1), 1.0], [float(axis == 0), float(axis == 1), 1.0]]
             bounds += [-low, high]
-        x, y, _ = scipy.optimize.linprog([0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)]).x
-        return float(x), float(y)
+        found = scipy.optimize.linprog([0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)])
+        if not found.success or found.x[2] < TOUCHING:
+            return None
+        return float(found.x[0]), float(found.x[1])
 
     def correction(self, *logs: float, along: str = "n") -> float:
         """Size of what is left out of the exponent of one parameter, up to a constant: each correction times its own exponent."""

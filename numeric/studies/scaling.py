@@ -9,6 +9,7 @@ that where weak decay lets the student interpolate the excess error ends at a fl
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from numeric.laws.power_law import PowerLaw
 from numeric.model import float64 as generated
@@ -19,6 +20,7 @@ from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch
 from numeric.saddle.estimator import Denoising, estimator_of
 from numeric.saddle.solve import solve
+from numeric.studies.regimes import Regime, regime_at
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,14 @@ def _curve(
         here = {"samples": asked.alpha * dim**2, "hidden": asked.width * dim, along: value}
         points.append(_point(here["samples"], here["hidden"], solution, prediction, dim))
     return _with_slopes(points, along)
+
+
+def regime_of(point: ScalingPoint, along: str = "samples") -> Regime:
+    """The cell of the derived phase diagram that holds a point: with the width as a parameter where it varies or is not 1."""
+    problem = point.solution.problem
+    target, width = power_law_of(problem), (point.hidden,) if along == "hidden" or problem.width != 1 else ()
+    parameters = (point.samples, problem.lambda_, *width, target.dim)
+    return regime_at(Fraction(target.gamma), *map(math.log, parameters))
 
 
 STEP = 0.05  # of log(n), to either side: slopes then err by its square times the curvature
