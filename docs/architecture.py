@@ -52,6 +52,7 @@ FLOORS = {
             "verify.sensing",
             "verify.jobs",
             "verify.judging",
+            "verify.networks",
             "verify.studies",
             "verify.figures",
             "verify.report",

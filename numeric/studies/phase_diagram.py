@@ -81,7 +81,7 @@ def width_diagram(
         return local_width_slope(problem, dim**y)
 
     cells = (cell.at_decay(decay) for cell in width_regimes(gamma))
-    within = tuple(cell for cell in cells if cell.centre(samples, widths))
+    within = tuple(cell for cell in cells if cell.meets(samples, widths))
     found = _slopes(slope, dim, _grid(samples, widths, count), watch)
     return PhaseDiagram(gamma, dim, samples, widths, within, found, decay)
 

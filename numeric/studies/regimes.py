@@ -54,8 +54,17 @@ class Regime:
         conditions, corrections = tuple(map(sliced, self.conditions)), tuple(map(sliced, self.corrections))
         return Regime(self.id, self.name, sliced(self.risk), conditions, corrections, ("n", "m", "d"))
 
-    def centre(self, samples: tuple[float, float], vertical: tuple[float, float]) -> tuple[float, float] | None:
-        """Centre of the largest circle in the cell and these ranges of the two parameters over log d; None if they do not meet."""
+    def centre(self, samples: tuple[float, float], vertical: tuple[float, float]) -> tuple[float, float]:
+        """Centre of the largest circle in the cell and these ranges of the two parameters over log d, where they meet."""
+        x, y, _ = self._circle(samples, vertical)
+        return x, y
+
+    def meets(self, samples: tuple[float, float], vertical: tuple[float, float]) -> bool:
+        """Whether the cell has more than a boundary in these ranges of the two parameters over log d."""
+        return self._circle(samples, vertical)[2] > TOUCHING
+
+    def _circle(self, samples: tuple[float, float], vertical: tuple[float, float]) -> tuple[float, float, float]:
+        """Centre and radius of the largest circle in the cell and these ranges, of no radius where they do not meet."""
         rows, bounds = [], []
         for n, other, d in self.conditions:
             rows.append([-float(n), -float(other), math.hypot(float(n), float(other))])
@@ -64,9 +73,8 @@ class Regime:
             rows += [[-float(axis == 0), -float(axis == 1), 1.0], [float(axis == 0), float(axis == 1), 1.0]]
             bounds += [-low, high]
         found = scipy.optimize.linprog([0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)])
-        if not found.success or found.x[2] < TOUCHING:
-            return None
-        return float(found.x[0]), float(found.x[1])
+        x, y, radius = found.x if found.success else (math.nan, math.nan, 0.0)
+        return float(x), float(y), float(radius)
 
     def correction(self, *logs: float, along: str = "n") -> float:
         """Size of what is left out of the exponent of one parameter, up to a constant: each correction times its own exponent."""

@@ -29,13 +29,9 @@ class NetworkRisk:
         h = (hidden.square().sum(1) - weights.square().sum()) / unit
         slope = stacked(evaluated("index_slope", (h, *self.labels.T), self.problem), h)[0]
         decay = self.problem.lambda_
-        value = self.losses(h).sum() + decay * weights.square().sum()
+        value = evaluated("index_loss", (h, *self.labels.T), self.problem).sum() + decay * weights.square().sum()
         gradient = 2 / unit * (self.inputs.T @ (slope[:, None] * hidden) - slope.sum() * weights) + 2 * decay * weights
         return value / dim**2, gradient / dim**2
-
-    def losses(self, h: torch.Tensor) -> torch.Tensor:
-        """Of each sample, at indices (n,)."""
-        return evaluated("index_loss", (h, *self.labels.T), self.problem)
 
 
 def indices(s: torch.Tensor, inputs: torch.Tensor) -> torch.Tensor:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison
+from verify.networks.width import WidthPoint
 from verify.studies.cross_validation import ChoiceGroup
 from verify.studies.descents import Descents
 from verify.studies.gap import GapTrend
@@ -154,6 +156,18 @@ def model_lines(scores: Sequence[ModelScore]) -> Iterator[str]:
         trained = ", ".join(f"{mean:.5f} +- {error:.5f}" for mean, error in zip(score.means, score.errors, strict=True))
         place = f"{score.problem.model}, alpha {score.problem.alpha:g}, {score.quantity}"
         yield f"{place}: theory {score.theory:.5f}; trained {trained}; z {score.z:+.2f}{'' if score.agrees else ' DISAGREES'}\n"
+
+
+def width_lines(points: Sequence[WidthPoint]) -> Iterator[str]:
+    """A line for each width, and how many agree."""
+    for point in points:
+        slope = f"; slope {point.slope:+.3f} +- {point.slope_deviation:.3f}, theory {point.slope_theory:+.3f}, z {point.slope_z:+.1f}"
+        yield (
+            f"m = {point.hidden}: error {point.estimation_error:.5f} +- {point.estimation_deviation:.5f}, theory "
+            f"{point.solution.estimation_error:.5f}, ratio {point.ratio:.3f}, z {point.z:+.1f}"
+            f"{'' if math.isnan(point.slope) else slope}{'' if point.agrees else ' DISAGREES'}\n"
+        )
+    yield f"{sum(point.agrees for point in points)} of {len(points)} widths agree\n"
 
 
 def gap_lines(trends: Sequence[GapTrend]) -> Iterator[str]:

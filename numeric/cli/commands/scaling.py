@@ -58,8 +58,8 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         type=grid("--width"),
         default="1",
         metavar="GRID",
-        help="width ratios m/d of the student, its rank over d; with several give one number of samples: slopes are then along the "
-        "width (default 1)",
+        help="width ratios m/d of the student, its rank over d; with several, rounded to whole numbers m of hidden units, give one "
+        "number of samples: slopes are then along m (default 1)",
     )
     parser.add_argument(
         "--q0",
@@ -153,7 +153,8 @@ def run(arguments: argparse.Namespace) -> int:
         samples[0] / target.dim**2, target, decay, float(arguments.noise), widths[0],
         beta=float(arguments.beta), beta0=float(arguments.beta0), leading=arguments.leading,
     )  # fmt: skip
-    curve, values = (scaling_curve, samples) if along == "samples" else (width_curve, [k * target.dim for k in widths])
+    hidden = sorted({max(1, round(ratio * target.dim)) for ratio in widths})
+    curve, values = (scaling_curve, samples) if along == "samples" else (width_curve, hidden)
     found = curve(asked, values, lambda values: tqdm(values, desc=along, disable=None))
     points = [record(point, along) for point in found]
     features = tqdm(range(1, arguments.recovery + 1), desc="recovery", disable=not arguments.recovery or None)
