@@ -20,6 +20,6 @@ def width_figure(points: Sequence[WidthPoint]) -> Figure:
         m, [point.estimation_error for point in points], [2 * point.estimation_deviation for point in points], fmt="o",
         ms=4.5, mfc="white", capsize=2, color=COLOURS[0], label="trained",
     )  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel="hidden units $m$", ylabel=r"estimation error $\\|S-S_0\\|^2/d$")
+    axes.set(xscale="log", yscale="log", xlabel="hidden units $m$", ylabel=r"estimation error $\|S-S_0\|^2/d$")
     axes.legend(fontsize=9)
     return figure

@@ -227,10 +227,14 @@ def width_document(problem: Problem, points: Sequence[WidthPoint]) -> dict[str, 
         *("hidden", "runs", "estimation_error", "estimation_deviation", "train_error", "train_deviation"),
         *("slope", "slope_deviation", "slope_theory", "ratio", "z", "slope_z", "agrees"),
     )
-    rows = [{name: _finite(getattr(point, name)) for name in names} for point in points]
-    for row, point in zip(rows, points, strict=True):
-        theory = {name: getattr(point.solution, name) for name in ("estimation_error", "train_error")}
-        row["theory"] = {**theory, "status": point.solution.status.name.lower()}
+    rows = [
+        {
+            **{name: _finite(getattr(point, name)) for name in names},
+            "theory": {name: getattr(point.solution, name) for name in ("estimation_error", "train_error")},
+            "status": point.solution.status.name.lower(),
+        }
+        for point in points
+    ]
     assert isinstance(problem.target, PowerLaw)
     return {
         "agrees": all(point.agrees for point in points),
