@@ -2,7 +2,7 @@
 
 S keeps the m largest eigenvalues of Y at most. Where fewer lie above the threshold, the width acts only through the weight decay
 lambda sqrt(m/d) of S. Else it cuts: among the features, and what it leaves of the target is the risk, or within the bulk of the
-noise. (Theory note, section 11.)
+noise. (docs/width.md.)
 """
 
 from collections.abc import Iterator
