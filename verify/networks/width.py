@@ -31,8 +31,8 @@ from verify.training.minimise import DescentStatus, Lbfgs
 from verify.training.target import haar_rotation
 
 MODEL = "quadratic_network"
-ALLOWED = 0.05  #: relative difference that finite n/d leaves on inputs, beside INTERVAL standard errors
-INTERVAL = 2.0
+ALLOWED = 0.05  #: relative difference that finite n/d leaves on inputs, beside SCATTER standard errors
+SCATTER = 2.0
 _EVALUATIONS = 300  #: of the risk in one descent
 
 
@@ -44,7 +44,7 @@ class Samples(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedNetwork:
     """What one run measures at one width: ||S - S0||^2/d, and the mean loss of its samples."""
 
     estimation_error: float
@@ -94,7 +94,7 @@ class WidthPoint:
         if self.samples is Samples.GAUSSIAN_EQUIVALENT:
             return abs(self.z) < BAND
         theory = self.solution.estimation_error
-        return abs(self.estimation_error - theory) < ALLOWED * theory + INTERVAL * self.estimation_deviation
+        return abs(self.estimation_error - theory) < ALLOWED * theory + SCATTER * self.estimation_deviation
 
 
 def study_width(
@@ -140,7 +140,7 @@ def _require_memory(problem: Problem, samples: Samples) -> None:
 
 
 def _slope(
-    m: int, solution: Solution, errors: Sequence[float], before: tuple[WidthPoint, Sequence[Trained]] | None
+    m: int, solution: Solution, errors: Sequence[float], before: tuple[WidthPoint, Sequence[TrainedNetwork]] | None
 ) -> tuple[float, float, float]:
     """Trained slope from the width before, its standard error over runs, and the slope of the theory."""
     if before is None:
@@ -157,7 +157,7 @@ def _mean(values: Sequence[float]) -> tuple[float, float]:
     return float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
-def trained(problem: Problem, index: int, samples: Samples) -> Trained:
+def train_network(problem: Problem, index: int, samples: Samples) -> TrainedNetwork:
     """One run.
 
     Raises:
@@ -183,7 +183,7 @@ def trained(problem: Problem, index: int, samples: Samples) -> Trained:
     weights = torch.as_tensor(found.weights)
     s = weights @ weights.T / math.sqrt(hidden * dim)
     losses = (found.loss * dim**2 - problem.lambda_ * float(weights.square().sum())) / count
-    return Trained(float((s - s0).square().sum()) / dim, losses)
+    return TrainedNetwork(float((s - s0).square().sum()) / dim, losses)
 
 
 def _job(problem: Problem, index: int, samples: Samples) -> Job:
@@ -191,4 +191,4 @@ def _job(problem: Problem, index: int, samples: Samples) -> Job:
     columns = problem.width * dim if samples is Samples.INPUTS else dim
     cost = 6e-11 * problem.alpha * dim**3 * columns * _EVALUATIONS
     arguments = (problem, index, samples)
-    return Job(trained, arguments, "training", cost, f"{problem.width * dim:.0f} hidden units, run {index}")
+    return Job(train_network, arguments, "training", cost, f"{problem.width * dim:.0f} hidden units, run {index}")

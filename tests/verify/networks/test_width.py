@@ -14,7 +14,7 @@ from numeric.problem.problem import Problem
 from verify.__main__ import main
 from verify.jobs.pool import Pool
 from verify.networks.risk import NetworkRisk, indices
-from verify.networks.width import MODEL, Samples, study_width, trained
+from verify.networks.width import MODEL, Samples, study_width, train_network
 
 PROBLEM = Problem(0.5, power_law(1.0, 40), 0.5, 0.5, model=MODEL)
 
@@ -50,7 +50,7 @@ def test_networks_of_every_width_are_those_of_the_theory():
 
 def test_a_theory_of_another_width_is_refuted():
     """Had the student one unit more, the theory would lie far outside the errors."""
-    runs = [trained(replace(PROBLEM, width=1 / 40), index, Samples.INPUTS).estimation_error for index in range(4)]
+    runs = [train_network(replace(PROBLEM, width=1 / 40), index, Samples.INPUTS).estimation_error for index in range(4)]
     with Pool(1, progress=False) as pool:
         (_, two) = study_width(PROBLEM, [1, 2], 2, pool)
     assert np.mean(runs) - 4 * np.std(runs, ddof=1) / 2 > 1.2 * two.solution.estimation_error
