@@ -78,7 +78,7 @@ def lines(gamma: Fraction, dims: list[float]) -> Iterator[str]:
     """A line per regime and dimension, up to the first that agrees."""
     plane = phase_diagram(gamma, None, NOISE, 0)
     for regime in plane.regimes:
-        x, y = regime.centre(plane.samples, plane.decays)
+        x, y = regime.centre(plane.samples, plane.vertical)
         for dim in dims:
             started = time.perf_counter()
             found, error, beyond, status = slope(regime, gamma, dim, x, y)

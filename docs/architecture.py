@@ -53,6 +53,7 @@ FLOORS = {
             "verify.sensing",
             "verify.jobs",
             "verify.judging",
+            "verify.networks",
             "verify.studies",
             "verify.figures",
             "verify.report",

@@ -33,8 +33,10 @@ What is learned
 
 Scaling laws of power-law targets
     scaling_curve       risk, local slope and learned features along the samples
+    width_curve         the same along the width of the student
     sequential_recovery samples at which each feature leaves the bulk
     regimes             the derived phase diagram: exponents and where they hold
+    width_regimes       the same with the number of hidden units as a third axis
 
 Everything is loaded on first use. Rooms: maths, model (the generated functions), proven_laws, laws, thresholds, problem, channel,
 prediction, saddle, studies, cli; docs/architecture.md says what stands where.
@@ -66,8 +68,10 @@ _PUBLIC = {
     "decompose": "studies.decompose",
     "bayes_error": "studies.bayes_estimation_error",
     "scaling_curve": "studies.scaling",
+    "width_curve": "studies.scaling",
     "sequential_recovery": "studies.sequential_recovery",
     "regimes": "studies.regimes",
+    "width_regimes": "studies.regimes",
 }
 
 

@@ -21,10 +21,11 @@ from verify.cli.commands import (
     scaling,
     spectrum,
     thresholds,
+    width,
 )
 from verify.jobs.pool import WorkerError
 
-COMMANDS = (curve, figure, spectrum, scaling, gap, thresholds, cross_validate, message_passing, models)
+COMMANDS = (curve, figure, spectrum, scaling, gap, thresholds, cross_validate, message_passing, models, width)
 
 
 def build_parser() -> Parser:

@@ -9,6 +9,8 @@ from derive.language.model import Model
 from derive.scaling.balance import Form, Solution, System
 from derive.scaling.phase_diagram import Cell, Phase, phase_diagram
 from derive.scaling.power_law import limit, peak, risk, system
+from derive.scaling.width import applies as has_width
+from derive.scaling.width import optima, width_system
 
 Record = dict[str, object]
 
@@ -31,6 +33,27 @@ def record(model: Model) -> Record:
             "about": "sample ratio at a relative distance `detuning` from interpolation, n of order d^2, target not learned",
             "sides": [_diagram(peak(model, side)) for side in (1, -1)],
         },
+        **({"width": _width(model)} if has_width(model) else {}),
+    }
+
+
+def _width(model: Model) -> Record:
+    """The diagram with the number m of hidden units as an axis, and the widths of least risk."""
+    bulk = system(model)
+    return {
+        "about": "m hidden units, S of rank m at most, weight decay lambda sqrt(m/d) of S; m = d is the diagram above",
+        **_diagram(width_system(model)),
+        "optima": [
+            {
+                "about": "width of least risk; where n m is given, the risk is its power `computation`",
+                "beyond": identifier(optimum.beyond),
+                "width": _powers(bulk, optimum.width),
+                "risk": _powers(bulk, optimum.risk),
+                "conditions": [_powers(bulk, form) for form in optimum.conditions],
+                "computation": str(optimum.computation),
+            }
+            for optimum in optima(model)
+        ],
     }
 
 
@@ -56,7 +79,7 @@ def _cell(of: System, cell: Cell) -> Record:
         "risk": _powers(of, solution.exponents[risk]),
         "scales": {str(scale): _powers(of, form) for scale, form in solution.exponents.items()},
         "conditions": [_powers(of, margin) for margin in cell.margins],
-        "corrections": [_powers(of, form) for form in corrections(solution)],
+        "corrections": [_powers(of, form) for form in corrections(of, solution)],
         "balances": [
             {"equation": balance.name, "left": str(left), "right": str(right)}
             for balance, (left, right) in zip(solution.regime.balances, solution.dominant, strict=True)
@@ -64,12 +87,14 @@ def _cell(of: System, cell: Cell) -> Record:
     }
 
 
-def corrections(solution: Solution) -> tuple[Form, ...]:
+def corrections(of: System, solution: Solution) -> tuple[Form, ...]:
     """One over the relative sizes of all that is left out: other terms of the balances, conditions, and what these miss.
 
-    Without what no parameter moves along n, which has no part in a slope.
+    Without what moves neither along n nor along m, which has no part in a slope.
     """
-    return tuple(dict.fromkeys(form for form in (*solution.margins, *solution.corrections) if form[0] != 0))
+    axes = [k for k, symbol in enumerate(of.parameters) if str(symbol).rstrip("_") in ("n", "m")] or [0]
+    forms = (*solution.margins, *solution.corrections)
+    return tuple(dict.fromkeys(form for form in forms if any(form[axis] != 0 for axis in axes)))
 
 
 def _powers(of: System, form: Form) -> dict[str, str]:
@@ -87,56 +112,72 @@ def name(solution: Solution) -> str:
     return f"{solution.regime.name}; limited by {LIMITS[limit(solution)]}"
 
 
-LIMITS = {"target": "target", "overfitting": "overfitting", "decay": "weight decay", "noise": "noise"}
+LIMITS = {"target": "target", "width": "width", "overfitting": "overfitting", "decay": "weight decay", "noise": "noise"}
 
 
 def table(model: Model) -> str:
-    """LaTeX table of the cells: scaling of the excess risk and where it holds, in n_eff = n/d."""
-    rows = [row for phase in phase_diagram(system(model)).phases for row in _rows(phase)]
+    """LaTeX tables of the cells: scaling of the excess risk and where it holds, in n_eff = n/d; with the width, if it has one."""
+    return "".join(_table(of) for of in _systems(model))
+
+
+def _systems(model: Model) -> tuple[System, ...]:
+    """Of a student whose rank is no limit, and of one of m hidden units."""
+    return (system(model), *((width_system(model),) if has_width(model) else ()))
+
+
+def _table(of: System) -> str:
+    rows = [row for phase in phase_diagram(of).phases for row in _rows(of, phase)]
     head = "\\begin{tabular}{lll}\n spectrum; limit & excess risk & where \\\\ \\hline\n"
     return head + "\n".join(rows) + "\n\\end{tabular}\n"
 
 
-def _rows(phase: Phase) -> Iterator[str]:
+def _rows(of: System, phase: Phase) -> Iterator[str]:
     for cell in phase.cells:
-        where = r",\ ".join(rf"{_monomial(margin)}\gtrsim1" for margin in cell.margins)
-        yield f" {name(cell.solution)} & ${_monomial(cell.solution.exponents[risk])}$ & ${where}$ \\\\"
+        where = r",\ ".join(rf"{_monomial(of, margin)}\gtrsim1" for margin in cell.margins)
+        yield f" {name(cell.solution)} & ${_monomial(of, cell.solution.exponents[risk])}$ & ${where}$ \\\\"
 
 
-def _monomial(form: Form) -> str:
-    """The product of powers of n_eff, lambda and d in LaTeX."""
-    powers = zip((r"n_{\rm eff}", r"\lambda", "d"), _effective(form), strict=True)
-    parts = (f"{symbol}^{{{sp.latex(power)}}}" if power != 1 else symbol for symbol, power in powers if power != 0)
+def _monomial(of: System, form: Form) -> str:
+    """The product of powers of n_eff, lambda, m and d in LaTeX."""
+    powers = _effective(of, form).items()
+    symbols = {"n_eff": r"n_{\rm eff}", "lambda": r"\lambda"}
+    named = [(symbols.get(symbol, symbol), power) for symbol, power in powers if power != 0]
+    parts = (f"{symbol}^{{{sp.latex(power)}}}" if power != 1 else symbol for symbol, power in named)
     return " ".join(parts) or "1"
 
 
 def module(model: Model) -> str:
     """Python source: names of cells, exponents of the risk and conditions at a numerical gamma."""
-    (phase,) = phase_diagram(system(model)).phases  # one arrangement of cells serves every gamma
-    cells = phase.cells
+    head = f'"""Scaling exponents of a power-law target: {model.title}."""\n\nfrom fractions import Fraction\n'
+    return "\n\n".join((head, *(_functions(of) for of in _systems(model)))) + "\n"
+
+
+def _functions(of: System) -> str:
+    (phase,) = phase_diagram(of).phases  # one arrangement of cells serves every gamma
+    cells, names = phase.cells, [str(symbol).rstrip("_") for symbol in of.parameters]
+    powers, prefix = f"({', '.join(names)})", "width_" if "m" in names else ""
     lines = [
-        f'"""Scaling exponents of a power-law target: {model.title}."""\n\nfrom fractions import Fraction\n\n',
         "#: spectrum and what limits the risk: identifier and name",
-        "CELLS = (",
+        f"{prefix.upper()}CELLS = (",
         *(f'    ("{identifier(cell.solution)}", "{name(cell.solution)}"),' for cell in cells),
         ")\n\n",
-        "def risk(gamma):",
-        '    """Exponents of (n, lambda, d) of the excess risk in each cell."""',
+        f"def {prefix}risk(gamma):",
+        f'    """Exponents of {powers} of the excess risk in each cell."""',
         "    return (",
         *(f"        {_tuple(cell.solution.exponents[risk])}," for cell in cells),
         "    )\n\n",
-        "def conditions(gamma):",
-        '    """Of each cell, rows of exponents of (n, lambda, d): it lies where no product of these powers is below one."""',
+        f"def {prefix}conditions(gamma):",
+        f'    """Of each cell, rows of exponents of {powers}: it lies where no product of these powers is below one."""',
         "    return (",
         *(f"        {_tuples(cell.margins)}," for cell in cells),
         "    )\n\n",
-        "def corrections(gamma):",
-        '    """Of each cell, rows of exponents of (n, lambda, d): one over such a product is left out, up to a constant."""',
+        f"def {prefix}corrections(gamma):",
+        f'    """Of each cell, rows of exponents of {powers}: one over such a product is left out, up to a constant."""',
         "    return (",
-        *(f"        {_tuples(corrections(cell.solution))}," for cell in cells),
+        *(f"        {_tuples(corrections(of, cell.solution))}," for cell in cells),
         "    )",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _tuples(forms: tuple[Form, ...]) -> str:
@@ -157,24 +198,28 @@ def _python(power: sp.Expr) -> str:
 
 
 def explanation(model: Model) -> str:
-    """Each cell with its exponents, the balance behind them, and where it holds."""
-    of = system(model)
-    lines = [f"excess risk for {of.gamma} > {of.least_gamma}, n_eff = n/d; each scale up to a constant"]
+    """Each cell with its exponents, the balance behind them, and where it holds; then the same with the width as an axis."""
+    return "\n\n".join(_explanation(of) for of in _systems(model))
+
+
+def _explanation(of: System) -> str:
+    names = ", ".join(_effective(of, (sp.Integer(0),) * len(of.parameters)))
+    lines = [f"excess risk for {of.gamma} > {of.least_gamma} in {names}, n_eff = n/d; each scale up to a constant"]
     for phase in phase_diagram(of).phases:
         for number, cell in enumerate(phase.cells, 1):
-            lines += ["", f"{number}. {name(cell.solution)}", f"   R ~ {_plain(cell.solution.exponents[risk])}"]
-            lines += [f"   where {_plain(margin)} >= 1" for margin in cell.margins]
+            lines += ["", f"{number}. {name(cell.solution)}", f"   R ~ {_plain(of, cell.solution.exponents[risk])}"]
+            lines += [f"   where {_plain(of, margin)} >= 1" for margin in cell.margins]
             pairs = zip(cell.solution.regime.balances, cell.solution.dominant, strict=True)
             lines += [f"   {balance.name:>10}: {left} ~ {right}" for balance, (left, right) in pairs]
     return "\n".join(lines)
 
 
-def _plain(form: Form) -> str:
-    powers = zip(("n_eff", "lambda", "d"), _effective(form), strict=True)
+def _plain(of: System, form: Form) -> str:
+    powers = _effective(of, form).items()
     return " ".join(f"{symbol}^({power})" if power != 1 else symbol for symbol, power in powers if power != 0) or "1"
 
 
-def _effective(form: Form) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
-    """Exponents of n_eff = n/d, lambda and d from those of n, lambda and d."""
-    n, decay, d = form
-    return n, decay, sp.factor(n + d)
+def _effective(of: System, form: Form) -> dict[str, sp.Expr]:
+    """Exponents of n_eff = n/d and of the other parameters from those of n and these."""
+    names = ["n_eff", *(str(symbol).rstrip("_") for symbol in of.parameters[1:])]
+    return dict(zip(names, (*form[:-1], sp.factor(form[-1] + form[0])), strict=True))

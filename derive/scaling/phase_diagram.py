@@ -1,23 +1,24 @@
-"""Which balance holds where: cells of a phase diagram with exact boundaries, proven to tile the plane for every gamma.
+"""Which balance holds where: cells of a phase diagram with exact boundaries, proven to tile space for every gamma.
 
-At one rational gamma the cells are polygons with rational corners, so that whether they cover the plane without overlap is exact
-arithmetic. Corners meet other lines only where three lines concur, two become parallel, or a coefficient diverges: roots of
-polynomials in gamma. Between critical values of the lines of each balance the same balances hold somewhere; between those of all
-boundaries of these the arrangement of cells is the same, and one check there is a proof for all.
+At one rational gamma the cells are polytopes with rational corners, in as many dimensions as there are parameters besides the large
+number, so that whether they cover space without overlap is exact arithmetic. What a balance's own planes bound changes only where one
+more of them than there are dimensions meet in a point, or where a corner goes to infinity: roots of polynomials in gamma. Between such
+values the same balances hold somewhere. While no corner of a cell crosses a plane of another, planes that keep two cells apart go on
+to do so, and faces that lie on each other stay there: the arrangement of cells is the same, and one check there is a proof for all.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, pairwise
+from itertools import combinations, groupby, pairwise
 
 import sympy as sp
 from flint import fmpq, fmpq_poly
 
 from derive.language.step import DerivationError
 from derive.scaling.balance import Form, Solution, System, solve
-from derive.scaling.polygons import HalfPlane, Polygon, area, box, cut, overlap, touches
+from derive.scaling.polytopes import HalfSpace, Polytope, box, cut, facets, independent, overlap, separated, volume
 
 SIZE = 12  #: logarithms of the parameters over that of the large number lie within SIZE (1 + gamma): far beyond every corner
 
@@ -32,7 +33,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Phase:
-    """An interval of gamma (ends exclusive, the last one None) with the cells that tile the plane there."""
+    """An interval of gamma (ends exclusive, the last one None) with the cells that tile space there."""
 
     low: sp.Expr
     high: sp.Expr | None
@@ -58,7 +59,7 @@ class Diagram:
         raise ValueError(f"gamma = {gamma}: must exceed {self.system.least_gamma}")
 
 
-class Line:
+class Plane:
     """A form as polynomials in gamma over a common denominator."""
 
     def __init__(self, form: Form, gamma: sp.Symbol) -> None:
@@ -69,11 +70,10 @@ class Line:
         self.coefficients = tuple(_flint(sp.Poly(sp.cancel(value * common.as_expr()), gamma)) for value in form)
         self.denominator = _flint(common)
 
-    def at(self, gamma: Fraction) -> HalfPlane:
-        """The half-plane where the form is not negative, at one gamma, where the large number has logarithm one."""
+    def at(self, gamma: Fraction) -> HalfSpace:
+        """Where the form is not negative, at one gamma, with the large number of logarithm one."""
         point = _exact(gamma)
-        x, y, c = (coefficient(point) / self.denominator(point) for coefficient in self.coefficients)
-        return x, y, c
+        return tuple(coefficient(point) / self.denominator(point) for coefficient in self.coefficients)
 
 
 def _exact(value: Fraction) -> fmpq:
@@ -85,93 +85,104 @@ def _flint(polynomial: sp.Poly) -> fmpq_poly:
 
 
 @lru_cache(maxsize=4096)
-def _line(form: Form, gamma: sp.Symbol) -> Line:
-    return Line(form, gamma)
+def _plane(form: Form, gamma: sp.Symbol) -> Plane:
+    return Plane(form, gamma)
 
 
-def polygon(margins: tuple[Form, ...], system: System, gamma: Fraction) -> Polygon:
-    """Where all margins and the domain hold, within the frame."""
-    found = box(SIZE * (1 + _exact(gamma)))
-    for form in (*system.forms(system.domain), *margins):
-        found = cut(found, _line(form, system.gamma).at(gamma))
+def _bounds(system: System, margins: Iterable[Form]) -> tuple[Form, ...]:
+    """The frame, in the order of the planes of a box, the domain, and the margins."""
+    dimension, size = len(system.parameters) - 1, SIZE * (1 + system.gamma)
+    frame = [
+        (*(side * (i == k) for i in range(dimension)), size)
+        for k in range(dimension)
+        for side in (sp.Integer(1), sp.Integer(-1))
+    ]
+    return (*frame, *system.forms(system.domain), *margins)
+
+
+def polytope(margins: tuple[Form, ...], system: System, gamma: Fraction) -> Polytope:
+    """Where all margins and the domain hold, within the frame; its planes are in the order of `_bounds`."""
+    dimension = len(system.parameters) - 1
+    found = box(SIZE * (1 + _exact(gamma)), dimension)
+    for form in _bounds(system, margins)[2 * dimension :]:
+        found = cut(found, _plane(form, system.gamma).at(gamma))
     return found
 
 
 @lru_cache(maxsize=16)
 def phase_diagram(system: System) -> Diagram:
-    """Solve a system and prove that its cells tile the plane.
+    """Solve a system and prove that its cells tile space.
 
     Raises:
         DerivationError: they leave a gap or overlap.
     """
-    solutions = solve(system)
-    own = {value for solution in solutions for value in _critical_values(system, {*solution.margins})}
-    phases = []
-    for low, high in _intervals(system, own):
-        cells = _cells(system, solutions, _between(low, high))
-        edges = _critical_values(system, {margin for cell in cells for margin in cell.margins})
-        inside = {value for value in edges if low < value and (high is None or value < high)}
-        for start, end in _intervals(system, inside, low, high):
-            gamma = _between(start, end)
-            _require_tiling(system, cells, gamma)
-            phases.append(Phase(start, end, cells))
+    solutions = [solution for solution in solve(system) if not _flat(solution.margins)]
+    own = [_roots_of(system, _own_crossings(system, solution.margins)) for solution in solutions]
+    cells: list[Cell | None] = [None] * len(solutions)
+    asked = []
+    for low, high in pairwise((system.least_gamma, *sorted(set().union(*own)), None)):
+        for k, solution in enumerate(solutions):
+            if low == system.least_gamma or low in own[k]:
+                cells[k] = _cell(system, solution, low, high)
+        asked.append(Phase(low, high, tuple(cell for cell in cells if cell)))
+    phases = (piece for phase in _joined(asked) for piece in _proven(system, phase.cells, phase.low, phase.high))
     return Diagram(system, tuple(_joined(phases)))
 
 
-def _intervals(
-    system: System, values: set[sp.Expr], low: sp.Expr | None = None, high: sp.Expr | None = None
-) -> Iterator[tuple[sp.Expr, sp.Expr | None]]:
-    return pairwise((system.least_gamma if low is None else low, *sorted(values), high))
+def _flat(margins: tuple[Form, ...]) -> bool:
+    """Whether two margins leave a plane at most between them."""
+    return any(tuple(sp.expand(-value) for value in margin) in margins for margin in margins)
 
 
-def _cells(system: System, solutions: tuple[Solution, ...], gamma: Fraction) -> tuple[Cell, ...]:
-    """Balances that hold somewhere at one gamma, each with the margins that bound it."""
-    shapes = ((solution, polygon(solution.margins, system, gamma)) for solution in solutions)
-    return tuple(
-        Cell(solution, _boundaries(solution, shape, system, gamma)) for solution, shape in shapes if area(shape) > 0
-    )
+def _cell(system: System, solution: Solution, low: sp.Expr, high: sp.Expr | None) -> Cell | None:
+    """Where a balance holds for the gammas of an interval: margins on whose planes the faces lie, one per plane; None if nowhere."""
+    shape, first = polytope(solution.margins, system, _between(low, high)), len(_bounds(system, ()))
+    if not shape.corners:
+        return None
+    faces = (k for k in facets(shape) if k >= first)
+    return Cell(solution, tuple(_scaled(solution.margins[k - first], shape.planes[k]) for k in faces))
 
 
-def _boundaries(solution: Solution, shape: Polygon, system: System, gamma: Fraction) -> tuple[Form, ...]:
-    """Margins on whose lines the sides lie, one per line."""
-    found: dict[HalfPlane, Form] = {}
-    for margin in solution.margins:
-        plane = _line(margin, system.gamma).at(gamma)
-        unit = max(abs(plane[0]), abs(plane[1]))
-        if unit and touches(shape, plane):
-            found.setdefault((plane[0] / unit, plane[1] / unit, plane[2] / unit), _scaled(margin, plane))
-    return tuple(found.values())
-
-
-def _scaled(margin: Form, plane: HalfPlane) -> Form:
+def _scaled(margin: Form, plane: HalfSpace) -> Form:
     """The margin over the size of its first coefficient, whose sign its value at one gamma shows."""
     k = next(k for k, value in enumerate(plane) if value)
     size = margin[k] if plane[k] > 0 else -margin[k]
     return tuple(sp.cancel(value / size) for value in margin)
 
 
-def _require_tiling(system: System, cells: tuple[Cell, ...], gamma: Fraction) -> None:
-    shapes = [(cell.solution, polygon(cell.margins, system, gamma)) for cell in cells]
-    whole = area(polygon((), system, gamma))
-    for (left, a), (right, b) in combinations(shapes, 2):
-        if overlap(a, b) > 0:
-            raise DerivationError(
-                f"gamma = {gamma}: balances {left.dominant} and {right.dominant} hold at the same place"
-            )
-    if (missing := whole - sum(area(shape) for _, shape in shapes)) != 0:
-        raise DerivationError(f"gamma = {gamma}: no balance holds on {float(missing / whole):.1%} of the plane")
+def _proven(system: System, cells: tuple[Cell, ...], low: sp.Expr, high: sp.Expr | None) -> Iterator[Phase]:
+    """The cells over an interval of gamma, cut where their arrangement changes, each piece checked at one gamma."""
+    gamma = _between(low, high)
+    shapes = [polytope(cell.margins, system, gamma) for cell in cells]
+    _require_tiling(system, cells, shapes, gamma)
+    found = _roots_of(system, _crossings(system, cells, shapes))
+    inside = [value for value in found if low < value and (high is None or value < high)]
+    start = max((value for value in inside if value <= gamma), default=low)
+    end = min((value for value in inside if value >= gamma), default=high)
+    if start != low:
+        yield from _proven(system, cells, low, start)
+    if start != end:
+        yield Phase(start, end, cells)
+    if end != high:
+        yield from _proven(system, cells, end, high)
 
 
-def _joined(phases: list[Phase]) -> Iterator[Phase]:
+def _require_tiling(system: System, cells: tuple[Cell, ...], shapes: list[Polytope], gamma: Fraction) -> None:
+    for (left, a), (right, b) in combinations(zip(cells, shapes, strict=True), 2):
+        if not separated(a, b):
+            places = "the same place" if overlap(a, b) > 0 else "places that no face keeps apart"
+            dominant = f"{left.solution.dominant} and {right.solution.dominant}"
+            raise DerivationError(f"gamma = {gamma}: balances {dominant} hold at {places}")
+    whole = volume(polytope((), system, gamma))
+    if (missing := whole - sum(map(volume, shapes))) != 0:
+        raise DerivationError(f"gamma = {gamma}: no balance holds on {float(missing / whole):.1%} of all places")
+
+
+def _joined(phases: Iterable[Phase]) -> Iterator[Phase]:
     """Phases of equal cells and boundaries in one."""
-    current = phases[0]
-    for phase in phases[1:]:
-        if phase.cells == current.cells:
-            current = Phase(current.low, phase.high, current.cells)
-        else:
-            yield current
-            current = phase
-    yield current
+    for _, group in groupby(phases, key=lambda phase: phase.cells):
+        first, *_, last = [*group] * 2
+        yield Phase(first.low, last.high, first.cells)
 
 
 def _between(low: sp.Expr, high: sp.Expr | None) -> Fraction:
@@ -186,20 +197,62 @@ def _between(low: sp.Expr, high: sp.Expr | None) -> Fraction:
     raise DerivationError(f"critical gammas {low} and {high} are too close to tell apart")
 
 
-def _critical_values(system: System, forms: set[Form]) -> set[sp.Expr]:
-    """Values of gamma at which the arrangement of these lines, the domain's and the frame's may change."""
-    size = SIZE * (1 + system.gamma)
-    frame = {(sp.Integer(a), sp.Integer(b), size) for a, b in ((1, 0), (-1, 0), (0, 1), (0, -1))}
-    lines = [_line(form, system.gamma) for form in sorted({*forms, *system.forms(system.domain), *frame}, key=str)]
-    factors = set().union(*(_factors(line.denominator) for line in lines))
-    for a, b in combinations(range(len(lines)), 2):
-        p, q = lines[a].coefficients, lines[b].coefficients
-        crossing = (p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0])
-        factors |= _factors(crossing[2])
-        for line in lines[b + 1 :]:
-            r = line.coefficients
-            factors |= _factors(r[0] * crossing[0] + r[1] * crossing[1] + r[2] * crossing[2])
+def _roots_of(system: System, polynomials: Iterable[fmpq_poly]) -> set[sp.Expr]:
+    """Values of gamma, above the least one, at which one of them vanishes without being zero."""
+    factors = set().union(*(_factors(polynomial) for polynomial in polynomials))
     return {root for factor in factors for root in _roots(factor) if root > system.least_gamma}
+
+
+def _own_crossings(system: System, margins: tuple[Form, ...]) -> Iterator[fmpq_poly]:
+    """Polynomials that vanish where the arrangement of all planes of one balance may change."""
+    planes = [_plane(form, system.gamma) for form in dict.fromkeys(_bounds(system, margins))]
+    dimension = len(system.parameters) - 1
+    for plane in planes:
+        yield plane.denominator
+    for chosen in combinations(range(len(planes)), dimension):
+        corner = _corner(tuple(planes[k] for k in chosen))
+        yield corner[-1]
+        yield from (_height(plane, corner) for plane in planes[chosen[-1] + 1 :])
+
+
+def _crossings(system: System, cells: tuple[Cell, ...], shapes: list[Polytope]) -> Iterator[fmpq_poly]:
+    """Polynomials that vanish where a corner of a cell goes to infinity or crosses a plane of a cell."""
+    bounds = [[_plane(form, system.gamma) for form in _bounds(system, cell.margins)] for cell in cells]
+    planes = {plane for several in bounds for plane in several}
+    corners = {
+        tuple(own[k] for k in independent(shape, on))
+        for own, shape in zip(bounds, shapes, strict=True)
+        for _, on in shape.corners
+    }
+    for place in map(_corner, corners):
+        yield place[-1]
+        yield from (_height(plane, place) for plane in planes)
+
+
+Row = tuple[fmpq_poly, ...]
+
+
+def _height(plane: Plane, corner: Row) -> fmpq_poly:
+    return sum((a * x for a, x in zip(plane.coefficients, corner, strict=True)), fmpq_poly([0]))
+
+
+def _corner(planes: tuple[Plane, ...]) -> Row:
+    """Homogeneous coordinates of the point that as many planes as there are dimensions share: minors, with signs."""
+    columns = tuple(range(len(planes) + 1))
+    return tuple((-1) ** k * _minor(planes, (*columns[:k], *columns[k + 1 :])) for k in columns)
+
+
+@lru_cache(maxsize=1 << 16)
+def _minor(planes: tuple[Plane, ...], columns: tuple[int, ...]) -> fmpq_poly:
+    """Determinant of these columns of the planes' coefficients."""
+    first, rest = planes[0].coefficients, planes[1:]
+    if not rest:
+        return first[columns[0]]
+    total = fmpq_poly([0])
+    for k, column in enumerate(columns):
+        if first[column].degree() >= 0:  # minus one for zero
+            total += (-1) ** k * first[column] * _minor(rest, (*columns[:k], *columns[k + 1 :]))
+    return total
 
 
 def _factors(polynomial: fmpq_poly) -> set[tuple[int, ...]]:

@@ -16,7 +16,7 @@ from derive.language.notation import sym
 from derive.language.step import DerivationError, require_zero
 from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
-from derive.passes.spectral_function.semicircle import edge_powers, energy_above, open_bulk
+from derive.passes.spectral_function.semicircle import edge_mass, edge_powers, energy_above, open_bulk
 from derive.scaling.balance import Balance, Regime, Solution, System
 from derive.scaling.learned_feature import learned_feature
 
@@ -100,84 +100,112 @@ def _require_noise_only(model: Model) -> None:
 
 @dataclass(frozen=True)
 class Part:
-    """What part of the spectrum adds to the risk and to J_v; `ends`: relative sizes of what is left out of its sums."""
+    """What part of the spectrum adds to the risk, to J_v and to the share `mass` of eigenvalues that are learned.
+
+    `ends`: relative sizes of what is left out of its sums.
+    """
 
     risk: sp.Expr
-    J_v: sp.Expr
+    J_v: sp.Expr = sp.S.Zero
+    mass: sp.Expr = sp.S.Zero
     ends: tuple[sp.Expr, ...] = ()
 
     def __add__(self, other: "Part") -> "Part":
-        return Part(self.risk + other.risk, self.J_v + other.J_v, self.ends + other.ends)
+        return Part(self.risk + other.risk, self.J_v + other.J_v, self.mass + other.mass, self.ends + other.ends)
+
+
+Condition = tuple[sp.Expr, sp.Expr]  #: the first is at most the second
+
+
+@dataclass(frozen=True)
+class SaddlePoint:
+    """The saddle point of a model as balances between scales, with the width ratio of the student as a power of them."""
+
+    model: Model
+    width: sp.Expr = sp.S.One
+
+    def regime(self, id: str, name: str, part: Part, *conditions: Condition, tie: bool = False) -> Regime:
+        """Balances where `part` is what the spectrum does; with a `tie` the threshold is at the edge of the bulk."""
+        constants = {D: 1, kappa: self.width, Delta: 1, alpha: n / d**2}
+        scales, stiffness = channel_scales(self.model), reduced(self.model)[V] * Vh
+        level = scales.b.subs(constants)
+        balances = [
+            Balance("noise", delta**2, sp.expand(scales.v.subs(constants))),
+            Balance("threshold", threshold, sp.expand(level if part.J_v != 0 else level.subs(V, 0))),
+            Balance("risk", risk, _sized(part.risk)),
+        ]
+        if part.J_v != 0:
+            response = stiffness.subs(J_v, part.J_v) / scales.stiffness.subs(constants)
+            numerator, denominator = sp.fraction(sp.together(response))
+            balances.append(Balance("response", sp.expand(denominator), sp.expand(_sized(numerator))))
+        if tie:
+            balances.append(Balance("edge", threshold, delta))
+        return Regime(id, tuple(balances), conditions, part.ends, name)
+
+    def features(self, lowest: sp.Expr) -> Part:
+        """All features above one are learned, all below it are not."""
+        error, response = (power_sum(_sized(summand), lowest, TOP) for summand in learned_feature(self.model))
+        mass = power_sum(sp.Integer(1), lowest, TOP)
+        above = Part(error, response, mass, (lesser_end(0, lowest, TOP),))
+        if lowest == BOTTOM:
+            return above
+        return Part(power_sum(s**2, BOTTOM, lowest), ends=(lesser_end(2, BOTTOM, lowest),)) + above
+
+
+def _sized(expression: sp.Expr) -> sp.Expr:
+    return sp.expand(expression.subs({v: delta**2, b: threshold}))
+
+
+NOTHING, ONE = Part(sp.Integer(1)), sp.Integer(1)
+LEARNED, HIDDEN = (delta, TOP), (BOTTOM, delta)
+
+
+@cache
+def whole_spectrum(point: SaddlePoint) -> tuple[tuple[Regime, Part], ...]:
+    """Regimes of the noisy spectrum where no rank limits what is learned of it, each with its parts."""
+    edge, full, features = edge_powers(), open_bulk(), point.features
+    slit = Part(delta**2 * edge.J, edge.J_v, edge_mass())
+    open_ = Part(delta**2 * full.J, full.J_v, sp.Integer(1))
+
+    def regime(id: str, name: str, part: Part, *conditions: Condition, tie: bool = False) -> tuple[Regime, Part]:
+        return point.regime(id, name, part, *conditions, tie=tie), part
+
+    return (
+        regime("nothing", "nothing above the threshold", NOTHING, (delta, threshold), (TOP, threshold)),
+        regime(
+            *("spikes", "spikes above the bulk", features(threshold)),
+            *((delta, threshold), (threshold, TOP), (BOTTOM, threshold)),
+        ),
+        regime("slit", "bulk just open, no spike", NOTHING + slit, (eta, ONE), (TOP, delta), tie=True),
+        regime("spikes_and_slit", "bulk just open", features(delta) + slit, (eta, ONE), LEARNED, HIDDEN, tie=True),
+        regime("bulk", "bulk fully open, no spike", NOTHING + open_, (threshold, delta), (TOP, delta)),
+        regime("spikes_and_bulk", "bulk fully open", features(delta) + open_, (threshold, delta), LEARNED, HIDDEN),
+        regime("all", "every feature resolved", features(BOTTOM), (delta, BOTTOM), (threshold, BOTTOM)),
+    )
+
+
+UNKNOWNS = (delta, threshold, V, risk, eta)
 
 
 @cache
 def system(model: Model) -> System:
     """The saddle point of a power-law target as balances between scales, regime by regime of its noisy spectrum."""
     _require_noise_only(model)
-    constants = {D: 1, kappa: 1, Delta: 1, alpha: n / d**2}
-    scales, stiffness = channel_scales(model), reduced(model)[V] * Vh
-    feature, edge, full = learned_feature(model), edge_powers(), open_bulk()
-
-    def size(expression: sp.Expr) -> sp.Expr:
-        return sp.expand(expression.subs({v: delta**2, b: threshold}))
-
-    def regime(id: str, name: str, part: Part, *conditions: tuple[sp.Expr, sp.Expr], tie: bool = False) -> Regime:
-        response = part.J_v
-        level = scales.b.subs(constants)
-        response_balance = stiffness.subs(J_v, response) / scales.stiffness.subs(constants)
-        balances = [
-            Balance("noise", delta**2, sp.expand(scales.v.subs(constants))),
-            Balance("threshold", threshold, sp.expand(level if response != 0 else level.subs(V, 0))),
-            Balance("risk", risk, size(part.risk)),
-        ]
-        if response != 0:
-            numerator, denominator = sp.fraction(sp.together(response_balance))
-            balances.append(Balance("response", sp.expand(denominator), sp.expand(size(numerator))))
-        if tie:
-            balances.append(Balance("edge", threshold, delta))
-        return Regime(id, tuple(balances), conditions, part.ends, name)
-
-    def features(lowest: sp.Expr) -> Part:
-        error, response = (power_sum(size(summand), lowest, TOP) for summand in feature)
-        above = Part(error, response, (lesser_end(0, lowest, TOP),))
-        if lowest == BOTTOM:
-            return above
-        return Part(power_sum(s**2, BOTTOM, lowest), sp.Integer(0), (lesser_end(2, BOTTOM, lowest),)) + above
-
-    nothing, one = Part(sp.Integer(1), sp.Integer(0)), sp.Integer(1)
-    slit, open_ = Part(delta**2 * edge.J, edge.J_v), Part(delta**2 * full.J, full.J_v)
-    learned, hidden = (delta, TOP), (BOTTOM, delta)
-    return System(
-        (n, lambda_, d),
-        (delta, threshold, V, risk, eta),
-        (
-            regime("nothing", "nothing above the threshold", nothing, (delta, threshold), (TOP, threshold)),
-            regime(
-                *("spikes", "spikes above the bulk", features(threshold)),
-                *((delta, threshold), (threshold, TOP), (BOTTOM, threshold)),
-            ),
-            regime("slit", "bulk just open, no spike", nothing + slit, (eta, one), (TOP, delta), tie=True),
-            regime("spikes_and_slit", "bulk just open", features(delta) + slit, (eta, one), learned, hidden, tie=True),
-            regime("bulk", "bulk fully open, no spike", nothing + open_, (threshold, delta), (TOP, delta)),
-            regime("spikes_and_bulk", "bulk fully open", features(delta) + open_, (threshold, delta), learned, hidden),
-            regime("all", "every feature resolved", features(BOTTOM), (delta, BOTTOM), (threshold, BOTTOM)),
-        ),
-        gamma,
-        LEAST_GAMMA,
-    )
-
-
-#: Regimes of the spectrum in which noise enters S through an open bulk.
-OPEN = ("slit", "spikes_and_slit", "bulk", "spikes_and_bulk")
+    regimes = tuple(regime for regime, _ in whole_spectrum(SaddlePoint(model)))
+    return System((n, lambda_, d), UNKNOWNS, regimes, gamma, LEAST_GAMMA)
 
 
 def limit(solution: Solution) -> str:
-    """What the risk of a balance comes from, by the term that dominates it: "target", "overfitting", "decay" or "noise"."""
+    """What the risk of a balance comes from, by the term that dominates it.
+
+    "target", all of which it is; "width", what the rank leaves out of it; "overfitting", noise that enters S through an open bulk, a
+    share of delta^2, where learned features have powers that depend on gamma; "decay" or "noise" of features.
+    """
     ((_, term),) = (pair for pair in solution.dominant if pair[0] == risk)
-    is_open = solution.regime.id in OPEN
-    if not term.free_symbols:
-        return "target"
-    if is_open and term in (delta**2, delta**2 * eta ** sp.Rational(7, 2)):
+    is_open = solution.regime.id.endswith(("slit", "bulk"))
+    if not term.has(*UNKNOWNS):
+        return "width" if term.free_symbols else "target"
+    if is_open and sp.cancel(delta * sp.diff(term, delta) / term) == 2:
         return "overfitting"
     return "decay" if term.has(threshold) and not is_open else "noise"
 

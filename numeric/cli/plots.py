@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 
 from numeric.cli.arguments import write_atomically
 from numeric.problem.solution import Solution
-from numeric.studies.regimes import regime_at
-from numeric.studies.scaling import power_law_of
+from numeric.studies.scaling import power_law_of, regime_of
 from numeric.studies.spectrum import LearnedSpectrum
 
 if TYPE_CHECKING:
@@ -162,16 +161,25 @@ _LINES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))  # dots are the
 
 
 def scaling_figure(
-    problem: "Problem", points: Sequence["ScalingPoint"], recovered: Sequence["Recovered"] = ()
+    problem: "Problem",
+    points: Sequence["ScalingPoint"],
+    recovered: Sequence["Recovered"] = (),
+    along: str = "samples",
 ) -> Figure:
-    """Risk above, with a tick where each feature leaves the bulk; its local slope below, beside the derived exponent of the regime."""
+    """Risk along samples or hidden units; its local slope below, beside the derived exponent of the regime.
+
+    A tick where each feature leaves the bulk.
+    """
     figure = Figure(figsize=(5, 5.2), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     target = power_law_of(problem)
     title = rf"$\gamma$ = {target.gamma:g}, $d$ = {target.dim:g}, $\lambda$ = {problem.lambda_:.3g}"
     solved = [point for point in points if point.risk > 0]
-    n = [point.samples for point in solved]
-    above.loglog(n, [point.risk for point in solved], "o-", ms=3, color="C0")
+    label, parameter = {"samples": ("samples $n$", "n"), "hidden": ("hidden units $m$", "m")}[along]
+    if along == "hidden":
+        title += rf", $n$ = {problem.alpha * target.dim**2:.3g}"
+    x = [getattr(point, along) for point in solved]
+    above.loglog(x, [point.risk for point in solved], "o-", ms=3, color="C0")
     above.set(
         ylabel=r"risk $\|S/c-S_0\|^2/d$",
         title=title,
@@ -180,7 +188,7 @@ def scaling_figure(
     above.plot(ticks, [0.02] * len(ticks), "|", ms=12, color="0.3", transform=above.get_xaxis_transform())
     inner = [point for point in solved if not math.isnan(point.slope)]
     below.errorbar(
-        [p.samples for p in inner],
+        [getattr(point, along) for point in inner],
         [p.slope for p in inner],
         [p.slope_error for p in inner],
         fmt="o-",
@@ -188,26 +196,31 @@ def scaling_figure(
         color="C0",
         label="local slope",
     )
-    logs = [(math.log(value), math.log(problem.lambda_), math.log(target.dim)) for value in n]
-    exponents = [float(regime_at(Fraction(target.gamma), *log).risk[0]) for log in logs]
-    below.step(n, exponents, "--", where="mid", color="C1", label="derived exponent")
-    below.set(xscale="log", xlabel="samples $n$", ylabel="slope")
+    exponents = [float(regime_of(point, along).exponent(parameter)) for point in solved]
+    below.step(x, exponents, "--", where="mid", color="C1", label="derived exponent")
+    below.set(xscale="log", xlabel=label, ylabel="slope")
     below.legend(frameon=False)
     return figure
 
 
 def phase_figure(diagram: "PhaseDiagram") -> Figure:
-    """Cells coloured, with the exponent of n in each; local slopes of the theory at one dimension as numbers."""
+    """Cells coloured, with the exponents of the axes in each; local slopes of the theory at one dimension as numbers."""
     figure = Figure(figsize=(6.4, 4.8), layout="constrained")
     axes = figure.subplots()
-    cells, title = diagram.regimes, rf"$\gamma={diagram.gamma}$: exponent of $n$ in the excess risk"
+    along, vertical = {"decay": ("n", r"\lambda"), "width": ("m", "m")}[diagram.axis]
+    given = "" if diagram.decay is None else rf", $\lambda=d^{{{diagram.decay}}}$"
+    shown = dict.fromkeys(("n", along))
+    cells, title = (
+        diagram.regimes,
+        rf"$\gamma={diagram.gamma}${given}: exponent of ${', '.join(shown)}$ in the excess risk",
+    )
     if diagram.dim is not None:
-        title += rf"; numbers: local slope at $d={diagram.dim:g}$"
-    colours = [to_hex(colormaps["Pastel1"](k)) for k in range(len(cells))]
+        title += rf"; numbers: local slope{' along $m$' if along == 'm' else ''} at $d={diagram.dim:g}$"
+    colours = [to_hex(colormaps["Pastel1" if len(cells) <= 9 else "tab20"](k)) for k in range(len(cells))]
     axes.imshow(
         diagram.image(400),
         origin="lower",
-        extent=(*diagram.samples, *diagram.decays),
+        extent=(*diagram.samples, *diagram.vertical),
         aspect="auto",
         cmap=ListedColormap(colours),
         vmin=-0.5,
@@ -215,10 +228,11 @@ def phase_figure(diagram: "PhaseDiagram") -> Figure:
         interpolation="nearest",
     )
     for colour, regime in zip(colours, cells, strict=True):
-        axes.plot([], [], "s", color=colour, label=f"{regime.name}: {_power(regime.risk[0])}")
+        powers = ", ".join(_power(regime.exponent(parameter)) for parameter in shown)
+        axes.plot([], [], "s", color=colour, label=f"{regime.name}: {powers}")
     for x, y, slope in diagram.slopes:
         axes.text(x, y, f"{slope:.2f}", ha="center", va="center", fontsize=7)
-    axes.set(xlabel=r"$\log n/\log d$", ylabel=r"$\log\lambda/\log d$", title=title)
+    axes.set(xlabel=r"$\log n/\log d$", ylabel=rf"$\log {vertical}/\log d$", title=title)
     figure.legend(loc="outside lower center", frameon=False, fontsize=7, ncols=2)
     return figure
 

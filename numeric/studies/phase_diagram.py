@@ -1,7 +1,10 @@
-"""Phase diagram of scaling regimes at one gamma: cells in the plane of log n/log d and log lambda/log d, and local slopes there."""
+"""Phase diagrams of scaling regimes at one gamma: cells in the plane of samples and weight decay, or of samples and width.
+
+Both are logarithms over log d; local slopes of the theory at one dimension stand beside the exponents.
+"""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -12,27 +15,43 @@ from numeric.laws.law import Array
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
 from numeric.saddle.curve import Watch
-from numeric.studies.regimes import Regime, regimes
-from numeric.studies.scaling import local_slope
+from numeric.studies.regimes import Regime, regimes, width_regimes
+from numeric.studies.scaling import ScalingPoint, local_slope, local_width_slope
+
+Range = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class PhaseDiagram:
-    """Regimes at gamma within ranges of log n/log d and log lambda/log d; slopes are (x, y, local slope) at dimension `dim`."""
+    """Regimes at gamma within ranges of log n/log d and of that of the second parameter: weight decay, or hidden units at one decay.
+
+    `slopes` are (x, y, local slope) at dimension `dim`: along n, or along m where the `axis` is "width". `decay` is log lambda/log d
+    of a diagram in the width.
+    """
 
     gamma: Fraction
     dim: int | None
-    samples: tuple[float, float]
-    decays: tuple[float, float]
+    samples: Range
+    vertical: Range
     regimes: tuple[Regime, ...]
     slopes: tuple[tuple[float, float, float], ...]
+    decay: Fraction | None = None
+
+    @property
+    def axis(self) -> str:
+        """The second parameter, "decay" or "width"."""
+        return "decay" if self.decay is None else "width"
 
     def image(self, pixels: int) -> Array:
-        """Number of the regime at each pixel, shape (pixels, pixels), decays upwards."""
-        x, y = (np.linspace(*ends, pixels) for ends in (self.samples, self.decays))
+        """Number of the regime at each pixel, shape (pixels, pixels), the second parameter upwards."""
+        x, y = (np.linspace(*ends, pixels) for ends in (self.samples, self.vertical))
         rows = [[[float(value) for value in row] for row in regime.conditions] for regime in self.regimes]
         margins = [np.min([a * x + b * y[:, None] + c for a, b, c in conditions], axis=0) for conditions in rows]
         return np.argmax(margins, axis=0)
+
+    def regime(self, x: float, y: float) -> Regime:
+        """The cell that holds a point; on a boundary one of its cells."""
+        return max(self.regimes, key=lambda regime: regime.margin(x, y, 1.0))
 
 
 def phase_diagram(gamma: Fraction, dim: int | None, noise: float, count: int, watch: Watch = iter) -> PhaseDiagram:
@@ -42,23 +61,48 @@ def phase_diagram(gamma: Fraction, dim: int | None, noise: float, count: int, wa
         ValueError: gamma is at most 1/2.
         ArithmeticError: the best multiple of the target cannot be found.
     """
-    found = regimes(gamma)
     samples, decays = (0.5, 2 * float(gamma) + 2.0), (-1.5, float(gamma) + 1.0)
-    slopes = () if dim is None else tuple(_slopes(gamma, dim, noise, _grid(samples, decays, count), watch))
-    return PhaseDiagram(gamma, dim, samples, decays, found, slopes)
+
+    def slope(x: float, y: float, dim: float) -> ScalingPoint:
+        return local_slope(Problem(1.0, power_law(float(gamma), int(dim)), dim**y, noise), dim**x)
+
+    found = _slopes(slope, dim, _grid(samples, decays, count), watch)
+    return PhaseDiagram(gamma, dim, samples, decays, regimes(gamma), found)
 
 
-def _grid(samples: tuple[float, float], decays: tuple[float, float], count: int) -> list[tuple[float, float]]:
+def width_diagram(
+    gamma: Fraction, decay: Fraction, dim: int | None, noise: float, count: int, watch: Watch = iter
+) -> PhaseDiagram:
+    """Cells of students of m <= d hidden units at weight decay lambda = d^decay, slopes along m; else as `phase_diagram`."""
+    samples, widths = (0.5, 2 * float(gamma) + 2.0), (0.0, 1.0)
+
+    def slope(x: float, y: float, dim: float) -> ScalingPoint:
+        problem = Problem(dim ** (x - 2), power_law(float(gamma), int(dim)), dim ** float(decay), noise)
+        return local_width_slope(problem, dim**y)
+
+    cells = (cell.at_decay(decay) for cell in width_regimes(gamma))
+    within = tuple(cell for cell in cells if cell.meets(samples, widths))
+    found = _slopes(slope, dim, _grid(samples, widths, count), watch)
+    return PhaseDiagram(gamma, dim, samples, widths, within, found, decay)
+
+
+def _grid(samples: Range, vertical: Range, count: int) -> list[tuple[float, float]]:
     """Middles of count x count tiles."""
-    x, y = (np.linspace(*ends, 2 * count + 1)[1::2].tolist() for ends in (samples, decays))
+    x, y = (np.linspace(*ends, 2 * count + 1)[1::2].tolist() for ends in (samples, vertical))
     return list(product(x, y))
 
 
 def _slopes(
-    gamma: Fraction, dim: int, noise: float, places: list[tuple[float, float]], watch: Watch
-) -> Iterable[tuple[float, float, float]]:
-    for number in watch(range(len(places))):
-        x, y = places[int(number)]
-        point = local_slope(Problem(1.0, power_law(float(gamma), dim), dim**y, noise), dim**x)
-        if not math.isnan(point.slope):
-            yield x, y, point.slope
+    slope: Callable[[float, float, float], ScalingPoint],
+    dim: int | None,
+    places: list[tuple[float, float]],
+    watch: Watch,
+) -> tuple[tuple[float, float, float], ...]:
+    def found() -> Iterable[tuple[float, float, float]]:
+        for number in watch(range(len(places))):
+            x, y = places[int(number)]
+            point = slope(x, y, float(dim or 0))
+            if not math.isnan(point.slope):
+                yield x, y, point.slope
+
+    return () if dim is None else tuple(found())

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -11,6 +12,9 @@ import scipy
 from numeric.model import exponents as generated
 from numeric.model import record
 
+Powers = tuple[Fraction, ...]
+PLANE, SPACE = ("n", "lambda", "d"), ("n", "lambda", "m", "d")  #: parameters of the cells, without and with the width
+TOUCHING = 1e-9  #: radius of a circle below which two regions share a boundary only
 LEAST_GAMMA = Fraction(1, 2)  #: below it the second moment of the target diverges with the dimension
 
 
@@ -19,44 +23,70 @@ class Regime:
     """One cell of the phase diagram at one gamma.
 
     `id`: regime of the spectrum and what limits the risk, a word each, e.g. "spikes.decay"; `name`: the same for readers.
-    `risk`: exponents of (n, lambda, d) of the excess risk; `conditions`: rows of exponents whose product is at least one inside;
-    `corrections`: rows whose products are one over the relative sizes of what the balance leaves out.
+    `risk`: exponents of the `parameters` of the excess risk; `conditions`: rows of exponents whose product is at least one inside;
+    `corrections`: rows whose products are one over the relative sizes of what the balance leaves out. Logarithms of the parameters
+    are asked for in their order.
     """
 
     id: str
     name: str
-    risk: tuple[Fraction, Fraction, Fraction]
-    conditions: tuple[tuple[Fraction, Fraction, Fraction], ...]
-    corrections: tuple[tuple[Fraction, Fraction, Fraction], ...]
+    risk: Powers
+    conditions: tuple[Powers, ...]
+    corrections: tuple[Powers, ...]
+    parameters: tuple[str, ...] = PLANE
 
     @property
     def limit(self) -> str:
-        """What limits the risk: "target", "noise", "overfitting" or "decay"."""
+        """What limits the risk: "target", "width", "noise", "overfitting" or "decay"."""
         return self.id.split(".")[1]
 
-    def centre(self, samples: tuple[float, float], decays: tuple[float, float]) -> tuple[float, float]:
-        """Centre of the largest circle in the cell and these ranges of log n/log d and log lambda/log d, where it is itself."""
+    def exponent(self, parameter: str) -> Fraction:
+        """Power of one parameter in the excess risk."""
+        return self.risk[self.parameters.index(parameter)]
+
+    def at_decay(self, power: Fraction) -> "Regime":
+        """The slice of a cell of `width_regimes` at lambda = d^power, in the parameters (n, m, d)."""
+
+        def sliced(row: Powers) -> Powers:
+            n, decay, m, d = row
+            return n, m, d + power * decay
+
+        conditions, corrections = tuple(map(sliced, self.conditions)), tuple(map(sliced, self.corrections))
+        return Regime(self.id, self.name, sliced(self.risk), conditions, corrections, ("n", "m", "d"))
+
+    def centre(self, samples: tuple[float, float], vertical: tuple[float, float]) -> tuple[float, float]:
+        """Centre of the largest circle in the cell and these ranges of the two parameters over log d, where they meet."""
+        x, y, _ = self._circle(samples, vertical)
+        return x, y
+
+    def meets(self, samples: tuple[float, float], vertical: tuple[float, float]) -> bool:
+        """Whether the cell has more than a boundary in these ranges of the two parameters over log d."""
+        return self._circle(samples, vertical)[2] > TOUCHING
+
+    def _circle(self, samples: tuple[float, float], vertical: tuple[float, float]) -> tuple[float, float, float]:
+        """Centre and radius of the largest circle in the cell and these ranges, of no radius where they do not meet."""
         rows, bounds = [], []
-        for n, decay, d in self.conditions:
-            rows.append([-float(n), -float(decay), math.hypot(float(n), float(decay))])
+        for n, other, d in self.conditions:
+            rows.append([-float(n), -float(other), math.hypot(float(n), float(other))])
             bounds.append(float(d))
-        for axis, (low, high) in enumerate((samples, decays)):
+        for axis, (low, high) in enumerate((samples, vertical)):
             rows += [[-float(axis == 0), -float(axis == 1), 1.0], [float(axis == 0), float(axis == 1), 1.0]]
             bounds += [-low, high]
-        x, y, _ = scipy.optimize.linprog([0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)]).x
-        return float(x), float(y)
+        found = scipy.optimize.linprog([0, 0, -1], A_ub=rows, b_ub=bounds, bounds=[(None, None)] * 2 + [(0, None)])
+        x, y, radius = found.x if found.success else (math.nan, math.nan, 0.0)
+        return float(x), float(y), float(radius)
 
-    def correction(self, log_n: float, log_lambda: float, log_d: float) -> float:
-        """Size of what is left out of the exponent of n, up to a constant: each correction times its own exponent of n."""
-        logs = (log_n, log_lambda, log_d)
-        return sum(abs(float(row[0])) * math.exp(-_form(row, logs)) for row in self.corrections)
+    def correction(self, *logs: float, along: str = "n") -> float:
+        """Size of what is left out of the exponent of one parameter, up to a constant: each correction times its own exponent."""
+        axis = self.parameters.index(along)
+        return sum(abs(float(row[axis])) * math.exp(-_form(row, logs)) for row in self.corrections)
 
-    def margin(self, log_n: float, log_lambda: float, log_d: float) -> float:
+    def margin(self, *logs: float) -> float:
         """Smallest logarithm of a condition: positive inside the cell, how far from its boundary; negative outside."""
-        return min(_form(row, (log_n, log_lambda, log_d)) for row in self.conditions)
+        return min(_form(row, logs) for row in self.conditions)
 
 
-def _form(row: tuple[Fraction, Fraction, Fraction], logs: tuple[float, float, float]) -> float:
+def _form(row: Powers, logs: tuple[float, ...]) -> float:
     """Logarithm of the product of the parameters to these powers."""
     return sum(float(power) * log for power, log in zip(row, logs, strict=True))
 
@@ -67,28 +97,45 @@ def regimes(gamma: Fraction) -> tuple[Regime, ...]:
     Raises:
         ValueError: gamma is at most 1/2.
     """
+    _require_light(gamma)
+    rows = generated.risk(gamma), generated.conditions(gamma), generated.corrections(gamma)
+    return _cells(generated.CELLS, rows, PLANE)
+
+
+def width_regimes(gamma: Fraction) -> tuple[Regime, ...]:
+    """All cells of students of m hidden units; together they cover (log n, log lambda, log m >= 0) without overlap.
+
+    Raises:
+        ValueError: gamma is at most 1/2.
+    """
+    _require_light(gamma)
+    rows = generated.width_risk(gamma), generated.width_conditions(gamma), generated.width_corrections(gamma)
+    return _cells(generated.WIDTH_CELLS, rows, SPACE)
+
+
+def _require_light(gamma: Fraction) -> None:
     if gamma <= LEAST_GAMMA:
         raise ValueError(
             f"gamma = {gamma}: must exceed 1/2, as the second moment of k^-gamma diverges with the dimension below"
         )
-    cells = zip(
-        generated.CELLS, generated.risk(gamma), generated.conditions(gamma), generated.corrections(gamma), strict=True
-    )
+
+
+def _cells(names: Sequence[tuple[str, str]], rows: Sequence[Any], parameters: tuple[str, ...]) -> tuple[Regime, ...]:
     return tuple(
-        Regime(id, name, _exact(risk), tuple(map(_exact, conditions)), tuple(map(_exact, corrections)))
-        for (id, name), risk, conditions, corrections in cells
+        Regime(id, name, _exact(risk), tuple(map(_exact, conditions)), tuple(map(_exact, corrections)), parameters)
+        for (id, name), risk, conditions, corrections in zip(names, *rows, strict=True)
     )
 
 
-def _exact(powers: tuple[Any, Any, Any]) -> tuple[Fraction, Fraction, Fraction]:
+def _exact(powers: Sequence[Any]) -> Powers:
     """Generated exponents as fractions: constant ones are integers."""
-    n, decay, d = map(Fraction, powers)
-    return n, decay, d
+    return tuple(map(Fraction, powers))
 
 
-def regime_at(gamma: Fraction, log_n: float, log_lambda: float, log_d: float) -> Regime:
-    """The cell that holds a point; on a boundary one of its cells."""
-    return max(regimes(gamma), key=lambda regime: regime.margin(log_n, log_lambda, log_d))
+def regime_at(gamma: Fraction, *logs: float) -> Regime:
+    """The cell that holds a point, logarithms of (n, lambda, d) or of (n, lambda, m, d); on a boundary one of its cells."""
+    cells = regimes(gamma) if len(logs) == len(PLANE) else width_regimes(gamma)
+    return max(cells, key=lambda regime: regime.margin(*logs))
 
 
 def symbolic() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Scaling curves of power-law targets at finite dimension: excess risk, its local slope and what is learned, along the samples.
+"""Scaling curves of power-law targets at finite dimension: excess risk, its local slope and what is learned, along samples or width.
 
 The finite-d theory takes the d eigenvalues as the law of the target (arXiv 2509.24914, Conjecture E.1; theory note, section 8).
 Risk is ||S/c - S0||^2/d, of the learned map with its gain c divided out: the exponents are about this. The excess test error, over
@@ -7,8 +7,9 @@ that where weak decay lets the student interpolate the excess error ends at a fl
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from numeric.laws.power_law import PowerLaw
 from numeric.maths.domain import InvalidParameter
@@ -19,19 +20,21 @@ from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch
 from numeric.saddle.estimator import Denoising, estimator_of
 from numeric.saddle.solve import solve
+from numeric.studies.regimes import Regime, regime_at
 
 
 @dataclass(frozen=True)
 class ScalingPoint:
-    """One sample size n: the solution, risk (eigenvalue^2) and excess test error (unit loss), each with an absolute error.
+    """One number n of `samples` and m of `hidden` units: risk (eigenvalue^2) and excess test error (unit loss) with absolute errors.
 
     `gain`: c/c*, not a number where nothing is learned; `learned`: number of eigenvalues of S that are not zero; `features`: of
     those that have left its bulk, no integer where the threshold cuts the interval over which one of them scatters; `bulk_edge`:
-    upper end of the bulk of S, 0 where it is below the threshold; the local slope d log(risk)/d log(n) with its error, not a number
-    where a neighbour is missing.
+    upper end of the bulk of S, 0 where it is below the threshold; the local slope d log(risk)/d log(n), or along m, with its error,
+    not a number where a neighbour is missing.
     """
 
     samples: float
+    hidden: float
     solution: Solution
     risk: float
     risk_error: float
@@ -71,14 +74,54 @@ def scaling_curve(
         InvalidParameter: the target is no power law.
         OutsideDomain: the best multiple of the target cannot be found.
     """
+    dim = power_law_of(problem).dim
+    return _curve(problem, lambda n: problem.at(n / dim**2), samples, "samples", watch, start)
+
+
+def width_curve(
+    problem: Problem, hidden: Sequence[float], watch: Watch = iter, start: Solution | None = None
+) -> list[ScalingPoint]:
+    """Points at increasing numbers of hidden units, slopes along these; else as `scaling_curve`.
+
+    Args:
+        problem: of a power-law target; its own width is not used.
+        hidden: numbers m, of which the rank of S is at most m.
+        watch: wraps the iterable of points, for a progress bar.
+        start: a solution close to the first point.
+
+    Raises: as `scaling_curve`, and InvalidParameter for a model whose students have no width.
+    """
+    dim = power_law_of(problem).dim
+    return _curve(problem, lambda m: replace(problem, width=m / dim), hidden, "hidden", watch, start)
+
+
+def _curve(
+    problem: Problem,
+    at: Callable[[float], Problem],
+    values: Sequence[float],
+    along: str,
+    watch: Watch,
+    start: Solution | None,
+) -> list[ScalingPoint]:
+    """Points at these values of one field, each from the one before, with slopes along it."""
     dim, prediction = power_law_of(problem).dim, prediction_of(problem)
     prediction.best_multiple()  # if there is none, no point needs to be solved
     points: list[ScalingPoint] = []
-    for n in watch(samples):
-        solution = solve(problem.at(n / dim**2), start)
+    for value in watch(values):
+        asked = at(value)
+        solution = solve(asked, start)
         start = solution if solution.trusted and solution.q > 0 else None
-        points.append(_point(n, solution, prediction, dim))
-    return _with_slopes(points)
+        here = {"samples": asked.alpha * dim**2, "hidden": asked.width * dim, along: value}
+        points.append(_point(here["samples"], here["hidden"], solution, prediction, dim))
+    return _with_slopes(points, along)
+
+
+def regime_of(point: ScalingPoint, along: str = "samples") -> Regime:
+    """The cell of the derived phase diagram that holds a point: with the width as a parameter where it varies or is not 1."""
+    problem = point.solution.problem
+    target, width = power_law_of(problem), (point.hidden,) if along == "hidden" or problem.width != 1 else ()
+    parameters = (point.samples, problem.lambda_, *width, target.dim)
+    return regime_at(Fraction(target.gamma), *map(math.log, parameters))
 
 
 STEP = 0.05  # of log(n), to either side: slopes then err by its square times the curvature
@@ -89,29 +132,44 @@ def local_slope(problem: Problem, samples: float) -> ScalingPoint:
 
     Raises: as `scaling_curve`.
     """
-    around = [samples * math.exp(k * STEP) for k in (-2, -1, 0, 1, 2)]
-    first, left, here, right, last = scaling_curve(problem, around)
-    (near, error), (far, _) = slope_between(left, right), slope_between(first, last)
+    return _local(scaling_curve(problem, _around(samples)), "samples")
+
+
+def local_width_slope(problem: Problem, hidden: float) -> ScalingPoint:
+    """The point at one number m of hidden units with its local slope along it, else as `local_slope`."""
+    return _local(width_curve(problem, _around(hidden)), "hidden")
+
+
+def _around(value: float) -> list[float]:
+    return [value * math.exp(k * STEP) for k in (-2, -1, 0, 1, 2)]
+
+
+def _local(points: Sequence[ScalingPoint], along: str) -> ScalingPoint:
+    first, left, here, right, last = points
+    (near, error), (far, _) = slope_between(left, right, along), slope_between(first, last, along)
     return replace(here, slope=(4 * near - far) / 3, slope_error=abs(far - near) / 3 + error)
 
 
-def slope_between(first: ScalingPoint, second: ScalingPoint) -> tuple[float, float]:
-    """Slope d log(risk)/d log(n) from one point to the other with the error of both risks; not numbers where there is none."""
-    if not (first.risk > 0 and second.risk > 0 and first.samples < second.samples):
+def slope_between(first: ScalingPoint, second: ScalingPoint, along: str = "samples") -> tuple[float, float]:
+    """Slope d log(risk)/d log(n), or `along` "hidden", from one point to the other with the error of both risks.
+
+    Not numbers where there is none.
+    """
+    span = math.log(getattr(second, along) / getattr(first, along))
+    if not (first.risk > 0 and second.risk > 0 and span > 0):
         return math.nan, math.nan
-    span = math.log(second.samples / first.samples)
     error = (first.risk_error / first.risk + second.risk_error / second.risk) / span
     return math.log(second.risk / first.risk) / span, error
 
 
-def _point(n: float, solution: Solution, prediction: Prediction, dim: int) -> ScalingPoint:
+def _point(n: float, m: float, solution: Solution, prediction: Prediction, dim: int) -> ScalingPoint:
     if not solution.trusted:
-        return ScalingPoint(n, solution, *[math.nan] * 8)
+        return ScalingPoint(n, m, solution, *[math.nan] * 8)
     at = estimator_of(solution.problem).denoised(solution.conjugates)
     excess, uncertainty = prediction.excess_error(solution, at.overlaps)
     risk, error = solution.denoising_error, solution.errors["denoising_error"]
     spectrum = _spectrum(solution, at.denoising, prediction.best_multiple().c, dim)
-    return ScalingPoint(n, solution, risk, error, excess, uncertainty, *spectrum)
+    return ScalingPoint(n, m, solution, risk, error, excess, uncertainty, *spectrum)
 
 
 def _spectrum(solution: Solution, at: Denoising, c_star: float, dim: int) -> tuple[float, float, float, float]:
@@ -124,12 +182,12 @@ def _spectrum(solution: Solution, at: Denoising, c_star: float, dim: int) -> tup
     return at.c / c_star, learned, features, max(0.0, float(generated.shrinkage(edge, at.b, at.c)))
 
 
-def _with_slopes(points: list[ScalingPoint]) -> list[ScalingPoint]:
+def _with_slopes(points: list[ScalingPoint], along: str) -> list[ScalingPoint]:
     """From each point's neighbours; the error has half the change of slope from one side to the other besides that of the risks."""
     found = list(points)
     for k in range(1, len(points) - 1):
         left, here, right = points[k - 1 : k + 2]
-        slope, error = slope_between(left, right)
-        turn = abs(slope_between(here, right)[0] - slope_between(left, here)[0]) / 4
+        slope, error = slope_between(left, right, along)
+        turn = abs(slope_between(here, right, along)[0] - slope_between(left, here, along)[0]) / 4
         found[k] = replace(here, slope=slope, slope_error=error + turn)
     return found

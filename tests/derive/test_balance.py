@@ -10,8 +10,8 @@ from derive.language.notation import sym
 from derive.language.step import DerivationError
 from derive.models import load
 from derive.scaling.balance import Balance, Regime, System, logarithm, monomials
-from derive.scaling.phase_diagram import phase_diagram, polygon
-from derive.scaling.polygons import area
+from derive.scaling.phase_diagram import phase_diagram, polytope
+from derive.scaling.polytopes import volume
 from derive.scaling.power_law import limit, peak, risk, system
 
 n, lambda_, d, gamma = sym("n lambda_ d gamma")
@@ -119,8 +119,8 @@ def test_the_interpolation_peak(side):
 def test_cells_cover_the_plane_once_at_other_gammas_too(at):
     """The proof checks one gamma per interval: here others."""
     of = system(load("tied_attention"))
-    areas = [area(polygon(cell.margins, of, at)) for cell in phase_diagram(of).at(at).cells]
-    assert sum(areas) == area(polygon((), of, at))
+    areas = [volume(polytope(cell.margins, of, at)) for cell in phase_diagram(of).at(at).cells]
+    assert sum(areas) == volume(polytope((), of, at))
     assert all(value > 0 for value in areas)
 
 

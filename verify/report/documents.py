@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import platform
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -15,6 +16,7 @@ from numeric.problem.problem import Problem
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
 from verify.judging.spectra import TrainedSpectrum, zero_fraction
+from verify.networks.width import WidthPoint
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
 from verify.studies.message_passing import MessagePassingPoint
@@ -235,3 +237,27 @@ def learning_curve_document(name: str, outcome: LearningCurveOutcome, seconds: f
         "theory_order": list(outcome.theory_order),
         "seconds": seconds,
     }
+
+
+def width_document(problem: Problem, points: Sequence[WidthPoint]) -> dict[str, Any]:
+    """Networks along their width; slopes are null at the first one."""
+    names = (
+        *("hidden", "runs", "estimation_error", "estimation_deviation", "train_error", "train_deviation"),
+        *("slope", "slope_deviation", "slope_theory", "ratio", "z", "slope_z", "agrees"),
+    )
+    rows = [
+        {
+            **{name: _finite(getattr(point, name)) for name in names},
+            "theory": {name: getattr(point.solution, name) for name in ("estimation_error", "train_error")},
+            "status": point.solution.status.name.lower(),
+        }
+        for point in points
+    ]
+    assert isinstance(problem.target, PowerLaw)
+    return {
+        "agrees": all(point.agrees for point in points),
+        "parameters": {"model": problem.model, "gamma": problem.target.gamma, "dim": problem.target.dim, "alpha": problem.alpha,
+                       "lambda": problem.lambda_, "noise": problem.noise, "data": str(points[0].samples)},
+        "points": rows,
+        "versions": versions(),
+    }  # fmt: skip

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
+from verify.networks.width import WidthPoint
 from verify.studies.cross_validation import ChoiceGroup
 from verify.studies.descents import Descents
 from verify.studies.gap import GapTrend
@@ -161,6 +163,18 @@ def _model_line(score: Score) -> str:
     place = f"{problem.model}, alpha {problem.alpha:g}, lambda {problem.lambda_:g}, noise {problem.noise:g}, {score.quantity}"
     verdict = "" if score.agrees else " DISAGREES"
     return f"{place}: theory {score.groups[-1].theory:.5f}; trained {trained}; z {score.z:+.2f}{verdict}\n"
+
+
+def width_lines(points: Sequence[WidthPoint]) -> Iterator[str]:
+    """A line for each width, and how many agree."""
+    for point in points:
+        slope = f"; slope {point.slope:+.3f} +- {point.slope_deviation:.3f}, theory {point.slope_theory:+.3f}, z {point.slope_z:+.1f}"
+        yield (
+            f"m = {point.hidden}: error {point.estimation_error:.5f} +- {point.estimation_deviation:.5f}, theory "
+            f"{point.solution.estimation_error:.5f}, ratio {point.ratio:.3f}, z {point.z:+.1f}"
+            f"{'' if math.isnan(point.slope) else slope}{'' if point.agrees else ' DISAGREES'}\n"
+        )
+    yield f"{sum(point.agrees for point in points)} of {len(points)} widths agree\n"
 
 
 def gap_lines(trends: Sequence[GapTrend]) -> Iterator[str]:

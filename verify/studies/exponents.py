@@ -56,7 +56,7 @@ def _slopes_asked_for(dims: Sequence[int], noise: float) -> Iterator[tuple[Regim
     plane = phase_diagram(GAMMA, None, noise, 0)
     for regime in plane.regimes:
         if regime.id in REGIMES:
-            x, y = (round(power, 2) for power in regime.centre(plane.samples, plane.decays))
+            x, y = (round(power, 2) for power in regime.centre(plane.samples, plane.vertical))
             yield regime, [_slope_job(dim, x, y, noise) for dim in dims]
 
 

@@ -64,6 +64,12 @@ def either_sign_ratio(model: Model) -> sp.Expr:
     return sp.limit(objective, v, sp.oo)
 
 
+def _ratio(model: Model) -> Function:
+    """At vanishing decay it counts the directions that are free above any threshold b."""
+    meaning = "interpolation threshold from J_v at the root"
+    return scalar("interpolation_ratio", meaning, (J_v, D), r"\alpha_{\rm interp}", interpolation(model)[1])
+
+
 def functions(model: Model) -> tuple[Function, ...]:
     """Generated functions of the interpolation threshold."""
     residual, _ = interpolation(model)
@@ -126,6 +132,7 @@ def _either_sign(model: Model) -> Step:
         r"$J=q_0+v$, so that $\alpha(v)$ grows with $v$ and the threshold is its limit, the number of parameters over that of labels.",
         (Display(r"\alpha(v)", interpolation_objective(model).subs(J, q0 + v)),),
         (
+            _ratio(model),
             scalar(
                 "interpolation_count",
                 "interpolation threshold of matrices of either sign",

@@ -50,6 +50,26 @@ def edge_powers() -> Bulk:
     return Bulk(*(term.subs(phi, sp.sqrt(2 * eta)) for term in leading))  # phi^2/2 = eta at leading order
 
 
+@cache
+def edge_mass() -> sp.Expr:
+    """Leading power of the mass of the semicircle above 2 delta (1 - eta)."""
+    phi = sp.Symbol("phi", positive=True)
+    return _leading_term(semicircle_above(lambda x: sp.Integer(1), phi), phi).subs(phi, sp.sqrt(2 * eta))
+
+
+@cache
+def cut_powers() -> Bulk:
+    """J/(v kappa) and J_v/kappa of the largest share kappa -> 0 of the eigenvalues alone, b = 2 delta (1 - eta).
+
+    Rank-limited J at a quantile Q = 2 cos(phi) close to the edge, in units of delta = 1; J_v by scaling, as J = v f(b/sqrt(v)).
+    """
+    phi, b = sp.symbols("phi b", positive=True)
+    mass = semicircle_above(lambda x: sp.Integer(1), phi)
+    energy = sp.factor(_leading_term(semicircle_above(lambda x: (x - b) ** 2, phi), phi) / _leading_term(mass, phi))
+    response = sp.factor(energy - b * sp.diff(energy, b) / 2)
+    return Bulk(*(sp.factor(form.subs(b, 2 * (1 - eta))) for form in (energy, response)))
+
+
 def _leading_term(form: sp.Expr, x: sp.Symbol, known: int = 12) -> sp.Expr:
     """Lowest power of x in a quotient of polynomials in x, sin(k x) and cos(k x), by their Taylor polynomials."""
 

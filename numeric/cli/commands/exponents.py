@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _powers(row: tuple[Fraction, Fraction, Fraction]) -> dict[str, str]:
+def _powers(row: tuple[Fraction, ...]) -> dict[str, str]:
     return {name: exact_text(power) for name, power in zip(("n", "lambda", "d"), row, strict=True)}
 
 

@@ -1,8 +1,9 @@
-"""Command `python -m numeric phase-diagram`: scaling regimes of a power-law target in the plane of samples and weight decay."""
+"""Command `python -m numeric phase-diagram`: scaling regimes of a power-law target by samples and weight decay or width."""
 
 import argparse
 import sys
 import time
+from fractions import Fraction
 
 from numeric.cli.arguments import (
     BadInput,
@@ -14,7 +15,7 @@ from numeric.cli.arguments import (
     writable,
 )
 from numeric.cli.commands.exponents import gamma
-from numeric.cli.commands.scaling import dimension
+from numeric.cli.commands.scaling import decay_law, dimension
 from numeric.cli.output import FIGURES, print_rows
 
 
@@ -22,10 +23,22 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     """Add the command and its arguments."""
     parser = commands.add_parser(
         "phase-diagram",
-        help="scaling regimes in the plane of samples and weight decay, with local slopes of the theory",
+        help="scaling regimes in the plane of samples and weight decay or width, with local slopes of the theory",
         epilog="example: python -m numeric phase-diagram --gamma 3/4 --dim 1e6 --points 6 --plot phases.png",
     )
     parser.add_argument("--gamma", type=gamma, required=True, metavar="X", help="exponent of the eigenvalues k^-gamma")
+    parser.add_argument(
+        "--axis",
+        choices=("decay", "width"),
+        default="decay",
+        help="what stands beside the samples: weight decay, or hidden units m at the weight decay --lambda (default decay)",
+    )
+    parser.add_argument(
+        "--lambda",
+        dest="lambda_",
+        metavar="X",
+        help="law of weight decay with --axis width: 1/d, sqrt(d), d^p, or a number, which counts as d^0 (default 1/d)",
+    )
     parser.add_argument(
         "--dim",
         type=dimension,
@@ -45,6 +58,11 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser.set_defaults(run=run)
 
 
+def _decay(text: str) -> Fraction:
+    """The power of d that a law of weight decay states: numbers are powers of one."""
+    return Fraction(decay_law(text).power).limit_denominator(10**6)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Print the regimes and the slopes."""
     figure = writable("--plot", arguments.plot, *FIGURES)
@@ -53,31 +71,39 @@ def run(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     from tqdm import tqdm
 
-    from numeric.studies.phase_diagram import phase_diagram
-    from numeric.studies.regimes import regime_at
+    from numeric.studies.phase_diagram import phase_diagram, width_diagram
 
     def watch(values):  # type: ignore[no-untyped-def]
         return tqdm(values, desc="slopes", disable=None)
 
-    diagram = phase_diagram(arguments.gamma, arguments.dim, float(arguments.noise), arguments.points, watch)
+    rest = arguments.dim, float(arguments.noise), arguments.points, watch
+    if arguments.axis == "width":
+        diagram = width_diagram(arguments.gamma, _decay(arguments.lambda_ or "1/d"), *rest)
+    elif arguments.lambda_ is None:
+        diagram = phase_diagram(arguments.gamma, *rest)
+    else:
+        raise BadInput("--lambda", arguments.lambda_, "is an axis of the diagram", "add --axis width, or leave it out")
     if figure:
         from numeric.cli.plots import phase_figure, save
 
         save(phase_figure(diagram), figure)
+    second = {"decay": "lambda", "width": "m"}[arguments.axis]
     points = []
     for x, y, slope in diagram.slopes:
-        regime = regime_at(arguments.gamma, x, y, 1.0)
+        regime = diagram.regime(x, y)
         points.append(
             {
                 "log_n": x,
-                "log_lambda": y,
+                f"log_{second}": y,
                 "local_slope": slope,
-                "exponent": float(regime.risk[0]),
+                "exponent": float(regime.exponent("m" if second == "m" else "n")),
                 "regime": regime.name,
             }
         )
     if arguments.json:
         given = {"gamma": exact_text(arguments.gamma), "dim": arguments.dim, **exact_texts(arguments, "noise")}
+        if diagram.decay is not None:
+            given |= {"axis": "width", "lambda": f"d^({exact_text(diagram.decay)})"}
         cells = [
             {"name": regime.name, "exponents": [exact_text(value) for value in regime.risk]}
             for regime in diagram.regimes
@@ -85,8 +111,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"parameters": given, "regimes": cells, "points": points, "seconds": time.perf_counter() - started})
         return 0
     for regime in diagram.regimes:
-        n, decay, d = (exact_text(value) for value in regime.risk)
-        sys.stdout.write(f"{regime.name}: R ~ n^({n}) lambda^({decay}) d^({d})\n")
+        n, other, d = (exact_text(value) for value in regime.risk)
+        sys.stdout.write(f"{regime.name}: R ~ n^({n}) {second}^({other}) d^({d})\n")
     if points:
         print_rows(points)
     return 0

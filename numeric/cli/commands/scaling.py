@@ -1,11 +1,10 @@
-"""Command `python -m numeric scaling`: excess risk and local slopes of a power-law target along the number of samples."""
+"""Command `python -m numeric scaling`: excess risk and local slopes of a power-law target along samples or width."""
 
 import argparse
 import math
 import re
 import sys
 import time
-from fractions import Fraction
 
 from numeric.cli.arguments import (
     BadInput,
@@ -33,7 +32,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     """Add the command and its arguments."""
     parser = commands.add_parser(
         "scaling",
-        help="excess risk of a power-law target and its local slope along the number of samples",
+        help="excess risk of a power-law target and its local slope along the number of samples, or along the width",
         epilog="example: python -m numeric scaling --power-law 3/4 --dim 200 --lambda 1/d --samples 1e3:1e8:30 --noise .5",
     )
     parser.add_argument(
@@ -54,6 +53,14 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         "--lambda", dest="lambda_", required=True, metavar="X", help="weight decay: a number, 1/d, sqrt(d), d^p"
     )
     parser.add_argument("--samples", type=grid("--samples"), required=True, metavar="GRID", help="numbers n of samples")
+    parser.add_argument(
+        "--width",
+        type=grid("--width"),
+        default="1",
+        metavar="GRID",
+        help="width ratios m/d of the student, its rank over d; with several, rounded to whole numbers m of hidden units, give one "
+        "number of samples: slopes are then along m (default 1)",
+    )
     parser.add_argument(
         "--q0",
         type=positive("--q0", "give tr S0^2/d, e.g. 1"),
@@ -127,7 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     from numeric.laws.power_law import power_law
     from numeric.problem.problem import Problem
-    from numeric.studies.scaling import scaling_curve
+    from numeric.studies.scaling import scaling_curve, width_curve
     from numeric.studies.sequential_recovery import sequential_recovery
 
     target = power_law(float(arguments.power_law), arguments.dim, float(arguments.q0))
@@ -140,28 +147,34 @@ def run(arguments: argparse.Namespace) -> int:
         decay = decay_law(arguments.lambda_).at(arguments.dim)
     except InvalidParameter as error:
         raise bad_argument(error) from None
+    along = _axis(arguments)
+    samples, widths = (sorted(map(float, values)) for values in (arguments.samples, arguments.width))
     asked = Problem(
-        1.0, target, decay, float(arguments.noise),
+        samples[0] / target.dim**2, target, decay, float(arguments.noise), widths[0],
         beta=float(arguments.beta), beta0=float(arguments.beta0), leading=arguments.leading,
     )  # fmt: skip
-    samples = sorted(float(n) for n in arguments.samples)
-    found = scaling_curve(asked, samples, lambda values: tqdm(values, desc="samples", disable=None))
-    points = [record(target, decay, point) for point in found]
+    hidden = sorted({max(1, round(ratio * target.dim)) for ratio in widths})
+    curve, values = (scaling_curve, samples) if along == "samples" else (width_curve, hidden)
+    found = curve(asked, values, lambda values: tqdm(values, desc=along, disable=None))
+    points = [record(point, along) for point in found]
     features = tqdm(range(1, arguments.recovery + 1), desc="recovery", disable=not arguments.recovery or None)
     recovered = sequential_recovery(asked, found, features)
     recovery = [recovery_record(one) for one in recovered]
     given = {"power_law": exact_text(arguments.power_law), "dim": arguments.dim, "lambda": arguments.lambda_}
     given["leading"] = arguments.leading
     given |= exact_texts(arguments, "q0", "noise", "beta", "beta0")
+    if widths != [1.0]:
+        given["width"] = [exact_text(value) for value in arguments.width]
     deliver(
         arguments,
         points,
-        lambda plots: plots.scaling_figure(asked, found, recovered),
+        lambda plots: plots.scaling_figure(asked, found, recovered, along),
         lambda: {"parameters": given, "points": points, "recovery": recovery, "seconds": time.perf_counter() - started},
     )
     if not arguments.json:
         sys.stdout.write(
-            "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*; local_slope = d log(risk)/d log(n); exponent: that of the regime\n"
+            "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*; "
+            f"local_slope = d log(risk)/d log({AXES[along]}); exponent: that of the regime\n"
         )
         if recovery:
             sys.stdout.write(
@@ -169,6 +182,25 @@ def run(arguments: argparse.Namespace) -> int:
             )
             print_rows(recovery)
     return print_unsolved(point.solution for point in found)
+
+
+AXES = {"samples": "n", "hidden": "m"}  #: what slopes are along, and its symbol
+
+
+def _axis(arguments: argparse.Namespace) -> str:
+    """Whether points follow the samples or the width.
+
+    Raises:
+        BadInput: both vary, or what is asked for follows the samples only.
+    """
+    if len(arguments.width) == 1:
+        return "samples"
+    shown = ",".join(map(exact_text, arguments.width))
+    if len(arguments.samples) > 1:
+        raise BadInput("--width", shown, "cannot vary together with --samples", "give one number of either")
+    if arguments.recovery:
+        raise BadInput("--recovery", arguments.recovery, "is along --samples", "give one --width, or leave it out")
+    return "hidden"
 
 
 def recovery_record(recovered) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
@@ -181,15 +213,15 @@ def recovery_record(recovered) -> dict[str, object]:  # type: ignore[no-untyped-
     }
 
 
-def record(target, decay: float, point) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
+def record(point, along: str) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
     """One point as a JSON object; what is not known is null."""
-    from numeric.studies.regimes import regime_at
+    from numeric.studies.scaling import power_law_of, regime_of
 
-    logs = (math.log(point.samples), math.log(decay), math.log(target.dim))
-    regime = regime_at(Fraction(target.gamma), *logs)
+    regime, dim = regime_of(point, along), power_law_of(point.solution.problem).dim
     values = {
         "n": point.samples,
-        "n_eff": point.samples / target.dim,
+        "n_eff": point.samples / dim,
+        **({"m": point.hidden} if "m" in regime.parameters else {}),
         "risk": point.risk,
         "risk_error": point.risk_error,
         "excess_error": point.excess_error,
@@ -200,7 +232,7 @@ def record(target, decay: float, point) -> dict[str, object]:  # type: ignore[no
         "bulk_edge": point.bulk_edge,
         "local_slope": point.slope,
         "slope_error": point.slope_error,
-        "exponent": float(regime.risk[0]),
+        "exponent": float(regime.exponent(AXES[along])),
     }
     known = {name: value if math.isfinite(value) else None for name, value in values.items()}
     return {**known, "regime": regime.name, "status": point.solution.status.name.lower()}

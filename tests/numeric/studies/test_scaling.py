@@ -203,6 +203,6 @@ def test_a_heavy_target_has_no_regimes():
 def test_the_image_agrees_with_the_cells():
     diagram = phase_diagram(GAMMA, None, 0.5, 1)
     image = diagram.image(40)
-    x, y = (np.linspace(*ends, 40) for ends in (diagram.samples, diagram.decays))
+    x, y = (np.linspace(*ends, 40) for ends in (diagram.samples, diagram.vertical))
     for row, column in ((3, 5), (20, 20), (35, 10), (39, 39)):
         assert diagram.regimes[image[row, column]] == regime_at(GAMMA, x[column], y[row], 1.0)

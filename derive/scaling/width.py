@@ -1,0 +1,133 @@
+"""Power-law targets and students of m hidden units: the rank of S as a third axis beside samples and weight decay.
+
+S keeps the m largest eigenvalues of Y at most. Where fewer lie above the threshold, the width acts only through the weight decay
+lambda sqrt(m/d) of S. Else it cuts: among the features, and what it leaves of the target is the risk, or within the bulk of the
+noise. (docs/width.md.)
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+import sympy as sp
+
+from derive.language.model import Model
+from derive.language.notation import sym
+from derive.passes.spectral_function.semicircle import cut_powers, edge_mass
+from derive.scaling.balance import Form, Regime, Solution, System, monomials
+from derive.scaling.phase_diagram import Cell, phase_diagram
+from derive.scaling.power_law import (
+    HIDDEN,
+    LEARNED,
+    LEAST_GAMMA,
+    NOTHING,
+    ONE,
+    TOP,
+    UNKNOWNS,
+    Part,
+    SaddlePoint,
+    limit,
+    power_sum,
+    risk,
+    whole_spectrum,
+)
+
+delta, eta, gamma, kappa, lambda_, n, d = sym("delta eta gamma kappa lambda_ n d")
+threshold = UNKNOWNS[1]
+hidden = sp.Symbol("m_", positive=True)  #: number m of hidden units; the overlap is m too
+
+
+def applies(model: Model) -> bool:
+    """Whether the rank of the model's students is its own, kappa d."""
+    return bool(model.matrix.rank_ratio == kappa)
+
+
+@cache
+def width_system(model: Model) -> System:
+    """Balances of a student of 1 <= m hidden units: with the rank to spare, and cut."""
+    point = SaddlePoint(model, hidden / d)
+    spared = (
+        replace(regime, conditions=(*regime.conditions, *((term, hidden) for term in _learned(part))))
+        for regime, part in whole_spectrum(point)
+    )
+    regimes = (*spared, *_cut(point))
+    return System((n, lambda_, hidden, d), UNKNOWNS, regimes, gamma, LEAST_GAMMA, ((ONE, hidden),))
+
+
+def _learned(part: Part) -> tuple[sp.Expr, ...]:
+    """Numbers of eigenvalues whose sum a part of the spectrum learns."""
+    return monomials(d * part.mass) if part.mass != 0 else ()
+
+
+def _cut(point: SaddlePoint) -> tuple[Regime, ...]:
+    """Regimes in which more eigenvalues lie above the threshold than the rank has room for."""
+    last = TOP * hidden**-gamma  # the smallest feature that has a hidden unit
+    bulk, share = cut_powers(), hidden / d
+    reach = sp.Symbol("reach", positive=True)
+    depth = sp.solve(edge_mass().subs(eta, reach) - share, reach)[0]  # of the cut below the edge
+    near = Part(delta**2 * share * bulk.J, share * bulk.J_v, ends=(depth / eta,))
+    far = Part(delta**2 * share * bulk.J.subs(eta, 1), share * bulk.J_v.subs(eta, 1), ends=(depth,))
+    beyond = (
+        *monomials(d * edge_mass()),
+        d,
+    )  # eigenvalues of the bulk above the threshold, near its edge and far below
+    room = ((d * power_sum(ONE, delta, TOP), hidden), LEARNED, HIDDEN)
+    tied, below = ((hidden, beyond[0]), (eta, ONE)), ((hidden, d), (threshold, delta))
+    features = point.features
+    return (
+        point.regime(
+            *("cut_spikes", "rank cuts the spikes", features(last)),
+            *((hidden, d), (delta, last), (threshold, last)),
+        ),
+        point.regime(
+            "cut_slit", "rank cuts the bulk, just open, no spike", NOTHING + near, *tied, (TOP, delta), tie=True
+        ),
+        point.regime(
+            "spikes_and_cut_slit", "rank cuts the bulk, just open", features(delta) + near, *tied, *room, tie=True
+        ),
+        point.regime("cut_bulk", "rank cuts the bulk, no spike", NOTHING + far, *below, (TOP, delta)),
+        point.regime("spikes_and_cut_bulk", "rank cuts the bulk, fully open", features(delta) + far, *below, *room),
+    )
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """A width of least risk at given samples and weight decay: that at which the cell `beyond` begins.
+
+    `width` and `risk` are forms in (n, lambda, d), `conditions` those of the cells on both sides. Where n m is given instead, the
+    least risk is its power `computation`.
+    """
+
+    beyond: Solution
+    width: Form
+    risk: Form
+    conditions: tuple[Form, ...]
+    computation: sp.Expr
+
+
+def optima(model: Model) -> Iterator[Optimum]:
+    """Where a student that its width limits becomes one whose risk rises with the width."""
+    of = width_system(model)
+    (phase,) = phase_diagram(of).phases  # one arrangement of cells, and one sign of each exponent, for every gamma
+    axis, at = of.parameters.index(hidden), {gamma: LEAST_GAMMA + 1}
+    (narrow,) = (cell for cell in phase.cells if limit(cell.solution) == "width")
+    for wide in phase.cells:
+        opposite = {tuple(sp.expand(-value) for value in margin) for margin in wide.margins}
+        rises = wide.solution.exponents[risk][axis].subs(at) > 0
+        yield from (_optimum(narrow, wide, face, axis) for face in narrow.margins if rises and face in opposite)
+
+
+def _optimum(narrow: Cell, wide: Cell, face: Form, axis: int) -> Optimum:
+    width = tuple(sp.factor(-value / face[axis]) for value in _without(face, axis))
+
+    def there(form: Form) -> Form:
+        return tuple(sp.factor(a + form[axis] * b) for a, b in zip(_without(form, axis), width, strict=True))
+
+    least = there(narrow.solution.exponents[risk])
+    margins = (there(margin) for cell in (narrow, wide) for margin in cell.margins)
+    conditions = tuple(dict.fromkeys(margin for margin in margins if any(margin)))
+    return Optimum(wide.solution, width, least, conditions, sp.factor(least[0] / (1 + width[0])))
+
+
+def _without(form: Form, axis: int) -> Form:
+    return (*form[:axis], *form[axis + 1 :])

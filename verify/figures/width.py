@@ -1,0 +1,25 @@
+"""Figure of estimation errors along the width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from verify.figures.curve_panel import COLOURS
+from verify.networks.width import WidthPoint
+
+
+def width_figure(points: Sequence[WidthPoint]) -> Figure:
+    """Trained estimation errors with two standard errors against hidden units, beside the theory."""
+    figure = Figure(figsize=(5.2, 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    m = [point.hidden for point in points]
+    axes.plot(m, [point.solution.estimation_error for point in points], "-", color="0.3", lw=1, label="theory")
+    axes.errorbar(
+        m, [point.estimation_error for point in points], [2 * point.estimation_deviation for point in points], fmt="o",
+        ms=4.5, mfc="white", capsize=2, color=COLOURS[0], label="trained",
+    )  # fmt: skip
+    axes.set(xscale="log", yscale="log", xlabel="hidden units $m$", ylabel=r"estimation error $\|S-S_0\|^2/d$")
+    axes.legend(fontsize=9)
+    return figure
