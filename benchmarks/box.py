@@ -40,6 +40,7 @@ MODEL_BOX = {
     "width": (0.2, 5.0),
 }
 MODEL_BOX |= {"beta": (0.3, 3.0), "beta0": (0.3, 3.0), "mu": (1e-3, 1.0)}
+HEATS = {"beta", "beta0"}
 ZERO = {"lambda_": 0.1, "noise": 0.15}  #: share of points at which these vanish
 SECONDS = 10.0  # of one solve
 DEFINED = {name for name in QUANTITIES if name != "V"}  #: V is infinite in the limit of no weight decay
@@ -61,7 +62,7 @@ def model_points(count: int, seed: int, names: tuple[str, ...]) -> Iterator[Prob
         name = str(rng.choice(names))
         drawn = {key: float(np.exp(rng.uniform(*np.log(ends)))) for key, ends in MODEL_BOX.items()}
         shape, positive = structure(name), float(rng.uniform(0.05, 0.95))
-        fields = {key: drawn[key] for key in shape["temperatures"]}
+        fields = {key: drawn[key] for key in sorted(HEATS & set(shape["channel_settings"]))}
         if shape["matrix"] == "positive":  # both ends are learned at full width alone
             fields["width"] = drawn["width"]
         extra = tuple((key, drawn[key]) for key in ("mu",) if key in shape["penalty"])

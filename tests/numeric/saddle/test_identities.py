@@ -19,6 +19,7 @@ from numeric.saddle.solve import solve
 from verify.sensing.run import default_target
 
 NAMES = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
+HEATS = {"beta", "beta0"}
 SLOW = {"tied_attention_cross_entropy"}  # two visible indices without a compiled rule: seconds a solve
 
 
@@ -26,7 +27,7 @@ SLOW = {"tied_attention_cross_entropy"}  # two visible indices without a compile
 def problems(draw, name):
     """Where a solve is quick and minimisers do not jump: not much less decay than signal."""
     shape = models.structure(name)
-    heat = {key: draw(st.floats(0.7, 1.4)) for key in shape["temperatures"]}
+    heat = {key: draw(st.floats(0.7, 1.4)) for key in sorted(HEATS & set(shape["channel_settings"]))}
     mu = {"mu": draw(log_uniform(0.01, 0.3))}
     return Problem(
         draw(log_uniform(0.5, 3.0)),
@@ -128,10 +129,10 @@ def test_a_target_of_another_scale_is_learned_alike(found):
     problem, s = found.problem, 1.3
     shape = models.structure(problem.model)
     target = problem.target.scaled(s)
-    heated = bool(shape["temperatures"])
+    heated = bool(HEATS & set(shape["channel_settings"]))
     # A linear cost of S goes like lambda s, a quadratic one like lambda s^2; the loss is unchanged, or goes like s^2.
     power = (1 if shape["threshold"] else 2) - (0 if heated else 2)
-    changed = {key: getattr(problem, key) / s for key in shape["temperatures"]}
+    changed = {key: getattr(problem, key) / s for key in sorted(HEATS & set(shape["channel_settings"]))}
     extra = tuple((key, value / s ** (2 if heated else 0)) for key, value in problem.extra)
     other = replace(
         problem, target=target, noise=problem.noise * s**2, lambda_=problem.lambda_ / s**power, extra=extra, **changed

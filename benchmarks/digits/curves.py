@@ -1,6 +1,6 @@
 """Timings of curve points with many digits against their targets.
 
-Run: python -m benchmarks.proven_curves        (prints a table; a minute)
+Run: python -m benchmarks.digits.curves        (prints a table; a minute)
 """
 
 from fractions import Fraction

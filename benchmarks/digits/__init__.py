@@ -1,0 +1,1 @@
+"""Timings of what is proven, or estimated, to many digits."""
