@@ -76,6 +76,15 @@ def fresh_loss_mean(sample: BlockSample, fields: Fields, nodes: Nodes) -> float:
     return sample.copies * float(weights @ sample.loss(w, y))
 
 
+def fitted_loss_mean(sample: BlockSample, rho: float, nodes: Nodes) -> float:
+    """Mean loss where the visible index is that of the label, of all copies."""
+    grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
+    z = np.sqrt(rho) * np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64) @ grid
+    return sample.copies * float(
+        weights @ np.broadcast_to(sample.loss(sample.fitted(z), sample.label(z)), weights.shape)
+    )
+
+
 def least_loss_mean(sample: BlockSample, q0: float, rho: float, nodes: Nodes) -> float:
     """Mean over the target's index of the least mean loss over the noise of its label, of all copies."""
     grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)

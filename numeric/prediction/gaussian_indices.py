@@ -46,6 +46,10 @@ class GaussianPrediction:
         """With the error of the average."""
         return self.averages.test_error(overlaps.m, overlaps.q)
 
+    def fitted_error(self) -> float:
+        """Square loss."""
+        return 0.0
+
     def best_multiple(self) -> BestMultiple:
         """By the root of the slope."""
         return _best_multiple(self.averages)

@@ -36,6 +36,10 @@ class LeadingPrediction:
         """The same for equal labels."""
         return cls(replace(problem, alpha=1.0, lambda_=1.0))
 
+    def fitted_error(self) -> float:
+        """Square loss."""
+        return 0.0
+
     def test_error(self, overlaps: Overlaps) -> Estimate:
         """With the scatter of replicates."""
         errors = self.errors(overlaps)

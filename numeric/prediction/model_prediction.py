@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Self
 
-from numeric.channel.block_average import Nodes, fresh_loss_mean, index_strip, least_loss_mean
+from numeric.channel.block_average import Nodes, fitted_loss_mean, fresh_loss_mean, index_strip, least_loss_mean
 from numeric.channel.blocks import samples
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
@@ -50,6 +50,15 @@ class ModelPrediction:
     def _mean_loss(self, m: float, q: float, share: float) -> float:
         fields = _fields(m, q, self.problem.rho)
         return float(sum(fresh_loss_mean(one, fields, _nodes(one, fields, share)) for one in samples(self.problem)))
+
+    def fitted_error(self) -> float:
+        """By the label's own index."""
+        q = self.problem.rho
+        if self.problem.channel == "closed":
+            *_, value = self.problem.generated.closed_envelope(q, q, 0.0, q)
+            return float(value)
+        blocks = samples(self.problem)
+        return float(sum(fitted_loss_mean(one, q, _nodes(one, _fields(0.0, q, q), 1.0)) for one in blocks))
 
     def best_multiple(self) -> BestMultiple:
         """By the root of the slope."""

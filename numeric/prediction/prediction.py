@@ -25,6 +25,10 @@ class Prediction(Protocol):
         """
         ...
 
+    def fitted_error(self) -> float:
+        """Mean loss where the visible index is that of the label: zero for a square loss, entropy of the label for cross-entropy."""
+        ...
+
     def best_multiple(self) -> BestMultiple:
         """The multiple of the target of least test error: what infinitely many samples teach.
 

@@ -12,6 +12,7 @@ from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
 from numeric.maths.domain import InvalidParameter
 from numeric.model import DEFAULT, available, call, functions, structure
+from numeric.proven_laws.law import Law
 
 #: Settings that are fields of a Problem, by their names in generated functions; the others of its model are `extra`.
 COMMON = ("lambda_", "kappa", "Delta", "beta", "beta0")
@@ -142,13 +143,21 @@ class Problem:
 
     @property
     def has_zero_decay(self) -> bool:
-        """Whether the limit lambda -> 0 is solved: for factors of tied attention."""
-        return self.model == DEFAULT and self.parametrisation is Parametrisation.FACTORISED
+        """Whether the limit lambda -> 0 is solved: for factors of any model whose labels determine the visible index."""
+        return (
+            self.parametrisation is Parametrisation.FACTORISED
+            and self.trains_factors
+            and self.has_threshold("recovery")
+        )
 
     @property
     def general(self) -> bool:
         """Whether the model's matrices are general ones, known by their singular values."""
         return bool(self._structure["matrix"] == "general")
+
+    def exact_law(self) -> Law:
+        """The target's law in ball arithmetic, with the equations of the problem's model."""
+        return self.target.exact().of_model(self.model)
 
     @property
     def trains_factors(self) -> bool:

@@ -1,6 +1,7 @@
 """Laws of finitely many eigenvalues in ball arithmetic: a path integral with a proven error."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from fractions import Fraction
 
 from flint import acb, arb
@@ -47,6 +48,12 @@ class FiniteLaw:
         self.zero_mass = zero_mass
         self._count = len(weights)
         self._atoms = per_precision(lambda: tuple(zip(eigenvalues(), map(ball, weights), strict=True)))
+
+    def of_model(self, name: str) -> "FiniteLaw":
+        """The same law with the equations of another model."""
+        found = copy(self)
+        found.model, found.generated = name, functions("balls", name)
+        return found
 
     def __len__(self) -> int:
         """Number of distinct eigenvalues."""

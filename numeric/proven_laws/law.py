@@ -5,7 +5,7 @@ Source: theory note, section 4; every formula is generated (steps `spectral` and
 """
 
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from numeric.maths.balls import Ball, ComplexBall, Unresolved, precision
 
@@ -25,6 +25,9 @@ class Law(Protocol):
     model: str
     zero_mass: Fraction
     generated: Any
+
+    def of_model(self, name: str) -> Self:
+        """The same law with the equations of another model."""
 
     def moments(self) -> tuple[Ball, Ball]:
         """Mean t0 and second moment q0."""

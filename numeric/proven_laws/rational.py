@@ -36,6 +36,10 @@ class RationalLaw:
         self.zero_mass = zero_mass
         self._parameters = per_precision(lambda: tuple(parameters()))
 
+    def of_model(self, name: str) -> "RationalLaw":
+        """The same law with the equations of another model."""
+        return RationalLaw(name, self._parameters, self.zero_mass)
+
     def moments(self) -> tuple[Ball, Ball]:
         """Mean and second moment."""
         return self.generated.target_moments(*self._parameters())

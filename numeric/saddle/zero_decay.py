@@ -16,10 +16,9 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from numeric.laws.divided_difference import second_difference
-from numeric.laws.law import TRUSTED, Bounded, Energy
+from numeric.laws.divided_difference import either_sign_second_difference, second_difference
+from numeric.laws.law import TRUSTED, Bounded, Energy, denoising_error_of
 from numeric.model import call
-from numeric.model import float64 as generated
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
@@ -38,19 +37,21 @@ SMALL = Fraction(1, 10**20)  # of the variance of a noise
 
 def interpolates(problem: Problem) -> bool:
     """Whether the training loss vanishes as lambda -> 0+ (replica-symmetrically, for width < 1)."""
-    law, width = problem.target.exact(), Fraction(problem.width)
+    law, width = problem.exact_law(), Fraction(problem.width)
     if problem.noise == 0 and width >= 1 - law.zero_mass:
         return True
-    least, most = _greatest_interpolated(problem)
-    if not least <= problem.alpha <= most:
-        return problem.alpha < least
+    if not problem.both_ends:
+        least, most = _greatest_interpolated(problem)
+        if not least <= problem.alpha <= most:
+            return problem.alpha < least
     noise = Fraction(problem.noise) or SMALL  # a narrow student without noise: the limit of small noise
     return problem.alpha < float(interpolation(law, noise, problem.tokens, DIGITS, width))
 
 
 def _greatest_interpolated(problem: Problem) -> tuple[float, float]:
     """Bounds of the interpolation threshold in double precision: the proven one takes seconds, and is seldom needed."""
-    numbers, noise, q0 = generated.label_numbers(problem.tokens), problem.noise, problem.q0
+    generated, noise, q0 = problem.generated, problem.noise, problem.q0
+    numbers = call(generated.label_numbers, (), {"T": problem.tokens})
 
     def objective(log_v: float, sign: int) -> float:
         v = float(np.exp(log_v))
@@ -72,14 +73,15 @@ def _grid(level: float) -> NDArray[np.float64]:
 
 def recovers(problem: Problem) -> bool:
     """Whether noise-free labels determine the target."""
-    law, width = problem.target.exact(), Fraction(problem.width)
+    law, width = problem.exact_law(), Fraction(problem.width)
     if problem.noise > 0 or width < 1 - law.zero_mass:
         return False
     return problem.alpha >= float(recovery(law, problem.tokens, DIGITS, width))
 
 
 def solve_interpolating(problem: Problem) -> Solution:
-    """The phase of vanishing loss; V is infinite and the conjugates zero, as they scale with 1/lambda and lambda."""
+    """The phase of least loss; V is infinite and the conjugates zero, as they scale with 1/lambda and lambda."""
+    generated = problem.generated
     gain = float(generated.interpolating_gain(problem.beta, problem.beta0))
     if recovers(problem):
         m, q = map(float, generated.multiple_overlaps(gain, problem.q0))
@@ -91,11 +93,17 @@ def solve_interpolating(problem: Problem) -> Solution:
     m, q, _ = map(
         float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, gain, 1.0)
     )  # the stiffness enters V only
-    residual = abs(_imbalance(problem, v)) / generated.interpolation_level(problem.q0, problem.noise)
+    residual = abs(_imbalance(problem, v)) / problem.rho
     solution = _solution(problem, v, b, gain, m, q, energy.quantile, float(residual))
-    spectral = second_difference(problem.target, v, b, energy.quantile).value
+    spectral = _spectral_factor(problem, v, b, energy)
     stability = float(generated.interpolating_replicon(spectral, energy.J_v))
     return replace(solution, replicon=stability, status=Status.UNSTABLE if stability < 0 else Status.CONVERGED)
+
+
+def _spectral_factor(problem: Problem, v: float, b: float, energy: Energy) -> float:
+    if problem.both_ends:
+        return either_sign_second_difference(problem.target, v, b, energy.J_v).value
+    return second_difference(problem.target, v, b, energy.quantile).value
 
 
 def interpolating_roots(problem: Problem) -> Iterator[tuple[float, float, Energy]]:
@@ -153,15 +161,18 @@ def _threshold(problem: Problem, v: float) -> float:
 def _solution(
     problem: Problem, v: float, b: float, gain: float, m: float, q: float, quantile: float | None, residual: float
 ) -> Solution:
-    target = problem.target
-    error = target.denoising_error(v, b, target.energy(v, b, problem.width)) if v > 0 else Bounded(0.0, 0.0)
+    error, fitted = Bounded(0.0, 0.0), prediction_of(problem).fitted_error()
+    if v > 0:
+        energy = spectral_energy(problem, v, b)
+        both = problem.both_ends
+        error = denoising_error_of(energy, problem.q0, v, b) if both else problem.target.denoising_error(v, b, energy)
     test_error, averaging = prediction_of(problem).test_error(Overlaps(m, q, float("inf")))
     values: dict[str, Any] = {
         "m": m, "q": q, "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "delta": float(np.sqrt(v)), "b": b,
         "c": gain,
-        "train_error": 0.0, "test_error": test_error,
-        "estimation_error": float(generated.estimation_error(problem.q0, m, q)),
-        "denoising_error": error.value, "free_entropy": 0.0,
+        "train_error": fitted, "test_error": test_error,
+        "estimation_error": float(problem.generated.estimation_error(problem.q0, m, q)),
+        "denoising_error": error.value, "free_entropy": problem.alpha * fitted,
     }  # fmt: skip
     # Two nested roots: the inner one's tolerance, amplified by the slope of the outer, and the test error's own.
     errors = {name: 1e-8 * abs(value) for name, value in values.items() if np.isfinite(value)}

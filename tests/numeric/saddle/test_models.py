@@ -241,7 +241,7 @@ def test_the_symmetrised_law_is_that_of_random_matrices():
         ({"model": "quadratic_network", "tokens": 3}, "no setting"),
         ({"model": "quadratic_network", "parametrisation": "symmetric"}, "no setting"),
         ({"model": "direct_symmetric", "width": 0.5}, "no setting"),
-        ({"model": "quadratic_network", "lambda_": 0.0}, "no limit"),
+        ({"model": "direct_symmetric", "lambda_": 0.0}, "no limit"),
     ],
 )
 def test_a_model_with_other_settings_is_refused(changes, words):

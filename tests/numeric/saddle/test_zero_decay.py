@@ -1,6 +1,7 @@
 """The limit of vanishing weight decay: continuous with small decay, exact recovery, phases that meet at the thresholds."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -8,14 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import log_uniform
 
+from numeric import model as models
 from numeric.laws.law import quantile
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.model import float64 as generated
+from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
 from numeric.saddle.zero_decay import interpolates
 from numeric.thresholds.interpolation import interpolation
+from verify.studies.models import SETTINGS, at_setting
 
 INTERPOLATING = Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0)
 
@@ -136,3 +140,29 @@ def test_the_upper_edge_itself_has_no_mass_above_it():
         cut = quantile(target, v, mass, 0.0, top)
         assert cut < top
         assert target.mass_above(v, cut) == pytest.approx(mass, rel=1e-6)
+
+
+RANKED = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
+LIMITS = [name for name in RANKED if at_setting(name, SETTINGS[0]).has_zero_decay]
+
+
+@pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize("alpha", [0.05, 0.08])
+def test_every_model_tends_to_its_limit(name, alpha):
+    """The distance falls like a power of lambda between 1/2 and 1, as above."""
+    problem = replace(at_setting(name, SETTINGS[0]), alpha=alpha, lambda_=0.0)
+    limit = solve(problem).unwrap()
+    near, nearer = (solve(replace(problem, lambda_=decay)) for decay in (1e-3, 1e-4))
+    for quantity in ("m", "q", "delta", "train_error", "test_error", "free_entropy"):
+        far, close = (abs(getattr(one, quantity) - getattr(limit, quantity)) for one in (near, nearer))
+        bar = near.errors[quantity] + nearer.errors[quantity] + limit.errors[quantity]
+        assert close < 0.5 * far + bar, quantity
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_labels_without_noise_are_recovered(name):
+    problem = replace(at_setting(name, SETTINGS[0]), alpha=1.0, lambda_=0.0, noise=0.0)
+    found = solve(problem).unwrap()
+    assert (found.m, found.q, found.estimation_error) == (pytest.approx(problem.q0), pytest.approx(problem.q0), 0.0)
+    least = prediction_of(problem).fitted_error()
+    assert (found.train_error, found.test_error) == (least, pytest.approx(least, abs=found.errors["test_error"] + 1e-9))
