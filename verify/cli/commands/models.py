@@ -111,8 +111,9 @@ def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespa
         "versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
     }
     title = str(models.structure(outcome.model)["title"])
-    page = model_page(outcome, title, model_figure(outcome), provenance)
-    write_atomically(folder / f"{outcome.model}.html", page.encode())
+    figure = model_figure(outcome)
+    write_atomically(folder / f"{outcome.model}.png", figure)
+    write_atomically(folder / f"{outcome.model}.html", model_page(outcome, title, figure, provenance).encode())
     note(f"{outcome.model}: {'agrees' if outcome.agrees else 'DISAGREES'}")
 
 
