@@ -37,6 +37,10 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
         (["figure", "1", "--runs", "8,8,8"], "--runs 8,8,8: must be one number or 2"),
         (["cross-validate", "--parametrisation", "free"], "--parametrisation free: is unknown"),
         (["cross-validate", "--decays", "1,0.1,0.01"], "--decays .*: must be three or more, positive and increasing"),
+        (["curve", "--model", "quadratic_network", "--tokens", "3"], "--tokens 3: is for tied attention"),
+        (["curve", "--model", "nowhere"], "--model 'nowhere'"),
+        (["models", "--model", "quadratic_network", "--lambda", "1"], "--lambda 1: is part of a setting"),
+        (["models", "--dim", "12"], "--dim 12: one size cannot be extrapolated"),
         (["--out", "/dev/null/report"], "--out /dev/null/report: cannot be written"),
     ],
 )
@@ -140,3 +144,17 @@ def test_distance_sees_a_shift_and_not_the_sampling():
     assert zero_fraction(values) == 0.5
     assert distance(Law(), values) < 1e-10
     assert distance(Law(), np.where(values > 0, values + 0.2, 0)) == pytest.approx(0.1, abs=0.01)
+
+
+def test_another_model_gives_a_verdict_and_a_page(tmp_path, capsys):
+    """By either command; the page needs no other file, and labels shuffled on purpose turn the verdict."""
+    arguments = ["--model", "quadratic_network", "--alpha", "1", "--dim", "12,18", "--runs", "4", "--workers", "1"]
+    assert main(["models", *arguments, "--out", str(tmp_path), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (found,) = document["models"]
+    assert (document["agrees"], found["model"], len(found["points"])) == (True, "quadratic_network", 5)
+    page = (tmp_path / "models" / "quadratic_network.html").read_text()
+    assert "data:image/png;base64," in page
+    assert "Theory and simulation agree." in page
+    assert main(["curve", *arguments, "--lambda", "1/20", "--out", str(tmp_path), "--shuffle-labels"]) == 1
+    assert "DISAGREES" in capsys.readouterr().out

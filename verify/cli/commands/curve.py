@@ -7,8 +7,10 @@ import sys
 import time
 from typing import Any
 
-from numeric.cli.arguments import grid, print_json
+from numeric.cli.arguments import BadInput, grid, print_json
+from numeric.model import DEFAULT
 from verify.cli.arguments import integers, size_counts
+from verify.cli.commands import models
 from verify.cli.problem import add_training_problem, base_run, given, stored_results
 from verify.judging.scores import compare_with_theory
 from verify.judging.theory import watched_predictions
@@ -25,6 +27,9 @@ def add(commands: Any) -> None:
         help="runs along alpha against the theory, with a verdict",
         epilog="example: python -m verify curve --alpha 0.5,1,2 --dim 40,60 --runs 8 --noise 1 --json",
     )
+    parser.add_argument("--model", default=DEFAULT, metavar="NAME",
+                        help="another model, on Gaussian-equivalent data at full width; as `verify models`")  # fmt: skip
+    parser.add_argument("--settings", metavar="LIST", help="settings that only this model has, e.g. mu=1/20")
     parser.add_argument("--alpha", type=grid("--alpha"), default="0.5,1,2", metavar="GRID",
                         help="0.2,0.5,1 or first:last:count (geometric)")  # fmt: skip
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40,60", metavar="N,N",
@@ -37,6 +42,8 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train along alpha, compare and print."""
+    if arguments.model != DEFAULT:
+        return _other_model(arguments)
     started = time.perf_counter()
     sizes = size_counts(arguments.dim, arguments.runs)
     base = base_run(arguments, sizes[0][0], float(arguments.alpha[0]))
@@ -51,3 +58,19 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write("".join(comparison_lines(arguments.data, comparison)))
     return 0 if comparison.agrees else 1
+
+
+def _other_model(arguments: argparse.Namespace) -> int:
+    """The same of another model.
+
+    Raises:
+        BadInput: an argument that only tied attention has.
+    """
+    neutral = {
+        "width": 1, "tokens": 2, "beta": 1, "beta0": 1, "data": "sequences", "parametrisation": "factorised", "device": "cpu",
+        "target": "deterministic", "minimiser": "lbfgs",
+    }  # fmt: skip
+    for name, value in neutral.items():
+        if (given := getattr(arguments, name)) != value:
+            raise BadInput(f"--{name}", given, "is for tied attention", f"leave it at {value}, or leave out --model")
+    return models.run(arguments)

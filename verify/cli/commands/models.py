@@ -105,7 +105,7 @@ def _folder(out: str) -> Path:
 
 def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespace) -> None:
     provenance: dict[str, object] = {
-        "command": f"python -m verify models --model {outcome.model}",
+        "command": " ".join(["python -m verify", *sys.argv[1:]]),
         "runs": ", ".join(f"d = {group.dim}: {group.runs}" for group in outcome.scores[0].groups),
         "seed": arguments.seed,
         "versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
