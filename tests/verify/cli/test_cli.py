@@ -148,7 +148,7 @@ def test_distance_sees_a_shift_and_not_the_sampling():
 
 def test_another_model_gives_a_verdict_and_a_page(tmp_path, capsys):
     """By either command; the page needs no other file, and labels shuffled on purpose turn the verdict."""
-    arguments = ["--model", "quadratic_network", "--alpha", "1", "--dim", "12,18", "--runs", "4", "--workers", "1"]
+    arguments = ["--model", "quadratic_network", "--alpha", "1", "--dim", "12,18", "--runs", "12", "--workers", "1"]
     assert main(["models", *arguments, "--out", str(tmp_path), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     (found,) = document["models"]
