@@ -45,6 +45,7 @@ def respond(saddle: SaddleMap, unknowns: Unknowns, y: Vector) -> Response:
 
 
 ROUNDED = 1e-14  # relative, of a value in closed form
+ERRORS = [QUANTITIES.index(name) for name in ("train_error", "test_error")]
 ENERGY = QUANTITIES.index("free_entropy")
 
 
@@ -59,9 +60,10 @@ def _parts_of_M(averages: Averages, coarser: Averages) -> float:
 
 
 def _rounding(saddle: SaddleMap, at: Denoised, averages: Averages, values: Vector) -> Vector:
-    """What double precision leaves of each quantity; the free entropy is a sum of terms that nearly cancel."""
+    """What double precision leaves of each quantity; errors and free entropy are sums of terms that nearly cancel."""
     (mh, qh, Vh, *_), _, (m, q, V, *_) = at
     sizes = np.abs(values)
+    sizes[ERRORS] += abs(q) + 2 * abs(m) + saddle.problem.rho
     sizes[ENERGY] += saddle.problem.alpha * abs(float(averages.M[0])) + abs(m * mh) + abs(q * Vh) + abs(V * qh)
     return ROUNDED * sizes
 
