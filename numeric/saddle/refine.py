@@ -12,12 +12,15 @@ from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem
 from numeric.problem.solution import QUANTITIES, Antisymmetric, Solution, Status, failed
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.error_bars import Response, respond, spread
+from numeric.saddle.error_bars import ERRORS, Response, respond, spread
 from numeric.saddle.estimator import Denoised, estimator_of
 from numeric.saddle.replicon import replicon
 from numeric.saddle.unknowns import Unknowns, in_unknowns, unknowns_at
 
 DECISIVE = ("m", "q", "delta", "test_error")  # the training error and V are small differences near interpolation
+
+
+INACCURATE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Refinement:
     tolerance: float = 1e-8
     chord_steps: int = 8
     patience: int = 3
-    inaccurate: float = 1e-2
+    inaccurate: float = INACCURATE
 
     def refined(self, saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
         """Finer rules until the error estimate is small enough; each starts from the root before, with its Jacobian.
@@ -129,9 +132,10 @@ def unlearned(saddle: SaddleMap) -> Solution:
     if finer.rule.independent:
         bounds += half_width(np.array([values_of(one) for one in averages.each()]))
     named: dict[str, Any] = dict(zip(QUANTITIES, map(float, values), strict=True))
+    rough = np.any(bounds[ERRORS] > INACCURATE * np.abs(values[ERRORS]))
     return Solution(
         problem=saddle.problem,
-        status=Status.UNLEARNED,
+        status=Status.INACCURATE if rough else Status.UNLEARNED,
         **named,
         quantile=None,
         antisymmetric=None,

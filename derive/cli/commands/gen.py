@@ -22,10 +22,9 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the files of the models; exit 2 if one of them is refused, when the others are written."""
     written, refused = {}, False
-    for name, files, refusal in each(chosen(arguments.models), built, "deriving"):
+    for name, files, _ in each(chosen(arguments.models), built, "deriving"):
         if files is None:
-            refused = True
-            written[name] = [f"refused: {refusal}"]
+            refused = True  # which `each` has said
             continue
         try:
             written[name] = emit.write(name, files, force=arguments.force, reason=arguments.reason) if files else []

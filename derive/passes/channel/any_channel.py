@@ -9,6 +9,7 @@ from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Step, scalar
 from derive.passes.channel import block, envelope_derivatives, quadratic
+from derive.passes.channel.injective import is_injective
 from derive.passes.channel.visible import blocks, numbers, visible_map
 
 (q0,) = sym("q0")
@@ -17,10 +18,14 @@ from derive.passes.channel.visible import blocks, numbers, visible_map
 def label_determines_index(model: Model) -> bool:
     """Whether the loss is least, whatever the label, where the visible index is that of the label in units of the temperatures.
 
-    Only then do labels fix what is visible, and the limit of vanishing decay does not depend on the loss.
+    And whether no other index has the same label. Only then do labels fix what is visible, and the limit of vanishing decay does not
+    depend on the loss.
     """
     ratio = model.channel.beta0 / model.channel.beta
-    return all(block.is_stationary(one, model, ratio) for one in blocks(model)) and model.channel.noise_on_label == 0
+    stationary = (
+        all(block.is_stationary(one, model, ratio) for one in blocks(model)) and model.channel.noise_on_label == 0
+    )
+    return stationary and all(is_injective(one, model) for one in blocks(model))
 
 
 def functions(model: Model) -> tuple[Function, ...]:

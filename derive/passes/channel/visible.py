@@ -13,6 +13,7 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import family
+from derive.language.setting import entry
 from derive.language.step import DerivationError, require_zero
 
 _DIGITS, _SMALL = 40, sp.Rational(1, 10**20)
@@ -47,7 +48,9 @@ def seen_by(gradients: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> sp.Matrix:
     Raises:
         DerivationError: what is seen is no rational space, or more than a generic point shows.
     """
-    generic = [gradients.subs(dict(zip(symbols, point, strict=True))).evalf(_DIGITS) for point in _points(len(symbols))]
+    settings = {one: entry(one).samples[0] for one in gradients.free_symbols - set(symbols)}
+    points = (dict(zip(symbols, point, strict=True)) | settings for point in _points(len(symbols)))
+    generic = [gradients.subs(point).evalf(_DIGITS) for point in points]
     reduced, pivots = sp.Matrix.vstack(*generic).rref(iszerofunc=lambda value: bool(abs(value) < _SMALL))
     basis = sp.Matrix(len(pivots), len(symbols), lambda i, j: _rational(reduced[i, j]))
     for hidden in basis.nullspace():

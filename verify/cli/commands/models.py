@@ -157,6 +157,8 @@ def _domains(model: str) -> dict[str, str]:
 def _require_own(model: str, own: dict[str, float]) -> None:
     if models.structure(model)["noise_on_label"]:
         raise BadInput("--model", model, "has noise on its label, which training does not draw", "put it inside")
+    if strange := [name for name in own if name not in _domains(model) and name not in EXTRA]:
+        raise BadInput("--settings", strange[0], f"is no setting of the model {model}", "leave it out")
     if missing := [name for name in _domains(model) if name not in own]:
         example = ",".join(f"{name}=1/10" for name in missing)
         raise BadInput("--model", model, f"needs its settings {', '.join(missing)}", f"add --settings {example}")
