@@ -1,6 +1,8 @@
 """Models for commands: one that cannot be read or derived is refused in a line, and does not stop the others."""
 
+import multiprocessing
 import os
+import signal
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -86,8 +88,19 @@ def _results(names: Sequence[str], work: Callable[[Model], T], processes: int) -
     if processes <= 1:
         yield from map(attempted, names)
         return
-    with ProcessPoolExecutor(processes) as pool:
-        yield from pool.map(attempted, names)
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(processes, initializer=_ignore_interrupts) as pool:
+        try:
+            yield from pool.map(attempted, names)
+        except BaseException:  # an interrupt: leaving the pool would wait for models that nobody wants any more
+            for worker in set(multiprocessing.active_children()) - others:
+                worker.kill()
+            raise
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches every process of a terminal: the one that prints ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _cores() -> int:

@@ -148,7 +148,7 @@ def _solutions(system: System, regime: Regime) -> Iterator[Solution]:
 
         def form(row: Row, exponents: dict[int, Row] = exponents) -> Form:
             values = (
-                row[k] + sum((row[x] * exponent[k] for x, exponent in exponents.items()), field.zero)
+                row[k] + sum((row[x] * exponent[k] for x, exponent in exponents.items() if row[x]), field.zero)
                 for k in range(given)
             )
             return tuple(field.to_sympy(value) for value in values)

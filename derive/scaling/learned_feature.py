@@ -1,5 +1,6 @@
 """What one learned feature adds to the risk and to J_v: an outlier of the noisy law (theory note, section 8)."""
 
+from functools import cache
 from typing import NamedTuple
 
 import sympy as sp
@@ -20,6 +21,7 @@ class Feature(NamedTuple):
     J_v: sp.Expr
 
 
+@cache
 def learned_feature(model: Model) -> Feature:
     """A feature that is an outlier of Y, all others being far smaller: at x = s + v/s."""
     position = outlier()[0].subs(transform, 1 / s)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import combinations, groupby, pairwise
 
 import sympy as sp
-from flint import fmpq, fmpq_poly
+from flint import fmpq, fmpq_poly, fmpz_poly
 
 from derive.language.step import DerivationError
 from derive.scaling.balance import Form, Solution, System, solve
@@ -199,8 +199,8 @@ def _between(low: sp.Expr, high: sp.Expr | None) -> Fraction:
 
 def _roots_of(system: System, polynomials: Iterable[fmpq_poly]) -> set[sp.Expr]:
     """Values of gamma, above the least one, at which one of them vanishes without being zero."""
-    factors = set().union(*(_factors(polynomial) for polynomial in polynomials))
-    return {root for factor in factors for root in _roots(factor) if root > system.least_gamma}
+    factors = set().union(*map(_factors, set(map(_integers, polynomials)) - {()}))
+    return {root for factor in factors for root in _roots(factor, system.least_gamma)}
 
 
 def _own_crossings(system: System, margins: tuple[Form, ...]) -> Iterator[fmpq_poly]:
@@ -255,13 +255,21 @@ def _minor(planes: tuple[Plane, ...], columns: tuple[int, ...]) -> fmpq_poly:
     return total
 
 
-def _factors(polynomial: fmpq_poly) -> set[tuple[int, ...]]:
-    """Irreducible factors that are not constant, as integer coefficients, lowest first."""
-    if polynomial.degree() < 1:
-        return set()
-    return {tuple(int(c) for c in factor.coeffs()) for factor, _ in polynomial.numer().factor()[1]}
+Integers = tuple[int, ...]  #: coefficients of a polynomial up to a constant factor, lowest first
+
+
+def _integers(polynomial: fmpq_poly) -> Integers:
+    """The polynomial, as what does not change where it vanishes: equal ones are many."""
+    return tuple(map(int, polynomial.numer().coeffs())) if polynomial.degree() > 0 else ()
+
+
+@lru_cache(maxsize=1 << 16)
+def _factors(coefficients: Integers) -> frozenset[Integers]:
+    """Irreducible factors that are not constant."""
+    return frozenset(_integers(fmpq_poly(factor)) for factor, _ in fmpz_poly(list(coefficients)).factor()[1])
 
 
 @lru_cache(maxsize=4096)
-def _roots(coefficients: tuple[int, ...]) -> tuple[sp.Expr, ...]:
-    return tuple(sp.real_roots(sp.Poly(coefficients[::-1], sp.Symbol("x"))))
+def _roots(coefficients: Integers, least: sp.Rational) -> tuple[sp.Expr, ...]:
+    """Real roots above the least one."""
+    return tuple(root for root in sp.real_roots(sp.Poly(coefficients[::-1], sp.Symbol("x"))) if root > least)

@@ -1,5 +1,7 @@
 """What Y shows of each target eigenvalue: the outlier of a feature, and the overlap of eigenvectors (theory note, section 4)."""
 
+from functools import cache
+
 import sympy as sp
 
 from derive.language.elementary import ImaginaryPart
@@ -10,6 +12,7 @@ from derive.passes.spectral_function.eigenvalue_list import position, position_s
 g, u, v, s, transform, spread = sym("g u v s transform spread")
 
 
+@cache
 def outlier() -> tuple[sp.Expr, sp.Expr]:
     """Position and squared overlap of the outlier of a target eigenvalue s of vanishing weight.
 
