@@ -14,8 +14,10 @@ from derive.language.setting import setting
 from derive.language.step import DerivationError
 from derive.models import available, load
 from derive.passes.channel import any_channel, block, quadratic, visible
+from derive.passes.channel.injective import is_injective
 from derive.passes.limits.interpolation import interpolation
 from derive.passes.softmax import label_numbers, two_tokens
+from derive.pipeline import missing_thresholds
 
 TIED, CROSS = load("tied_attention"), load("cross_attention")
 m, q, V, rho, beta, beta0, lambda_, kappa, T = sym("m q V rho beta beta0 lambda_ kappa T")
@@ -152,3 +154,28 @@ def test_a_constant_in_the_loss_is_kept_once():
         for one in visible.blocks(model)
     }
     assert sum(one.copies * value for one, (value,) in fitted.items()) == 0
+
+
+def test_an_output_that_loses_the_sign_determines_no_index():
+    """Its thresholds were printed as if it did: the slope of the loss vanishes at the label's own index, but also at minus it."""
+    base = load("quadratic_network")
+    for output, determines in ((lambda h: [h[0, 0] ** 2], False), (lambda h: [sp.tanh(h[0, 0])], True)):
+        model = replace(base, name="other", channel=replace(base.channel, output=output))
+        assert any_channel.label_determines_index(model) is determines
+        assert bool(missing_thresholds(model)) is not determines
+
+
+@pytest.mark.parametrize("name", ["tied_attention", "cross_attention", "linear_attention"])
+def test_shipped_outputs_determine_the_index(name):
+    assert all(is_injective(one, load(name)) for one in visible.blocks(load(name)))
+
+
+def test_a_setting_may_stand_in_the_output():
+    """Visible directions are found at its reference values, and it is an argument of label and loss."""
+    gain = setting("gain", "slope of the output")
+    base = load("quadratic_network")
+    model = replace(base, name="other", channel=replace(base.channel, output=lambda h: [sp.tanh(gain * h[0, 0])]))
+    (only,) = visible.blocks(model)
+    assert model.channel_settings == (gain,)
+    label = next(one for one in block.functions(1, only, model) if one.name == "block1_label")
+    assert gain in label.inputs
