@@ -45,7 +45,9 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
 
 def parse_eigenvalues(text: str) -> tuple[Fraction, ...]:
     """Non-negative exact numbers separated by commas, or by blanks and commas in the file named after @."""
-    return _numbers("--eigenvalues", text, "must not be negative: S0 is positive", lambda value: value >= 0)
+    return _numbers(
+        "--eigenvalues", text, "must not be negative: lists are of positive targets", lambda value: value >= 0
+    )
 
 
 def parse_weights(text: str) -> tuple[Fraction, ...]:

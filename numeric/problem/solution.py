@@ -23,14 +23,14 @@ class Status(enum.Enum):
 
     CONVERGED = "converged"
     UNLEARNED = "the minimiser is S = 0: nothing is learned at this lambda; lower lambda or raise alpha"
-    STEP_LIMIT = "step limit reached: continue from the solution at a nearby alpha"
-    DIVERGED = "the iteration left the domain: continue from the solution at a nearby alpha"
-    ROUGH = (
-        "solved within its error bars; the channel rule is too rough for a residual of 1e-8: ask for a smaller accuracy"
+    STEP_LIMIT = "step limit reached, no value: lead here along alpha from a point that is solved, or raise lambda"
+    DIVERGED = (
+        "the iteration left the domain, no value: lead here along alpha from a point that is solved, or raise lambda"
     )
+    ROUGH = "solved within its error bars; the channel rule is too rough for a residual of 1e-8"
     UNSTABLE = "solved, but replica symmetry is broken here (replicon < 0): an approximation; compare with training"
     INACCURATE = (
-        "solved, but errors of the channel exceed one per cent: no value is reliable here; ask for a smaller accuracy"
+        "solved, but errors of the channel exceed one per cent: no value to rely on; raise lambda, lower beta, beta0"
     )
 
 

@@ -21,10 +21,10 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the files of the models; exit 2 if one of them is refused, when the others are written."""
-    written, refused = {}, False
-    for name, files, _ in each(chosen(arguments.models), built, "deriving"):
+    written, refused = dict[str, list[str]](), dict[str, str]()
+    for name, files, refusal in each(chosen(arguments.models), built, "deriving"):
         if files is None:
-            refused = True  # which `each` has said
+            refused[name] = refusal  # which `each` has said
             continue
         try:
             written[name] = emit.write(name, files, force=arguments.force, reason=arguments.reason) if files else []
@@ -32,7 +32,10 @@ def run(arguments: argparse.Namespace) -> int:
             fail(f"generated/{error}: edited by hand, not overwritten; put the change into the model, or use --force")
         except emit.OraclesChanged as error:
             fail(f"reference values of {name} change for {error}: give --reason TEXT to say why")
-    say(arguments, written, "\n".join(f"{name}: {', '.join(files) or 'up to date'}" for name, files in written.items()))
+    document = {**written, **{name: [f"refused: {refusal}"] for name, refusal in refused.items()}}
+    if written or arguments.json:
+        lines = (f"{name}: {', '.join(files) or 'up to date'}" for name, files in written.items())
+        say(arguments, document, "\n".join(lines))
     return 2 if refused else 0
 
 
