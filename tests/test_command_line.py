@@ -358,7 +358,7 @@ def test_an_interrupt_is_one_line(command, whole_group, tmp_path):
         took = time.monotonic() - asked
     *before, last = errors.splitlines()
     assert (running.returncode, last) == (130, "interrupted")
-    assert all(line.startswith("derive: ") for line in before)  # what takes longer than two seconds says so
+    assert [line for line in before if not line.startswith("derive: ")] == []  # what takes over two seconds says so
     assert len(workers) == 2 and not any(map(alive, workers))
     assert took < 5
 

@@ -90,8 +90,9 @@ def _results(names: Sequence[str], work: Callable[[Model], T], processes: int) -
         return
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(processes, initializer=_ignore_interrupts) as pool:
-        try:
-            yield from pool.map(attempted, names)
+        try:  # not pool.map: it cancels what is left, which the pool's own thread then finds in a state that it does not expect
+            for future in [pool.submit(attempted, name) for name in names]:
+                yield future.result()
         except BaseException:  # an interrupt: leaving the pool would wait for models that nobody wants any more
             for worker in set(multiprocessing.active_children()) - others:
                 worker.kill()
