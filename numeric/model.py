@@ -13,6 +13,8 @@ from types import ModuleType
 from typing import Any
 
 DEFAULT = "tied_attention"
+#: Settings that are fields of a Problem, by their names in generated functions; the others of a model are its own.
+COMMON = ("lambda_", "kappa", "Delta", "beta", "beta0")
 KINDS = ("float64", "balls", "multiprecision", "exponents", "torch")
 
 

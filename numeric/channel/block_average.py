@@ -71,15 +71,14 @@ def index_strip(sample: BlockSample, fields: Fields) -> float:
 def fresh_loss_mean(sample: BlockSample, fields: Fields, nodes: Nodes) -> float:
     """Mean loss of fresh samples of all copies."""
     grid, weights = gaussian_grid(2 * sample.indices, nodes.along, nodes.seen)
-    root = np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64)
-    w, y, _ = _fields(sample, fields, _Points(grid[: sample.indices], grid[sample.indices :], weights), root)
+    w, y, _ = _fields(sample, fields, _Points(grid[: sample.indices], grid[sample.indices :], weights))
     return sample.copies * float(weights @ sample.loss(w, y))
 
 
 def fitted_loss_mean(sample: BlockSample, rho: float, nodes: Nodes) -> float:
     """Mean loss where the visible index is that of the label, of all copies."""
     grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
-    z = np.sqrt(rho) * np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64) @ grid
+    z = np.sqrt(rho) * sample.root @ grid
     return sample.copies * float(
         weights @ np.broadcast_to(sample.loss(sample.fitted(z), sample.label(z)), weights.shape)
     )
@@ -88,20 +87,18 @@ def fitted_loss_mean(sample: BlockSample, rho: float, nodes: Nodes) -> float:
 def least_loss_mean(sample: BlockSample, q0: float, rho: float, nodes: Nodes) -> float:
     """Mean over the target's index of the least mean loss over the noise of its label, of all copies."""
     grid, weights = gaussian_grid(sample.indices, nodes.along, nodes.seen)
-    root = np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64)
-    h0 = np.sqrt(q0) * root @ grid
-    z = h0[:, :, None] + np.sqrt(max(rho - q0, 0.0)) * (root @ grid)[:, None, :]
+    h0 = np.sqrt(q0) * sample.root @ grid
+    z = h0[:, :, None] + np.sqrt(max(rho - q0, 0.0)) * (sample.root @ grid)[:, None, :]
     u = sample.best_index(h0, sample.label(z), weights)
     return sample.copies * float(weights @ (sample.loss(u[:, :, None], sample.label(z)) @ weights))
 
 
 def block_means(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> BlockMeans:
     """Averages at these fields of a student and V."""
-    root = np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64)
-    points, u, w, y = _minimised(sample, fields, V, nodes, root)
+    points, u, w, y = _minimised(sample, fields, V, nodes)
     away = u - w
     dual = np.linalg.solve(sample.covariance, away) / V
-    gamma = [root @ part for part in (points.seen, points.unseen)]
+    gamma = [sample.root @ part for part in (points.seen, points.unseen)]
     values = (
         sample.loss(u, y),
         V * np.sum(away * dual, axis=0),
@@ -118,8 +115,7 @@ def mean_response(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -
 
     From f = Sigma^-1 (u - w)/V and the stationarity of u: Sigma df/dw = -Sigma H/(1 + V Sigma H), H the curvature of the loss.
     """
-    root = np.asarray(np.linalg.cholesky(sample.covariance), dtype=np.float64)
-    points, u, w, y = _minimised(sample, fields, V, nodes, root)
+    points, u, w, y = _minimised(sample, fields, V, nodes)
     if _jumps_somewhere(sample, u, w, y, V):
         return np.inf
     curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, y))
@@ -130,7 +126,7 @@ def mean_response(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -
 def unlearned_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[float, float, float, float]:
     """Loss, R and E f.gamma1 of S = 0, where f is minus the slope of the loss, and the mean of tr Sigma H."""
     grid, product = gaussian_grid(sample.indices, nodes.along, nodes.seen)
-    gamma = np.linalg.cholesky(sample.covariance) @ grid
+    gamma = sample.root @ grid
     y, rest = sample.label(fields.target * gamma), np.zeros_like(grid)
     dual = -sample.gradient(rest, y)
     values = (
@@ -143,21 +139,19 @@ def unlearned_means(sample: BlockSample, fields: Fields, nodes: Nodes) -> tuple[
     return loss, R, F1, curvature
 
 
-def _fields(sample: BlockSample, fields: Fields, points: _Points, root: Array) -> tuple[Array, Array, Array]:
+def _fields(sample: BlockSample, fields: Fields, points: _Points) -> tuple[Array, Array, Array]:
     """Student field, label, and the student's index that fits it."""
-    seen, unseen = root @ points.seen, root @ points.unseen
+    seen, unseen = sample.root @ points.seen, sample.root @ points.unseen
     z = fields.target * seen
     return fields.teacher * seen + fields.independent * unseen, sample.label(z), sample.fitted(z)
 
 
-def _minimised(
-    sample: BlockSample, fields: Fields, V: float, nodes: Nodes, root: Array
-) -> tuple[_Points, Array, Array, Array]:
+def _minimised(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> tuple[_Points, Array, Array, Array]:
     """Points of the rule with minimiser, field and label there."""
     if sample.indices == 1:
-        return _piecewise(sample, fields, V, nodes, float(root[0, 0]))
+        return _piecewise(sample, fields, V, nodes)
     points = _tensor(sample.indices, nodes)
-    w, y, fit = _fields(sample, fields, points, root)
+    w, y, fit = _fields(sample, fields, points)
     return points, _global(sample, w, y, fit, V), w, y
 
 
@@ -209,14 +203,12 @@ def gaussian_grid(directions: int, count: int, fine: int, also: int = 0) -> tupl
     return grid[:, kept], product.ravel()[kept] / product.ravel()[kept].sum()
 
 
-def _piecewise(
-    sample: BlockSample, fields: Fields, V: float, nodes: Nodes, root: float
-) -> tuple[_Points, Array, Array, Array]:
+def _piecewise(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> tuple[_Points, Array, Array, Array]:
     """Points between the jumps of the minimiser for each label, with minimiser, field and label there."""
     outer = np.linspace(-SPAN, SPAN, nodes.seen)
     outer_weights = np.exp(-(outer**2) / 2)
     outer_weights /= outer_weights.sum()
-    ends = _jumps(sample, fields, V, root, outer)
+    ends = _jumps(sample, fields, V, outer)
     x, weights = leggauss(nodes.along)
     low, high = ends[:-1], ends[1:]  # pieces x labels
     middle, half = (low + high) / 2, (high - low) / 2
@@ -224,22 +216,23 @@ def _piecewise(
     gauss = half[..., None] * weights * np.exp(-(places**2) / 2) / np.sqrt(2 * np.pi)
     seen = np.broadcast_to(outer[None, :, None], (*low.shape, nodes.along)).reshape(1, -1)
     points = _Points(seen, places.reshape(1, -1), (gauss * outer_weights[None, :, None]).ravel())
-    w, y, fit = _fields(sample, fields, points, np.array([[root]]))
+    w, y, fit = _fields(sample, fields, points)
     return points, _global(sample, w, y, fit, V), w, y
 
 
-def _jumps(sample: BlockSample, fields: Fields, V: float, root: float, outer: Array) -> Array:
+def _jumps(sample: BlockSample, fields: Fields, V: float, outer: Array) -> Array:
     """Ends of the pieces for each label, ascending, shape (pieces + 1, labels): the span, and where the minimiser jumps.
 
     A minimiser never falls as its field rises, and without a jump it rises by no more than the field where the loss is convex: the
     steepest intervals of a scan are halved, always keeping the half that rises more, and what rises still is a jump.
     """
+    root = float(sample.root[0, 0])
     span, scan = np.full_like(outer, SPAN), np.linspace(-SPAN, SPAN, SCANNED)
     if sample.convex_up_to > V:
         return np.array([-span, span])
 
     def minimisers(unseen: Array, seen: Array) -> Array:
-        w, y, fit = _fields(sample, fields, _Points(seen[None], unseen[None], seen), np.array([[root]]))
+        w, y, fit = _fields(sample, fields, _Points(seen[None], unseen[None], seen))
         return _global(sample, w, y, fit, V)[0]
 
     u = minimisers(np.tile(scan, len(outer)), np.repeat(outer, len(scan))).reshape(len(outer), len(scan))
@@ -257,7 +250,7 @@ def _jumps(sample: BlockSample, fields: Fields, V: float, root: float, outer: Ar
         u_left, u_right = np.where(first, u_left, between), np.where(first, between, u_right)
     place = (left + right) / 2
     for _ in range(NEWTON):
-        w, y, _ = _fields(sample, fields, _Points(seen[None], place[None], seen), np.array([[root]]))
+        w, y, _ = _fields(sample, fields, _Points(seen[None], place[None], seen))
         one, other = (sample.minimiser(start[None], w, y, V, _reach(sample)) for start in (u_left, u_right))
         gap = sample.energy(one, w, y, V) - sample.energy(other, w, y, V)
         # By the envelope theorem either energy has the slope (w - u)/(V C) in w.

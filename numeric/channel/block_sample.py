@@ -53,6 +53,11 @@ class BlockSample:
         return found + np.triu(found, 1).T
 
     @cached_property
+    def root(self) -> Array:
+        """Lower triangular, with root root^T the covariance."""
+        return np.asarray(np.linalg.cholesky(self.covariance), dtype=np.float64)
+
+    @cached_property
     def convex_up_to(self) -> float:
         """V up to which the Moreau energy of every sample is convex, so that it has one minimum; infinite for a convex loss.
 
@@ -61,8 +66,7 @@ class BlockSample:
         known = dict(self.settings)
         rng = np.random.default_rng(0)
         u, z = (FLAT / known.get(heat, 1.0) * rng.uniform(-1, 1, (self.indices, PLACES)) for heat in ("beta", "beta0"))
-        root = np.linalg.cholesky(self.covariance)
-        curvature = np.einsum("ji,jk...,kl->...il", root, self.hessian(u, self.label(z)), root)
+        curvature = np.einsum("ji,jk...,kl->...il", self.root, self.hessian(u, self.label(z)), self.root)
         least = float(np.linalg.eigvalsh(curvature).min())
         return np.inf if least > -FLAT_CURVATURE else 1 / (MARGIN * -least)
 

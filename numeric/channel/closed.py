@@ -22,16 +22,17 @@ class Closed:
         """One replicate."""
         m, q, V = overlaps[:3]
         require_pair(m, q, V, problem.rho)
-        return one_replicate(*_envelope(problem, m, q, V))
+        return one_replicate(*closed_envelope(problem, m, q, V))
 
     def unlearned(self, problem: Problem) -> Averages:
         """At S = 0."""
-        return one_replicate(*_envelope(problem, 0.0, 0.0, 0.0))
+        return one_replicate(*closed_envelope(problem, 0.0, 0.0, 0.0))
 
     def refined(self) -> "Closed":
         """The same."""
         return self
 
 
-def _envelope(problem: Problem, m: float, q: float, V: float) -> tuple[float, ...]:
+def closed_envelope(problem: Problem, m: float, q: float, V: float) -> tuple[float, ...]:
+    """M, its derivatives by m, q and V, training and test error."""
     return call(problem.generated.closed_envelope, (m, q, V, problem.rho), problem.settings)

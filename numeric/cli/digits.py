@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if table and points:
         write_table(table, points)
     if arguments.json:
-        given = parameters(arguments)
+        _, given = problem_of(arguments, arguments.alpha[0])
         print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
     else:
         for point in points:
@@ -58,11 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-def parameters(arguments: argparse.Namespace) -> dict[str, str]:
-    """The exact values of all parameters but alpha as text."""
-    return {**_rounded(arguments, arguments.alpha[0])[1], "lambda": str(arguments.lambda_)}
-
-
 def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
     """The ExactProblem that the arguments state."""
     from numeric.proven_saddle.exact_problem import ExactProblem
@@ -70,7 +65,7 @@ def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: i
     if arguments.parametrisation != "factorised":
         rule = "has no proven digits: its channel average is not closed"
         raise BadInput("--parametrisation", arguments.parametrisation, rule, "use factorised")
-    name, (rounded, _) = chosen_model(arguments), _rounded(arguments, alpha)
+    name, (rounded, _) = chosen_model(arguments), problem_of(arguments, alpha)
     own = own_settings(arguments, name)
     law, _ = target_law(arguments, name, own)
     settings = {
@@ -79,9 +74,3 @@ def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: i
         **own,
     }
     return ExactProblem(rounded, law, settings)
-
-
-def _rounded(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]
-    """The Problem in float64, at weight decay 1 for the limit 0, which a Problem has for tied attention alone."""
-    stated = argparse.Namespace(**{**vars(arguments), "lambda_": arguments.lambda_ or Fraction(1)})
-    return problem_of(stated, alpha)

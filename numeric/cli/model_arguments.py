@@ -1,7 +1,7 @@
 """Arguments that choose the learning problem: a generated model, and the settings that only it has."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 
@@ -9,7 +9,7 @@ from numeric import model
 from numeric.cli.arguments import BadInput, number
 
 # Have arguments of their own, or a value for all.
-COMMON = ("lambda_", "kappa", "Delta", "beta", "beta0", "kappa0", "scale")
+_COMMON = (*model.COMMON, "kappa0", "scale")
 DEFAULTS = {"positive": Fraction(1, 2)}
 
 
@@ -36,7 +36,7 @@ def add_own_settings(parser: argparse.ArgumentParser) -> None:
             parser.add_argument(
                 f"--{setting}",
                 dest=f"own_{setting}",
-                type=in_domain(f"--{setting}", described["domain"]),
+                type=_in_domain(f"--{setting}", described["domain"]),
                 metavar="X",
                 help=f"{meaning} ({', '.join(having)}{default})",
             )
@@ -44,7 +44,7 @@ def add_own_settings(parser: argparse.ArgumentParser) -> None:
 
 def _own(name: str) -> list[str]:
     """Settings that have no argument common to all models."""
-    return [setting for setting in model.structure(name)["settings"] if setting not in COMMON]
+    return [setting for setting in model.structure(name)["settings"] if setting not in _COMMON]
 
 
 def _all_own() -> dict[str, tuple[dict[str, str], list[str]]]:
@@ -56,7 +56,7 @@ def _all_own() -> dict[str, tuple[dict[str, str], list[str]]]:
     return found
 
 
-def in_domain(argument: str, domain: str) -> Callable[[str], Fraction]:
+def _in_domain(argument: str, domain: str) -> Callable[[str], Fraction]:
     """Argument type: an exact number in a domain of the notation, e.g. "(0, inf)" or "[0, 1)"."""
     low, high = (text.strip() for text in domain[1:-1].split(","))
 
@@ -94,18 +94,27 @@ def own_settings(arguments: argparse.Namespace, name: str) -> dict[str, Fraction
     for setting in given:
         if setting not in own:
             raise BadInput(f"--{setting}", given[setting], f"is no setting of this model: {has}", "leave it out")
-    for part in (arguments.settings or "").split(",") if arguments.settings is not None else []:
-        setting, separator, text = part.partition("=")
-        if not separator or setting not in own or setting in given:
-            rule = f"must set each of its own settings once: {has}"
-            raise BadInput("--settings", repr(arguments.settings), rule, "change it")
-        domain = model.structure(name)["settings"][setting]["domain"]
-        given[setting] = in_domain(f"--settings {setting} =", domain)(text)
-    values = DEFAULTS | given
+    described = model.structure(name)["settings"]
+    domains = {setting: described[setting]["domain"] for setting in own if setting not in given}
+    values = DEFAULTS | given | listed_settings(arguments.settings, domains, has)
     if missing := [setting for setting in own if setting not in values]:
-        meanings = ", ".join(
-            f"{setting} ({model.structure(name)['settings'][setting]['meaning']})" for setting in missing
-        )
+        meanings = ", ".join(f"{setting} ({described[setting]['meaning']})" for setting in missing)
         example = ",".join(f"{setting}=1/10" for setting in missing)
         raise BadInput("--model", name, f"needs its settings {meanings}", f"add --settings {example}")
     return {setting: values[setting] for setting in own}
+
+
+def listed_settings(text: str | None, domains: Mapping[str, str], has: str) -> dict[str, Fraction]:
+    """Values of --settings name=value,name=value, each of a name with a domain; `has` says which there are.
+
+    Raises:
+        BadInput: another name, one given twice, or a value outside its domain.
+    """
+    given: dict[str, Fraction] = {}
+    for part in text.split(",") if text is not None else []:
+        setting, separator, value = part.partition("=")
+        if not separator or setting not in domains or setting in given:
+            rule = f"must set each of its own settings once: {has}"
+            raise BadInput("--settings", repr(text), rule, "change it")
+        given[setting] = _in_domain(f"--settings {setting} =", domains[setting])(value)
+    return given

@@ -41,7 +41,7 @@ def add_parametrisation(parser: argparse.ArgumentParser) -> None:
 
 def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
     """The Problem that the arguments state, and the exact values of its parameters but alpha as text."""
-    from numeric.problem.problem import MOST_TOKENS, Parametrisation, Problem, of_parts
+    from numeric.problem.problem import MOST_TOKENS, Parametrisation, Problem, own_parts
 
     parametrisation = Parametrisation(getattr(arguments, "parametrisation", "factorised"))
     if arguments.lambda_ == 0 and parametrisation is not Parametrisation.FACTORISED:
@@ -71,7 +71,7 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[
         beta0=float(arguments.beta0),
         parametrisation=parametrisation,
         model=model,
-        extra=tuple((name, float(value)) for name, value in own.items() if name in of_parts(model)),
+        extra=tuple((name, float(value)) for name, value in own.items() if name in own_parts(model)),
     )
     if model != DEFAULT:
         given = {"model": model, **given, **{name: str(value) for name, value in own.items()}}

@@ -83,9 +83,11 @@ def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fract
     """
     _refuse_strays(arguments, name)
     if arguments.eigenvalues is not None:
-        return _listed(arguments, name)
+        law, given = _listed(arguments)
+        return law.of_model(name), given
     if arguments.power_law is not None:
-        return _power_law(arguments, name)
+        law, given = _power_law(arguments)
+        return law.of_model(name), given
     from numeric.proven_laws.rational import rational_law
 
     given = {} if arguments.kappa0 is None else {"kappa0": str(arguments.kappa0)}
@@ -144,7 +146,7 @@ def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
             raise BadInput(f"--{stray}", shown, f"does not belong to {of}", "leave it out")
 
 
-def _listed(arguments: argparse.Namespace, name: str):  # type: ignore[no-untyped-def]
+def _listed(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
     from numeric.proven_laws.finite import exact_list
 
     values, weights, dim = arguments.eigenvalues, arguments.weights, arguments.dim
@@ -168,12 +170,12 @@ def _listed(arguments: argparse.Namespace, name: str):  # type: ignore[no-untype
     given = {"eigenvalues": ",".join(map(str, values))}
     if dim is not None:
         filled = (*values, *[Fraction(0)] * (dim - len(values)))
-        return exact_list(filled, [Fraction(1, dim)] * dim, name), {**given, "dim": str(dim)}
+        return exact_list(filled, [Fraction(1, dim)] * dim), {**given, "dim": str(dim)}
     weights = weights or (Fraction(1, len(values)),) * len(values)
-    return exact_list(values, weights, name), {**given, "weights": ",".join(map(str, weights))}
+    return exact_list(values, weights), {**given, "weights": ",".join(map(str, weights))}
 
 
-def _power_law(arguments: argparse.Namespace, name: str):  # type: ignore[no-untyped-def]
+def _power_law(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
     from numeric.proven_laws.finite import exact_power_law
 
     gamma, q0 = arguments.power_law, arguments.q0
@@ -184,7 +186,7 @@ def _power_law(arguments: argparse.Namespace, name: str):  # type: ignore[no-unt
             "--power-law", gamma, HEAVY_TAIL, "state --q0 to use the eigenvalues of this dimension all the same"
         )
     second = q0 or Fraction(1)
-    return exact_power_law(gamma, arguments.dim, second, name), {
+    return exact_power_law(gamma, arguments.dim, second), {
         "power_law": str(gamma),
         "dim": str(arguments.dim),
         "q0": str(second),

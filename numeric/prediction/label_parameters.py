@@ -42,7 +42,16 @@ class Labels:
         Raises:
             OutsideDomain: m^2 > q rho, beyond rounding.
         """
-        if not m**2 <= q * self.rho * (1 + 1e-12):
-            raise OutsideDomain(f"m = {m}, q = {q}, rho = {self.rho}: need m^2 <= q rho")
-        # Where the student is a multiple of the noise-free target the two differ by rounding.
-        return Fields.of(m, max(q, m**2 / self.rho), self.rho)
+        return fields_at(m, q, self.rho)
+
+
+def fields_at(m: float, q: float, rho: float) -> Fields:
+    """Fields of a sample whose labels have the variance rho per unit.
+
+    Raises:
+        OutsideDomain: m^2 > q rho, beyond rounding.
+    """
+    if not m**2 <= q * rho * (1 + 1e-12):
+        raise OutsideDomain(f"m = {m}, q = {q}, rho = {rho}: need m^2 <= q rho")
+    # Where the student is a multiple of the noise-free target the two differ by rounding.
+    return Fields.of(m, max(q, m**2 / rho), rho)

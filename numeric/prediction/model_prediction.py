@@ -6,10 +6,10 @@ from typing import Self
 
 from numeric.channel.block_average import Nodes, fitted_loss_mean, fresh_loss_mean, index_strip, least_loss_mean
 from numeric.channel.blocks import samples
-from numeric.maths.domain import OutsideDomain
+from numeric.channel.closed import closed_envelope
 from numeric.model import float64 as generated
 from numeric.prediction.best_multiple import BestMultiple, root_of_slope
-from numeric.prediction.label_parameters import Estimate
+from numeric.prediction.label_parameters import Estimate, fields_at
 from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
@@ -42,23 +42,22 @@ class ModelPrediction:
             OutsideDomain: m^2 > q rho, beyond rounding.
         """
         if self.problem.channel == "closed":
-            *_, value = self.problem.generated.closed_envelope(m, q, 0.0, self.problem.rho)
+            *_, value = closed_envelope(self.problem, m, q, 0.0)
             return Estimate(float(value), 0.0)
         fine, coarse = (self._mean_loss(m, q, share) for share in (1.0, CHECK))
         return Estimate(fine, abs(fine - coarse))
 
     def _mean_loss(self, m: float, q: float, share: float) -> float:
-        fields = _fields(m, q, self.problem.rho)
+        fields = fields_at(m, q, self.problem.rho)
         return float(sum(fresh_loss_mean(one, fields, _nodes(one, fields, share)) for one in samples(self.problem)))
 
     def fitted_error(self) -> float:
         """By the label's own index."""
         q = self.problem.rho
         if self.problem.channel == "closed":
-            *_, value = self.problem.generated.closed_envelope(q, q, 0.0, q)
-            return float(value)
+            return self.error_at(q, q).value
         blocks = samples(self.problem)
-        return float(sum(fitted_loss_mean(one, q, _nodes(one, _fields(0.0, q, q), 1.0)) for one in blocks))
+        return float(sum(fitted_loss_mean(one, q, _nodes(one, fields_at(0.0, q, q), 1.0)) for one in blocks))
 
     def best_multiple(self) -> BestMultiple:
         """By the root of the slope."""
@@ -79,7 +78,9 @@ class ModelPrediction:
         if self.problem.channel == "closed":  # the mean of the label is linear in the target's index
             return self.best_multiple().test_error
         q0, rho = self.problem.q0, self.problem.rho
-        parts = (least_loss_mean(one, q0, rho, _nodes(one, _fields(q0, q0, rho), 1.0)) for one in samples(self.problem))
+        parts = (
+            least_loss_mean(one, q0, rho, _nodes(one, fields_at(q0, q0, rho), 1.0)) for one in samples(self.problem)
+        )
         return float(sum(parts))
 
     def mismatch(self, c: float) -> float:
@@ -90,12 +91,6 @@ class ModelPrediction:
 def _of_multiple(c: float, problem: Problem) -> tuple[float, float]:
     m, q = generated.multiple_overlaps(c, problem.q0)
     return float(m), float(q)
-
-
-def _fields(m: float, q: float, rho: float) -> Fields:
-    if not m**2 <= q * rho * (1 + 1e-12):
-        raise OutsideDomain(f"m = {m}, q = {q}, rho = {rho}: need m^2 <= q rho")
-    return Fields.of(m, max(q, m**2 / rho), rho)
 
 
 def _nodes(sample, fields: Fields, share: float) -> Nodes:  # type: ignore[no-untyped-def]

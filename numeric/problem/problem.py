@@ -11,11 +11,9 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
 from numeric.maths.domain import InvalidParameter
-from numeric.model import DEFAULT, available, call, functions, structure
+from numeric.model import COMMON, DEFAULT, available, call, functions, structure
 from numeric.proven_laws.law import Law
 
-#: Settings that are fields of a Problem, by their names in generated functions; the others of its model are `extra`.
-COMMON = ("lambda_", "kappa", "Delta", "beta", "beta0")
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
 
 
@@ -31,6 +29,11 @@ def of_parts(model: str) -> tuple[str, ...]:
     """Settings of a model's penalty, noise and channel, each once."""
     parts = structure(model)
     return tuple(dict.fromkeys((*parts["penalty"], *parts["noise"], *parts["channel_settings"])))
+
+
+def own_parts(model: str) -> tuple[str, ...]:
+    """Those that no field of a Problem holds: its `extra`."""
+    return tuple(name for name in of_parts(model) if name not in COMMON)
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ class Problem:
         if self.both_ends and self._structure["threshold"] and not isinstance(self.target, RationalTarget):
             rule = f"must be the target of the model {self.model}, whose matrices have eigenvalues of either sign"
             raise InvalidParameter("target", self.target, rule, "give a RationalTarget of this model")
-        needed = [name for name in of_parts(self.model) if name not in COMMON]
+        needed = own_parts(self.model)
         if sorted(name for name, _ in self.extra) != sorted(needed):
             rule = f"must state {', '.join(needed) or 'nothing'} for the model {self.model}"
             raise InvalidParameter("extra", self.extra, rule, "give pairs of name and value")
@@ -144,11 +147,7 @@ class Problem:
     @property
     def has_zero_decay(self) -> bool:
         """Whether the limit lambda -> 0 is solved: for factors of any model whose labels determine the visible index."""
-        return (
-            self.parametrisation is Parametrisation.FACTORISED
-            and self.trains_factors
-            and self.has_threshold("recovery")
-        )
+        return self.trains_factors and self.has_threshold("recovery")
 
     @property
     def general(self) -> bool:
@@ -161,8 +160,8 @@ class Problem:
 
     @property
     def trains_factors(self) -> bool:
-        """Whether the model's penalty sets a threshold below which eigenvalues are left out."""
-        return bool(self._structure["threshold"])
+        """Whether factors are trained, so that the penalty sets a threshold below which eigenvalues are left out."""
+        return self.parametrisation is Parametrisation.FACTORISED and bool(self._structure["threshold"])
 
     def ends(self, target: Target) -> tuple[Target, ...]:
         """The laws whose upper ends are learned: that of the target, and mirrored where eigenvalues of either sign are."""
@@ -228,6 +227,11 @@ class Problem:
     def q0(self) -> float:
         """Second moment tr S0^2/d of the target."""
         return self.target.q0
+
+    @property
+    def label_numbers(self) -> float:
+        """Numbers D that a label carries."""
+        return float(call(self.generated.label_numbers, (), {"T": self.tokens}))
 
     @property
     def rho(self) -> float:

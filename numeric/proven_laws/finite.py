@@ -34,7 +34,6 @@ class FiniteLaw:
         eigenvalues: the distinct eigenvalues at the working precision, a function without arguments.
         weights: their exact weights, positive, of sum one.
         zero_mass: weight of the eigenvalue 0.
-        name: of the generated model whose target has this law.
     """
 
     def __init__(
@@ -42,9 +41,8 @@ class FiniteLaw:
         eigenvalues: Callable[[], Sequence[Ball]],
         weights: Sequence[Fraction],
         zero_mass: Fraction,
-        name: str = DEFAULT,
     ) -> None:
-        self.model, self.generated = name, functions("balls", name)
+        self.model, self.generated = DEFAULT, generated
         self.zero_mass = zero_mass
         self._count = len(weights)
         self._atoms = per_precision(lambda: tuple(zip(eigenvalues(), map(ball, weights), strict=True)))
@@ -148,7 +146,7 @@ class FinitePoint:
         return self._values[name]
 
 
-def exact_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction], name: str = DEFAULT) -> FiniteLaw:
+def exact_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> FiniteLaw:
     """Law of exact eigenvalues, equal ones merged; weights of sum one.
 
     Raises:
@@ -166,11 +164,10 @@ def exact_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction], nam
         lambda: [ball(value) for value in distinct],
         [merged[value] for value in distinct],
         merged.get(Fraction(0), Fraction(0)),
-        name,
     )
 
 
-def exact_power_law(gamma: Fraction, dim: int, second_moment: Fraction, name: str = DEFAULT) -> FiniteLaw:
+def exact_power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> FiniteLaw:
     """`dim` eigenvalues proportional to k^-gamma, scaled to the given second moment (theory note, section 1).
 
     Raises:
@@ -186,4 +183,4 @@ def exact_power_law(gamma: Fraction, dim: int, second_moment: Fraction, name: st
         scale = (ball(second_moment) / energy).sqrt()
         return [scale * value for value in powers]
 
-    return FiniteLaw(eigenvalues, [Fraction(1, dim)] * dim, Fraction(0), name)
+    return FiniteLaw(eigenvalues, [Fraction(1, dim)] * dim, Fraction(0))

@@ -21,7 +21,7 @@ from numeric.thresholds.rank_limited_energy import Quantile
 class ExactProblem:
     """A problem at exact parameters, for ball arithmetic.
 
-    rounded: the same in float64, at some positive weight decay, from which a search starts; law: of the target's eigenvalues;
+    rounded: the same in float64, from which a search starts; law: of the target's eigenvalues;
     settings: exact values by the names of their symbols (alpha, lambda_, kappa, Delta, beta, beta0, T, and those of the model).
     """
 

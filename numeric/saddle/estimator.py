@@ -94,14 +94,31 @@ class Factorised:
         """From the spectral function: no order parameter cancels where the error is small."""
         _, denoising, _ = at
         assert denoising.energy is not None and denoising.b is not None
-        if self.problem.both_ends:
-            return denoising_error_of(denoising.energy, self.problem.q0, denoising.v, denoising.b)
-        return self.problem.target.denoising_error(denoising.v, denoising.b, denoising.energy)
+        return denoising_error_at(self.problem, denoising.v, denoising.b, denoising.energy)
 
     def vanishes(self, conjugates: Conjugates) -> bool:
         """No eigenvalue of Y exceeds the threshold."""
         v, b, _ = reduced(conjugates, self.problem)
         return b > 0 and b >= upper_edge(self.problem, v)
+
+
+def denoising_error_at(problem: Problem, v: float, b: float, energy: Energy) -> Bounded:
+    """||S/c - S0||^2/d, eigenvalue^2, where the threshold b leaves `energy`."""
+    if problem.both_ends:
+        return denoising_error_of(energy, problem.q0, v, b)
+    return problem.target.denoising_error(v, b, energy)
+
+
+def learned_overlaps(problem: Problem, energy: Energy, v: float, b: float, c: float) -> tuple[float, float]:
+    """What this spectral energy adds to m and q."""
+    stiffness = 1.0  # it enters V alone
+    m, q, _ = problem.generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, stiffness, *problem.frobenius)
+    return float(m), float(q)
+
+
+def fitted_ratio(problem: Problem, v: float, b: float) -> float:
+    """Sample ratio at which the labels are as many as the directions free above the threshold b."""
+    return float(problem.generated.interpolation_ratio(spectral_energy(problem, v, b).J_v, problem.label_numbers))
 
 
 def upper_edge(problem: Problem, v: float) -> float:

@@ -16,11 +16,18 @@ import scipy
 from numeric.laws.law import Energy
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.fixed_point import Map, Vector
-from numeric.model import call
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
-from numeric.problem.problem import Parametrisation, Problem
-from numeric.saddle.estimator import Denoised, Denoising, estimator_of, reduced, spectral_energy, upper_edge
+from numeric.problem.problem import Problem
+from numeric.saddle.estimator import (
+    Denoised,
+    Denoising,
+    estimator_of,
+    fitted_ratio,
+    reduced,
+    spectral_energy,
+    upper_edge,
+)
 
 LEAST, STRIDE = float(np.log(40.0)), 4.0  # of log log(edge/b): a threshold so low is none, and its bracket
 SOLVED = 1e-3  # of log F: a root next to an edge is known to the rounding of its distance
@@ -123,8 +130,7 @@ class FreeDirections:
         """Whether labels could be fitted by the directions free at the noise of these conjugates, without weight decay."""
         problem = self.problem
         if (
-            problem.parametrisation is not Parametrisation.FACTORISED
-            or problem.lambda_ == 0
+            problem.lambda_ == 0
             or problem.leading
             or not problem.trains_factors
             or not problem.has_threshold("interpolation")
@@ -142,9 +148,7 @@ class FreeDirections:
 
     def _labels_over_numbers(self, v: float) -> float:
         """Sample ratio over the greatest that the directions free at noise v can fit."""
-        generated = self.problem.generated
-        numbers = call(generated.label_numbers, (), {"T": self.problem.tokens})
-        return float(self.problem.alpha / generated.interpolation_ratio(self._energy(v, 0.0).J_v, numbers))
+        return self.problem.alpha / fitted_ratio(self.problem, v, 0.0)
 
     def _energy(self, v: float, b: float) -> Energy:
         return spectral_energy(self.problem, v, b)

@@ -16,14 +16,20 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from numeric.laws.divided_difference import either_sign_second_difference, second_difference
-from numeric.laws.law import TRUSTED, Bounded, Energy, denoising_error_of
-from numeric.model import call
+from numeric.laws.law import TRUSTED, Bounded, Energy
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status, failed
-from numeric.saddle.estimator import spectral_energy, upper_edge
+from numeric.saddle.estimator import (
+    Denoising,
+    denoising_error_at,
+    fitted_ratio,
+    learned_overlaps,
+    spectral_energy,
+    upper_edge,
+)
+from numeric.saddle.replicon import spectral_factor
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 
@@ -50,13 +56,12 @@ def interpolates(problem: Problem) -> bool:
 
 def _greatest_interpolated(problem: Problem) -> tuple[float, float]:
     """Bounds of the interpolation threshold in double precision: the proven one takes seconds, and is seldom needed."""
-    generated, noise, q0 = problem.generated, problem.noise, problem.q0
-    numbers = call(generated.label_numbers, (), {"T": problem.tokens})
+    noise, q0, numbers = problem.noise, problem.q0, problem.label_numbers
 
     def objective(log_v: float, sign: int) -> float:
         v = float(np.exp(log_v))
         J = problem.target.energy(v, 0.0, problem.width).J * (1 + sign * TRUSTED)
-        return float(generated.interpolation_objective(J, v, noise, q0, numbers))
+        return float(problem.generated.interpolation_objective(J, v, noise, q0, numbers))
 
     grid = np.log(_grid(q0 + noise))
     values = [objective(log_v, +1) for log_v in grid]
@@ -90,20 +95,12 @@ def solve_interpolating(problem: Problem) -> Solution:
     if not roots:
         return failed(problem, Status.DIVERGED, float("inf"), 0)
     v, b, energy = min(roots, key=lambda root: -root[2].J_b)  # weight decay picks the least trace, which is -J_b/2
-    m, q, _ = map(
-        float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, gain, 1.0)
-    )  # the stiffness enters V only
+    m, q = learned_overlaps(problem, energy, v, b, gain)
     residual = abs(_imbalance(problem, v)) / problem.rho
     solution = _solution(problem, v, b, gain, m, q, energy.quantile, float(residual))
-    spectral = _spectral_factor(problem, v, b, energy)
+    spectral = spectral_factor(problem, Denoising(v, gain, b, energy, problem.target))
     stability = float(generated.interpolating_replicon(spectral, energy.J_v))
     return replace(solution, replicon=stability, status=Status.UNSTABLE if stability < 0 else Status.CONVERGED)
-
-
-def _spectral_factor(problem: Problem, v: float, b: float, energy: Energy) -> float:
-    if problem.both_ends:
-        return either_sign_second_difference(problem.target, v, b, energy.J_v).value
-    return second_difference(problem.target, v, b, energy.quantile).value
 
 
 def interpolating_roots(problem: Problem) -> Iterator[tuple[float, float, Energy]]:
@@ -113,7 +110,8 @@ def interpolating_roots(problem: Problem) -> Iterator[tuple[float, float, Energy
     for (low, left), (high, right) in pairwise(zip(grid, values, strict=True)):
         if left * right <= 0:  # never where one is not a number
             v = float(scipy.optimize.brentq(partial(_imbalance, problem), low, high, xtol=1e-300, rtol=TOLERANCE))
-            yield v, _threshold(problem, v), spectral_energy(problem, v, _threshold(problem, v))
+            b = _threshold(problem, v)
+            yield v, b, spectral_energy(problem, v, b)
 
 
 def _admissible(problem: Problem) -> list[float]:
@@ -130,13 +128,7 @@ def _admissible(problem: Problem) -> list[float]:
 
 def _freedom(problem: Problem, v: float) -> float:
     """Sample ratio that the numbers free at b = 0 could fit, less the one given."""
-    return _fitted(problem, v, 0.0) - problem.alpha
-
-
-def _fitted(problem: Problem, v: float, b: float) -> float:
-    """Sample ratio at which the labels are as many as the directions free above the threshold b."""
-    numbers = call(problem.generated.label_numbers, (), {"T": problem.tokens})
-    return float(problem.generated.interpolation_ratio(spectral_energy(problem, v, b).J_v, numbers))
+    return fitted_ratio(problem, v, 0.0) - problem.alpha
 
 
 def _imbalance(problem: Problem, v: float) -> float:
@@ -154,19 +146,19 @@ def _threshold(problem: Problem, v: float) -> float:
         return float("nan")
     top = upper_edge(problem, v)
     return float(
-        scipy.optimize.brentq(lambda b: _fitted(problem, v, b) - problem.alpha, 0.0, top, xtol=1e-300, rtol=TOLERANCE)
+        scipy.optimize.brentq(
+            lambda b: fitted_ratio(problem, v, b) - problem.alpha, 0.0, top, xtol=1e-300, rtol=TOLERANCE
+        )
     )
 
 
 def _solution(
     problem: Problem, v: float, b: float, gain: float, m: float, q: float, quantile: float | None, residual: float
 ) -> Solution:
-    error, fitted = Bounded(0.0, 0.0), prediction_of(problem).fitted_error()
+    error, prediction = Bounded(0.0, 0.0), prediction_of(problem)
     if v > 0:
-        energy = spectral_energy(problem, v, b)
-        both = problem.both_ends
-        error = denoising_error_of(energy, problem.q0, v, b) if both else problem.target.denoising_error(v, b, energy)
-    test_error, averaging = prediction_of(problem).test_error(Overlaps(m, q, float("inf")))
+        error = denoising_error_at(problem, v, b, spectral_energy(problem, v, b))
+    fitted, (test_error, averaging) = prediction.fitted_error(), prediction.test_error(Overlaps(m, q, float("inf")))
     values: dict[str, Any] = {
         "m": m, "q": q, "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "delta": float(np.sqrt(v)), "b": b,
         "c": gain,

@@ -23,14 +23,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numeric.laws.law import Energy, Target, energy_above, quantile
+from numeric.laws.law import Target, energy_above, quantile
 from numeric.maths.domain import InvalidParameter, OutsideDomain
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import best_prediction, prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Solution
-from numeric.saddle.estimator import estimator_of
+from numeric.saddle.estimator import estimator_of, learned_overlaps
 
 #: Of q0 in features that are not learned: below it their energy, a difference, has fewer than six digits.
 LEAST_SHARE = 1e-10
@@ -100,13 +100,11 @@ def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
         ValueError: direct training, where no eigenvalue is left out.
     """
     problem = solution.unwrap().problem
-    if problem.parametrisation is not Parametrisation.FACTORISED or not problem.trains_factors:
-        raise InvalidParameter(
-            "model" if problem.parametrisation is Parametrisation.FACTORISED else "parametrisation",
-            problem.model if problem.parametrisation is Parametrisation.FACTORISED else str(problem.parametrisation),
-            "trains the matrix itself, which leaves no eigenvalue out",
-            "use one that trains factors",
-        )
+    if not problem.trains_factors:
+        direct = problem.parametrisation is not Parametrisation.FACTORISED
+        name, value = ("parametrisation", str(problem.parametrisation)) if direct else ("model", problem.model)
+        rule = "trains the matrix itself, which leaves no eigenvalue out"
+        raise InvalidParameter(name, value, rule, "use one that trains factors")
     ends = [_learned_features(solution, end) for end in problem.ends(solution.seen_target)]
     q_top, q0_top, hidden = (sum(getattr(end, name) for end in ends) for name in ("q", "q0", "hidden"))
     others = problem.q0 - q0_top
@@ -137,19 +135,15 @@ def _learned_features(solution: Solution, target: Target) -> _Learned:
     problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
     learned, features = target.energy(v, b, problem.width), target.features(v)
     if features >= learned.mass:
-        return _Learned(_norm(learned, v, b, c), _true_energy(problem, target, learned.mass), 0.0)
+        return _Learned(
+            learned_overlaps(problem, learned, v, b, c)[1], _true_energy(problem, target, learned.mass), 0.0
+        )
     hidden = c * target.hidden_overlap(v, b, b if solution.quantile is None else max(b, solution.quantile))
     hidden += _hidden_beyond_strengths(solution, features)
     if features == 0:
         return _Learned(0.0, 0.0, hidden)
     top = energy_above(target, v, b, quantile(target, v, features, b, target.upper_edge(v)))
-    return _Learned(_norm(top, v, b, c), _true_energy(problem, target, features), hidden)
-
-
-def _norm(energy: Energy, v: float, b: float, c: float) -> float:
-    """Part of q that this spectral energy makes."""
-    _, q, _ = generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, 1.0)  # only V depends on the stiffness
-    return float(q)
+    return _Learned(learned_overlaps(problem, top, v, b, c)[1], _true_energy(problem, target, features), hidden)
 
 
 def _true_energy(problem: Problem, target: Target, share: float) -> float:

@@ -8,7 +8,7 @@ import scipy
 
 from numeric.channel.rules import coarse_rules
 from numeric.problem.conjugates import Conjugates
-from numeric.problem.problem import Parametrisation, Problem
+from numeric.problem.problem import Problem
 from numeric.problem.solution import NotConverged, Solution, Status
 from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import reduced, upper_edge
@@ -101,7 +101,7 @@ def largest_decay(problem: Problem) -> float:
     """Decay beyond which S = 0; for direct training, where there is none, a decay at which little is learned."""
     saddle = SaddleMap(replace(problem, lambda_=1.0), coarse_rules(problem)[0])
     conjugates = Conjugates.unpack(saddle.unlearned(), problem)
-    if problem.parametrisation is not Parametrisation.FACTORISED or not problem.trains_factors:
+    if not problem.trains_factors:
         return 100 * conjugates.Vh
     v, unit, _ = reduced(conjugates, saddle.problem)  # the threshold is proportional to lambda
     return upper_edge(problem, v) / unit

@@ -14,6 +14,7 @@ from numeric.maths.domain import NoAnswer
 from numeric.model import float64 as generated
 from numeric.problem.problem import Parametrisation
 from numeric.problem.solution import Solution
+from numeric.saddle.estimator import learned_overlaps
 
 _OUTLIER_POINTS = 40  # a single eigenvalue is nearly a semicircle, for which Chebyshev nodes are exact
 
@@ -138,11 +139,11 @@ def _mirrored(end: _End) -> _End:
 def _shrinkage(solution: Solution, target: Target) -> tuple[float, Callable[[Array], Array], float, float]:
     """Least eigenvalue of Y that is kept, what S makes of those above it, their mass, and their part of q in closed form."""
     problem, v, b, c = solution.problem, solution.delta**2, solution.b, solution.c
-    if problem.parametrisation is Parametrisation.SYMMETRIC or not problem.trains_factors:
-        half = problem.general  # of a law that is its own mirror image
-        return (0.0 if half else -np.inf), lambda x: c * x, (0.5 if half else 1.0), solution.q * (0.5 if half else 1.0)
+    if not problem.trains_factors:
+        # Of singular values half of a law that is its own mirror image.
+        low, share = (0.0, 0.5) if problem.general else (-np.inf, 1.0)
+        return low, lambda x: c * x, share, share * solution.q
     energy = target.energy(v, b, problem.width)
-    stiffness = solution.Vh or 1.0  # zero at vanishing decay: it enters V alone
-    _, q, _ = generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, stiffness)
+    _, q = learned_overlaps(problem, energy, v, b, c)
     cut = b if solution.quantile is None else max(b, solution.quantile)
-    return cut, lambda x: generated.shrinkage(x, b, c), energy.mass, float(q)
+    return cut, lambda x: generated.shrinkage(x, b, c), energy.mass, q

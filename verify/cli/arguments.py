@@ -47,12 +47,17 @@ def stated_problem(arguments: argparse.Namespace, target: Target, **stated: Any)
     Raises BadInput without weight decay, InvalidParameter for what the theory does not cover: both before an hour of training.
     """
     given = vars(arguments)
-    if given.get("lambda_") == 0:
-        raise BadInput("--lambda", 0, "the theory needs weight decay > 0", "use a small value such as 1e-3")
+    require_decay(arguments)
     fields: dict[str, Any] = {"alpha": 1.0}
     fields |= {name: float(given[name]) for name in ("width", "lambda_", "noise", "beta", "beta0") if name in given}
     fields |= {name: given[name] for name in ("tokens",) if name in given}
     return Problem(target=target, **{**fields, **stated})
+
+
+def require_decay(arguments: argparse.Namespace) -> None:
+    """Raises BadInput without weight decay, where arguments state it."""
+    if vars(arguments).get("lambda_") == 0:
+        raise BadInput("--lambda", 0, "the theory needs weight decay > 0", "use a small value such as 1e-3")
 
 
 def integers(name: str, least: int) -> Callable[[str], tuple[int, ...]]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numeric.model import structure
-from numeric.problem.problem import COMMON, Problem, of_parts
+from numeric.problem.problem import Problem, own_parts
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
 from verify.jobs.pool import Job, Pool
@@ -45,7 +45,7 @@ EXTRA = MappingProxyType({"mu": 0.05})  #: values of settings that only some mod
 
 def at_setting(model: str, setting: ModelSetting, own: Mapping[str, float] = EXTRA) -> Problem:
     """The learning problem of a model there, with these values of the settings that only some models have."""
-    extra = tuple((name, own[name]) for name in of_parts(model) if name not in COMMON)
+    extra = tuple((name, own[name]) for name in own_parts(model))
     target = default_target(model, setting.kappa0)
     return Problem(setting.alpha, target, setting.lambda_, setting.noise, model=model, extra=extra)
 

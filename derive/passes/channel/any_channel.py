@@ -3,6 +3,8 @@
 Theory note, sections 1 and 3.
 """
 
+from functools import cache
+
 import sympy as sp
 
 from derive.language.model import Model
@@ -15,6 +17,7 @@ from derive.passes.channel.visible import blocks, numbers, visible_map
 (q0,) = sym("q0")
 
 
+@cache
 def label_determines_index(model: Model) -> bool:
     """Whether the loss is least, whatever the label, where the visible index is that of the label in units of the temperatures.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from numeric.cli.arguments import BadInput, grid, print_json
 from numeric.model import DEFAULT
-from verify.cli.arguments import integers, size_counts
+from verify.cli.arguments import integers, require_decay, size_counts
 from verify.cli.commands import models
 from verify.cli.problem import add_training_problem, base_run, given, stored_results
 from verify.judging.scores import compare_with_theory
@@ -73,4 +73,5 @@ def _other_model(arguments: argparse.Namespace) -> int:
     for name, value in neutral.items():
         if (given := getattr(arguments, name)) != value:
             raise BadInput(f"--{name}", given, "is for tied attention", f"leave it at {value}, or leave out --model")
+    require_decay(arguments)
     return models.run(arguments)

@@ -12,8 +12,8 @@ from typing import Any
 
 from numeric import model as models
 from numeric.cli.arguments import BadInput, grid, integer, non_negative, positive, print_json, write_atomically
-from numeric.cli.model_arguments import in_domain
-from numeric.problem.problem import COMMON, of_parts
+from numeric.cli.model_arguments import listed_settings
+from numeric.problem.problem import own_parts
 from verify.cli.arguments import integers, note, size_counts
 from verify.figures.models import model_figure
 from verify.jobs.pool import Pool
@@ -68,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadInput("--dim", sizes[0][0], "one size cannot be extrapolated", "try --dim 20,30")
     own = _own(arguments)
     names = _names(arguments.model, own)
+    _require_used(names, own)
     for name in names:
         _require_own(name, own)
     problems = [at_setting(name, setting, own) for name in names for setting in _settings(arguments)]
@@ -140,25 +141,25 @@ def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
 def _own(arguments: argparse.Namespace) -> dict[str, float]:
     """Values of the settings that only some models have. Raises BadInput for one that no model has."""
     known = {name: domain for model in models.available() for name, domain in _domains(model).items()}
-    values = dict(EXTRA)
-    for part in arguments.settings.split(",") if arguments.settings else []:
-        name, _, text = part.partition("=")
-        if name not in known:
-            raise BadInput("--settings", repr(part), "is no setting of a model's own", f"use {', '.join(known)}")
-        values[name] = float(in_domain(f"--settings {name} =", known[name])(text))
-    return values
+    stated = listed_settings(arguments.settings, known, f"models have {', '.join(known)}")
+    return {**EXTRA, **{name: float(value) for name, value in stated.items()}}
 
 
 def _domains(model: str) -> dict[str, str]:
     described = models.structure(model)["settings"]
-    return {name: described[name]["domain"] for name in of_parts(model) if name not in COMMON}
+    return {name: described[name]["domain"] for name in own_parts(model)}
+
+
+def _require_used(names: Sequence[str], own: dict[str, float]) -> None:
+    used = set(EXTRA).union(*map(_domains, names))
+    if strange := [name for name in own if name not in used]:
+        rule = f"is no setting of {', '.join(names)}"
+        raise BadInput("--settings", strange[0], rule, "leave it out")
 
 
 def _require_own(model: str, own: dict[str, float]) -> None:
     if models.structure(model)["noise_on_label"]:
         raise BadInput("--model", model, "has noise on its label, which training does not draw", "put it inside")
-    if strange := [name for name in own if name not in _domains(model) and name not in EXTRA]:
-        raise BadInput("--settings", strange[0], f"is no setting of the model {model}", "leave it out")
     if missing := [name for name in _domains(model) if name not in own]:
         example = ",".join(f"{name}=1/10" for name in missing)
         raise BadInput("--model", model, f"needs its settings {', '.join(missing)}", f"add --settings {example}")
