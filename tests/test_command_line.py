@@ -49,6 +49,8 @@ SCALING = [
     "--noise",
     ".5",
 ]
+TWO_BULKS = "kappa1=1/5,kappa2=1/5,scale1=1,scale2=2"
+STATED = ["--alpha", "1", "--lambda", ".5", "--noise", ".5"]
 BAD = [
     (replaced(INTERPOLATION, "--kappa0", "0"), "--kappa0"),
     (replaced(INTERPOLATION, "--kappa0", "-1/2"), "--kappa0"),
@@ -118,6 +120,19 @@ BAD = [
     ([*replaced(CURVE, "--kappa0", "1"), "--model", "quadratic_network", "--settings", "mu=1"], "--settings"),
     ([*replaced(CURVE, "--kappa0", "1"), "--model", "quadratic_network", "--tokens", "3"], "--tokens"),
     ([*replaced(CURVE, "--kappa0", "1"), "--model", "cross_attention", "--width", "1/2"], "--width"),
+    (["curve", "--eigenvalues=-1,2", *STATED, "--model", "cross_attention"], "--eigenvalues"),
+    (["curve", "--eigenvalues=-1,2", *STATED], "--eigenvalues"),
+    (
+        ["curve", "--eigenvalues=-1,2", *STATED, "--model", "signed_quadratic_network", "--positive", "1/2"],
+        "--positive",
+    ),
+    (["curve", "--kappa0", "1", *STATED, "--model", "tied_attention_two_bulks", "--settings", TWO_BULKS], "--kappa0"),
+    ([*SCALING, "--model", "elastic_attention"], "--model"),
+    ([*SCALING, "--model", "cross_attention", "--width", "1/2"], "--width"),
+    ([*SCALING, "--model", "cross_attention", "--leading", "1"], "--leading"),
+    (["exponents", "--gamma", "3/4", "--model", "elastic_attention"], "--model"),
+    (["phase-diagram", "--gamma", "3/4", "--model", "cross_attention", "--axis", "width"], "--model"),
+    (["recovery", "--kappa0", "1/2", "--model", "direct_general"], "--model"),
     (replaced(CURVE, "--digits", "0"), "--digits"),
     (replaced(CURVE, "--digits", "30"), "--digits"),
     ([*replaced(CURVE, "--digits", "10"), "--tokens", "3"], "--model"),
@@ -259,6 +274,27 @@ def test_scaling_accepts_powers_of_the_dimension(monkeypatch, capsys):
     slopes = [[point["local_slope"] for point in document["points"]] for document in documents]
     assert slopes[0] == slopes[1] == slopes[2]
     assert slopes[0][0] is None and slopes[0][1] < 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "key"),
+    [
+        ([*replaced(SCALING, "--samples", "1e4,1e5"), "--model", "cross_attention", "--recovery", "1"], "points"),
+        ([*SCALING, "--model", "elastic_attention", "--mu", "1/10"], "points"),
+        (["exponents", "--gamma", "3/4", "--model", "cross_attention"], "regimes"),
+        (["phase-diagram", "--gamma", "3/4", "--model", "signed_quadratic_network"], "regimes"),
+        (["recovery", "--kappa0", "1/10,1/2", "--model", "cross_attention"], "rows"),
+        (["curve", "--eigenvalues=-1,2,0,0", *STATED, "--model", "signed_quadratic_network"], "points"),
+        (["curve", "--power-law", "3/4", "--dim", "20", *STATED, "--model", "cross_attention"], "points"),
+        (["curve", "--eigenvalues=-1,2,0", *STATED, "--model", "signed_quadratic_network", "--digits", "20"], "points"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_other_models_at_other_commands(arguments, key, monkeypatch, capsys):
+    assert numeric([*arguments, "--json"], monkeypatch) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document[key]
+    assert all(point["status"] in ("converged", "proven") for point in document.get("points", []))
 
 
 def test_what_has_no_answer_is_one_line(monkeypatch, capsys):

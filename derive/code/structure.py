@@ -7,6 +7,7 @@ from derive.language.setting import entry
 from derive.passes.channel.quadratic import all_quadratic
 from derive.passes.channel.visible import blocks
 from derive.pipeline import is_tied_softmax, missing_thresholds
+from derive.scaling import exponent_tables
 
 
 def _described(symbol: sp.Symbol) -> dict[str, str]:
@@ -31,5 +32,6 @@ def record(model: Model) -> dict[str, object]:
         "variances": [int(model.index.variance(entry)) for entry in model.index.entries],
         "channel": "tied softmax" if is_tied_softmax(model) else "closed" if all_quadratic(model) else "blocks",
         "without": missing_thresholds(model),
+        "exponents": exponent_tables.axes(model),
         "blocks": [{"copies": block.copies, "indices": block.size} for block in blocks(model)],
     }

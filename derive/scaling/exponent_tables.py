@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import sympy as sp
 
-from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.scaling.balance import Form, Solution, System
 from derive.scaling.phase_diagram import Cell, Phase, phase_diagram
@@ -16,8 +15,13 @@ Record = dict[str, object]
 
 
 def apply(model: Model) -> bool:
-    """Whether the exponents are derived for the model's class: positive matrices with a trace penalty."""
-    return model.matrix.kind is Kind.POSITIVE and model.matrix.quadratic == 0
+    """Whether the exponents are derived for the model's class: factors, whose penalty alone leaves eigenvalues out."""
+    return model.matrix.linear != 0 and model.matrix.quadratic == 0
+
+
+def axes(model: Model) -> list[str]:
+    """What the diagrams of a model have beside the samples: "decay", "width"."""
+    return ["decay", *(["width"] if has_width(model) else [])] if apply(model) else []
 
 
 def record(model: Model) -> Record:

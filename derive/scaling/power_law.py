@@ -17,7 +17,7 @@ from derive.language.step import DerivationError, require_zero
 from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
 from derive.passes.spectral_function.semicircle import edge_mass, edge_powers, energy_above, open_bulk
-from derive.scaling.balance import Balance, Regime, Solution, System
+from derive.scaling.balance import Balance, Regime, Solution, System, monomials
 from derive.scaling.learned_feature import learned_feature
 
 alpha, D, Delta, kappa, lambda_, n, d, gamma = sym("alpha D Delta kappa lambda_ n d gamma")
@@ -130,14 +130,14 @@ class SaddlePoint:
         scales, stiffness = channel_scales(self.model), reduced(self.model)[V] * Vh
         level = scales.b.subs(constants)
         balances = [
-            Balance("noise", delta**2, sp.expand(scales.v.subs(constants))),
-            Balance("threshold", threshold, sp.expand(level if part.J_v != 0 else level.subs(V, 0))),
-            Balance("risk", risk, _sized(part.risk)),
+            Balance("noise", delta**2, _powers(scales.v.subs(constants))),
+            Balance("threshold", threshold, _powers(level if part.J_v != 0 else level.subs(V, 0))),
+            Balance("risk", risk, _powers(_sized(part.risk))),
         ]
         if part.J_v != 0:
             response = stiffness.subs(J_v, part.J_v) / scales.stiffness.subs(constants)
             numerator, denominator = sp.fraction(sp.together(response))
-            balances.append(Balance("response", sp.expand(denominator), sp.expand(_sized(numerator))))
+            balances.append(Balance("response", _powers(denominator), _powers(_sized(numerator))))
         if tie:
             balances.append(Balance("edge", threshold, delta))
         return Regime(id, tuple(balances), conditions, part.ends, name)
@@ -150,6 +150,11 @@ class SaddlePoint:
         if lowest == BOTTOM:
             return above
         return Part(power_sum(s**2, BOTTOM, lowest), ends=(lesser_end(2, BOTTOM, lowest),)) + above
+
+
+def _powers(expression: sp.Expr) -> sp.Expr:
+    """A sum of positive terms without their coefficients, in which models differ: so that all have one system, solved once."""
+    return sp.Add(*monomials(expression))
 
 
 def _sized(expression: sp.Expr) -> sp.Expr:

@@ -11,6 +11,7 @@ from functools import cache
 
 import sympy as sp
 
+from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.passes.spectral_function.semicircle import cut_powers, edge_mass
@@ -38,8 +39,8 @@ hidden = sp.Symbol("m_", positive=True)  #: number m of hidden units; the overla
 
 
 def applies(model: Model) -> bool:
-    """Whether the rank of the model's students is its own, kappa d."""
-    return bool(model.matrix.rank_ratio == kappa)
+    """Whether the rank of the model's students is its own, kappa d, and cuts one end of the spectrum: S is positive."""
+    return bool(model.matrix.rank_ratio == kappa) and model.matrix.kind is Kind.POSITIVE
 
 
 @cache

@@ -9,7 +9,7 @@ from numeric.cli.arguments import BadInput, exact_text, integer, print_json
 from numeric.cli.model_arguments import chosen_model, own_settings
 from numeric.cli.output import document_key, outputs, write_table
 from numeric.cli.problem_arguments import problem_of
-from numeric.cli.target_arguments import target_law
+from numeric.cli.target_arguments import lists_target, target_law
 from numeric.maths.domain import NoAnswer
 
 MOST_DIGITS = 1000
@@ -66,7 +66,7 @@ def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: i
         rule = "has no proven digits: its channel average is not closed"
         raise BadInput("--parametrisation", arguments.parametrisation, rule, "use factorised")
     name, (rounded, _) = chosen_model(arguments), problem_of(arguments, alpha)
-    own = own_settings(arguments, name)
+    own = own_settings(arguments, name, lists_target(arguments))
     law, _ = target_law(arguments, name, own)
     settings = {
         **{"alpha": alpha, "lambda_": arguments.lambda_, "kappa": arguments.width, "Delta": arguments.noise},

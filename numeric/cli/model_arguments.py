@@ -13,14 +13,19 @@ _COMMON = (*model.COMMON, "kappa0", "scale")
 DEFAULTS = {"positive": Fraction(1, 2)}
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add --model, which problem is solved, and --settings, what only some models have."""
+def add_model_name(parser: argparse.ArgumentParser) -> None:
+    """Add --model, which problem is solved."""
     parser.add_argument(
         "--model",
         metavar="NAME",
         default=model.DEFAULT,
         help=f"learning problem (default {model.DEFAULT}); `python -m derive list` shows all",
     )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add --model, which problem is solved, and --settings, what only some models have."""
+    add_model_name(parser)
     parser.add_argument(
         "--settings", metavar="LIST", help="several of the settings below at once, e.g. kappa1=1/5,scale1=1"
     )
@@ -80,14 +85,17 @@ def chosen_model(arguments: argparse.Namespace) -> str:
     return name
 
 
-def own_settings(arguments: argparse.Namespace, name: str) -> dict[str, Fraction]:
-    """Values of the settings that only this model has.
+def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict[str, Fraction]:
+    """Values of the settings that only this model has, without those of its target law where eigenvalues are `listed` instead.
 
     Raises:
         BadInput: one that it does not have, has twice, or lacks.
     """
-    own = _own(name)
-    has = f"{name} has " + (", ".join(own) if own else "none beside the arguments of the command")
+    replaced = model.structure(name)["target"] if listed else []
+    own = [setting for setting in _own(name) if setting not in replaced]
+    has = f"{name}{' with listed eigenvalues' if replaced else ''} has " + (
+        ", ".join(own) if own else "none beside the arguments of the command"
+    )
     given = {
         setting: value for setting in _all_own() if (value := getattr(arguments, f"own_{setting}", None)) is not None
     }

@@ -196,8 +196,10 @@ def scaling_figure(
         color="C0",
         label="local slope",
     )
-    exponents = [float(regime_of(point, along).exponent(parameter)) for point in solved]
-    below.step(x, exponents, "--", where="mid", color="C1", label="derived exponent")
+    regimes = [regime for point in solved if (regime := regime_of(point, along))]
+    if regimes:
+        exponents = [float(regime.exponent(parameter)) for regime in regimes]
+        below.step(x, exponents, "--", where="mid", color="C1", label="derived exponent")
     below.set(xscale="log", xlabel=label, ylabel="slope")
     below.legend(frameon=False)
     return figure

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from numeric.cli.arguments import BadInput, add_problem_arguments, exact_texts, grid
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.target_arguments import add_target_arguments, float64_target
+from numeric.cli.target_arguments import add_target_arguments, float64_target, lists_target
 from numeric.model import DEFAULT
 
 PROBLEM = ("width", "lambda_", "noise", "tokens", "beta", "beta0")
@@ -58,7 +58,7 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[
         if value and not Fraction(1, 10**12) <= value:
             raise BadInput(f"--{name.rstrip('_')}", value, "is below 1e-12", "give 0 (where allowed) or more than that")
     model = chosen_model(arguments)
-    own = own_settings(arguments, model)
+    own = own_settings(arguments, model, lists_target(arguments))
     target, given = float64_target(arguments, model, own)
     asked = Problem(
         alpha=float(alpha),

@@ -18,7 +18,11 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
     target = parser.add_mutually_exclusive_group()
     target.add_argument("--kappa0", type=positive("--kappa0", way_out), metavar="X", help="rank ratio of the target")
     target.add_argument(
-        "--eigenvalues", type=parse_eigenvalues, metavar="LIST", help="eigenvalues 3,2,1 of the target, or @FILE"
+        "--eigenvalues",
+        type=parse_eigenvalues,
+        metavar="LIST",
+        help="eigenvalues 3,2,1 of the target (--eigenvalues=-1,2 where the model allows it; of a general matrix its singular "
+        "values), or @FILE",
     )
     target.add_argument(
         "--power-law",
@@ -44,10 +48,8 @@ def add_target_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def parse_eigenvalues(text: str) -> tuple[Fraction, ...]:
-    """Non-negative exact numbers separated by commas, or by blanks and commas in the file named after @."""
-    return _numbers(
-        "--eigenvalues", text, "must not be negative: lists are of positive targets", lambda value: value >= 0
-    )
+    """Exact numbers separated by commas, or by blanks and commas in the file named after @."""
+    return _numbers("--eigenvalues", text, "must be a number", lambda value: True)
 
 
 def parse_weights(text: str) -> tuple[Fraction, ...]:
@@ -82,12 +84,9 @@ def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fract
         BadInput: arguments that do not belong together, or no law.
     """
     _refuse_strays(arguments, name)
-    if arguments.eigenvalues is not None:
-        law, given = _listed(arguments)
-        return law.of_model(name), given
-    if arguments.power_law is not None:
-        law, given = _power_law(arguments)
-        return law.of_model(name), given
+    if lists_target(arguments):
+        law, given = _listed(arguments, name) if arguments.eigenvalues is not None else _power_law(arguments)
+        return (law.symmetrised() if model.structure(name)["matrix"] == "general" else law).of_model(name), given
     from numeric.proven_laws.rational import rational_law
 
     given = {} if arguments.kappa0 is None else {"kappa0": str(arguments.kappa0)}
@@ -97,20 +96,24 @@ def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fract
 def float64_target(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]):  # type: ignore[no-untyped-def]
     """The same as a `numeric.laws.law.Target` in float64. Raises as `target_law`."""
     law, given = target_law(arguments, name, own)
+    if lists_target(arguments):
+        from numeric.laws.eigenvalue_list import Eigenvalues
+
+        atoms = law.atoms()
+        return Eigenvalues(tuple(float(s) for s, _ in atoms), tuple(float(w) for _, w in atoms)), given
     if _has_own_law(name):
         from numeric.laws.rational_target import RationalTarget
 
-        return RationalTarget.of(
-            name, **{key: float(value) for key, value in _settings(arguments, name, own).items()}
-        ), given
-    if arguments.kappa0 is not None:
-        from numeric.laws.marchenko_pastur import MarchenkoPastur
+        settings = {key: float(value) for key, value in _settings(arguments, name, own).items()}
+        return RationalTarget.of(name, **settings), given
+    from numeric.laws.marchenko_pastur import MarchenkoPastur
 
-        return MarchenkoPastur(float(arguments.kappa0)), given
-    from numeric.laws.eigenvalue_list import Eigenvalues
+    return MarchenkoPastur(float(arguments.kappa0)), given
 
-    atoms = law.atoms()
-    return Eigenvalues(tuple(float(s) for s, _ in atoms), tuple(float(w) for _, w in atoms)), given
+
+def lists_target(arguments: argparse.Namespace) -> bool:
+    """Whether the arguments list the eigenvalues, so that the model's own law has no part in the problem."""
+    return arguments.eigenvalues is not None or arguments.power_law is not None
 
 
 def _settings(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]) -> dict[str, Fraction]:
@@ -120,7 +123,7 @@ def _settings(arguments: argparse.Namespace, name: str, own: Mapping[str, Fracti
 
 
 def _has_own_law(name: str) -> bool:
-    """Whether the target's law is none of those that the command line states: eigenvalues below zero, or more settings than a rank."""
+    """Whether the law of a model is none that a rank states: it has eigenvalues below zero, or more settings."""
     shape = model.structure(name)
     return shape["negative_eigenvalues"] or "kappa0" not in shape["target"]
 
@@ -131,11 +134,10 @@ def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
         next((way for way in _WAYS if getattr(arguments, way) is not None), None),
         model.structure(name)["target"],
     )
-    wanted = "kappa0" if "kappa0" in settings else None
-    if _has_own_law(name) and chosen != wanted:
-        way_out = "state --kappa0 alone" if wanted else f"state its {', '.join(settings)} by --settings alone"
-        raise BadInput("--model", name, "has a target law of its own", way_out)
-    if chosen is None and wanted:
+    if chosen == "kappa0" and "kappa0" not in settings:
+        way_out = f"state its {', '.join(settings)} by --settings, or list eigenvalues"
+        raise BadInput("--kappa0", arguments.kappa0, f"is no setting of the target law of {name}", way_out)
+    if chosen is None and "kappa0" in settings:
         raise BadInput("--kappa0", "nothing", "the target must be stated", "add --kappa0, --eigenvalues or --power-law")
     used = {"eigenvalues": ("weights", "dim"), "power_law": ("dim", "q0")}.get(chosen or "", ())
     for stray in ("weights", "dim", "q0"):
@@ -146,10 +148,22 @@ def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
             raise BadInput(f"--{stray}", shown, f"does not belong to {of}", "leave it out")
 
 
-def _listed(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]
+def _require_class(values: tuple[Fraction, ...], name: str) -> None:
+    """Eigenvalues below zero are of symmetric matrices that need not be positive."""
+    least, shape = min(values), model.structure(name)
+    if least >= 0 or shape["matrix"] == "symmetric":
+        return
+    rule = (
+        f"must not be negative: {name} has {'singular values' if shape['matrix'] == 'general' else 'positive targets'}"
+    )
+    raise BadInput("--eigenvalues", least, rule, "change the list")
+
+
+def _listed(arguments: argparse.Namespace, name: str):  # type: ignore[no-untyped-def]
     from numeric.proven_laws.finite import exact_list
 
     values, weights, dim = arguments.eigenvalues, arguments.weights, arguments.dim
+    _require_class(values, name)
     if weights is not None and dim is not None:
         raise BadInput("--dim", dim, "states the weights already (1/dim each)", "leave out --weights or --dim")
     if weights is not None and len(weights) != len(values):

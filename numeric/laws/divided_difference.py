@@ -19,6 +19,10 @@ _LEVELS = 13  # the corner left out has the area (4^-13)^2 = 2e-16 of the whole
 MOST_SINGLE = 1000  # intervals of single eigenvalues beyond which the integral of D is a bound on that of its square
 NARROW = 1e-3  # width over distance from b up to which an interval is a point: its share errs by the square of that
 _EITHER_SIGN_NODES = 60  # on each piece
+_FAR, _FAR_NODES = (
+    0.2,
+    5,
+)  # width over distance from the threshold at which five nodes leave (width/4 distance)^10 = 1e-13
 _RESOLVED = 1e-12  # change of a panel's mass under halving
 _HALVINGS = 12
 # Panels at one time over those of the start: more are halved only where the density is rounding, as that of a narrow bulk far from 0.
@@ -74,33 +78,53 @@ def second_difference(target: Target, v: float, b: float, quantile: float | None
 def either_sign_second_difference(target: Target, v: float, b: float, J_v: float) -> SecondDifference:
     """The same where eigenvalues of either sign are learned, sign(x) (|x| - b)_+ in place of (x - b)_+, beside the J_v of both ends.
 
-    Nodes are those of a Chebyshev rule on each piece of the support between -b and b and beyond: D is bounded, and what the corners
-    cost shows in the error estimate, which is of the order of 1e-4.
+    Nodes are those of a Chebyshev rule on each piece of the support between -b and b and beyond, few where b is far: D is bounded, and
+    what the corners cost shows in the error estimate, which is of the order of 1e-4.
     """
+    if b == 0:
+        return SecondDifference(1.0, 0.0)
+    single = target.single_intervals(v)
+    if len(single) > MOST_SINGLE:
+        return SecondDifference(J_v, J_v)  # a bound, as 0 <= D <= 1
+    narrow, skipped = _narrow(single, np.minimum(np.abs(single[:, 0] - b), np.abs(single[:, 0] + b)))
     ends = np.array([-b, b])
     pieces = [
         (low, high)
         for interval in target.support(v)
+        if interval not in skipped
         for low, high in pairwise(np.unique([*interval, *np.clip(ends, *interval)]))
     ]
-    grids = [edge_grid(low, high, _EITHER_SIGN_NODES) for low, high in pieces]
-    x, masses = (np.concatenate([grid[k] for grid in grids]) for k in (0, 1))
-    masses *= target.density(v, x)
+    grids = [edge_grid(low, high, _nodes_between(low, high, b)) for low, high in pieces]
+    x, masses = (np.concatenate([np.zeros(0), *(grid[k] for grid in grids)]) for k in (0, 1))
+    x, masses = (
+        np.concatenate([narrow[:, :2].mean(axis=1), x]),
+        np.concatenate([narrow[:, 2], masses * target.density(v, x)]),
+    )
+    positive, negative = x > b, x < -b
+    learned, hidden = positive | negative, ~(positive | negative)
     kept = np.sign(x) * np.maximum(np.abs(x) - b, 0.0)
-    apart = x[:, None] - x + np.eye(len(x))  # 1 in place of 0
-    D = np.where(np.eye(len(x)) > 0, np.abs(x) > b, (kept[:, None] - kept) / apart)
-    once, twice = (float(masses @ power @ masses) for power in (D, D**2))
+    once = twice = float(
+        masses[positive].sum() ** 2 + masses[negative].sum() ** 2
+    )  # D = 1 where both are kept at one end
+    for rows, columns in ((positive, negative), (learned, hidden)):
+        D = (kept[rows][:, None] - kept[columns]) / (x[rows][:, None] - x[columns])
+        once += 2 * float(masses[rows] @ D @ masses[columns])
+        twice += 2 * float(masses[rows] @ D**2 @ masses[columns])
     return SecondDifference(twice, abs(once - J_v) + abs(float(masses.sum()) - 1.0) * twice)
+
+
+def _nodes_between(low: float, high: float, b: float) -> int:
+    """Nodes on a piece: the rule is exact on a semicircle times a polynomial, and D is one where no threshold is close."""
+    distance = min(abs(end - threshold) for end in (low, high) for threshold in (b, -b))
+    return _FAR_NODES if high - low < _FAR * distance else _EITHER_SIGN_NODES
 
 
 def _nodes(
     target: Target, v: float, b: float, support: list[tuple[float, float]], single: Array
 ) -> tuple[Array, Array]:
     """Offsets x - b and masses of a quadrature of mu_v; a single interval far from b is one node."""
-    middles, widths = single[:, :2].mean(axis=1) - b, single[:, 1] - single[:, 0]
-    far = widths < NARROW * np.abs(middles)
-    skipped = {(float(low), float(high)) for low, high in single[far, :2]}
-    found: list[tuple[Array, Array]] = [(middles[far], single[far, 2])]
+    narrow, skipped = _narrow(single, np.abs(single[:, :2].mean(axis=1) - b))
+    found: list[tuple[Array, Array]] = [(narrow[:, :2].mean(axis=1) - b, narrow[:, 2])]
     rest = [interval for interval in support if interval not in skipped]
     if not rest:
         return found[0]
@@ -129,6 +153,12 @@ def _nodes(
     else:
         found.append((offsets, masses))
     return np.concatenate([part[0].ravel() for part in found]), np.concatenate([part[1].ravel() for part in found])
+
+
+def _narrow(single: Array, distances: Array) -> tuple[Array, set[tuple[float, float]]]:
+    """Those of single intervals that are points beside their distances from the threshold, as rows and as pairs of ends."""
+    found = single[single[:, 1] - single[:, 0] < NARROW * distances]
+    return found, {(float(low), float(high)) for low, high in found[:, :2]}
 
 
 def _evaluated(target: Target, v: float, b: float, panels: _Panels) -> tuple[Array, Array]:

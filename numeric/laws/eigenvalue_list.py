@@ -53,7 +53,7 @@ class Bulk(NamedTuple):
 
 @dataclass(frozen=True)
 class Eigenvalues:
-    """Law of the `eigenvalues` s_k >= 0 with positive `weights` of sum one; kept distinct and ascending.
+    """Law of the `eigenvalues` s_k with positive `weights` of sum one; kept distinct and ascending.
 
     Raises:
         ValueError: an argument outside its domain.
@@ -67,8 +67,8 @@ class Eigenvalues:
             raise ValueError(
                 f"weights: {len(self.weights)} for {len(self.eigenvalues)} eigenvalues, must be as many and at least one"
             )
-        if not all(0 <= value < math.inf for value in self.eigenvalues) or not max(self.eigenvalues) > 0:
-            raise ValueError("eigenvalues: must be finite, not negative, and not all zero")
+        if not all(abs(value) < math.inf for value in self.eigenvalues) or not any(self.eigenvalues):
+            raise ValueError("eigenvalues: must be finite, and not all zero")
         total = math.fsum(self.weights)
         if not all(weight > 0 for weight in self.weights) or not abs(total - 1) <= _SUM:
             raise ValueError(f"weights: must be positive and sum to one, not {total!r}")
@@ -104,7 +104,16 @@ class Eigenvalues:
     @property
     def zero_mass(self) -> float:
         """Share of zero eigenvalues."""
-        return self.weights[0] if self.eigenvalues[0] == 0 else 0.0
+        return self.weights[self.eigenvalues.index(0)] if 0 in self.eigenvalues else 0.0
+
+    @cached_property
+    def _mirror(self) -> "Eigenvalues":
+        found = Eigenvalues(tuple(-value for value in self.eigenvalues), self.weights)
+        return self if (found.eigenvalues, found.weights) == (self.eigenvalues, self.weights) else found
+
+    def mirrored(self) -> "Eigenvalues":
+        """Law of minus the target, the target itself where they are the same."""
+        return self._mirror
 
     def scaled(self, factor: float) -> Self:
         """Law of `factor` times the target."""
@@ -134,16 +143,21 @@ class Eigenvalues:
         """Upper end of the support."""
         return finite_edge(v, float(subordination.upper_edge(float(v), *self.arrays)))
 
+    def noise_bulk(self, v: float) -> Bulk:
+        """The interval that holds the eigenvalue closest to 0: what it holds is not told from noise."""
+        closest = int(np.argmin(np.abs(self.arrays[0])))
+        return next(bulk for bulk in self.bulks(v) if bulk.first <= closest <= bulk.last)
+
     def single_intervals(self, v: float) -> Array:
-        """Intervals that a positive eigenvalue of weight up to LIGHT fills alone: rows (low, high, weight), ascending."""
+        """Intervals that an eigenvalue of weight up to LIGHT, not 0, fills alone: rows (low, high, weight), ascending."""
         return np.array([(bulk.low, bulk.high, self.weights[bulk.first]) for bulk in self._light(v)]).reshape(-1, 3)
 
     def _light(self, v: float) -> list[Bulk]:
         alone = (bulk for bulk in self.bulks(v) if bulk.first == bulk.last)
-        return [bulk for bulk in alone if self.weights[bulk.first] <= LIGHT and self.eigenvalues[bulk.first] > 0]
+        return [bulk for bulk in alone if self.weights[bulk.first] <= LIGHT and self.eigenvalues[bulk.first] != 0]
 
     def outliers(self, v: float) -> list[Outlier]:
-        """Positive eigenvalues of weight up to LIGHT that fill an interval of the support alone, ascending.
+        """Eigenvalues of weight up to LIGHT, not 0, that fill an interval of the support alone, ascending.
 
         That they do implies v sum_j w_j/(s - s_j)^2 < 1 over the others, the condition at vanishing weight.
         """
@@ -168,15 +182,15 @@ class Eigenvalues:
         return float(taken @ s**2)
 
     def features(self, v: float) -> float:
-        """Weight of the eigenvalues that have left the lowest interval of the support: those in it are not told from noise."""
-        return float(self.arrays[1][self.bulks(v)[0].last + 1 :].sum())
+        """Weight of the eigenvalues that have left the bulk of the noise at its upper end."""
+        return float(self.arrays[1][self.noise_bulk(v).last + 1 :].sum())
 
     def hidden_overlap(self, v: float, b: float, cut: float) -> float:
-        """Integral over the lowest interval, x > cut, of (x - b) times the mean of the eigenvalues that it holds, eigenvalue^2."""
-        bulk = self.bulks(v)[0]
+        """Integral over the bulk of the noise, x > cut, of (x - b) times the mean of the eigenvalues that it holds, eigenvalue^2."""
+        bulk = self.noise_bulk(v)
         if cut >= bulk.high:
             return 0.0
-        s, w = (array[: bulk.last + 1] for array in self.arrays)
+        s, w = (array[bulk.first : bulk.last + 1] for array in self.arrays)
         x, weights = edge_grid(max(cut, bulk.low), bulk.high, _POINTS)
         g = subordination.transforms(x, float(v), *self.arrays)
         self._require_found(v, g)
@@ -312,3 +326,8 @@ def finite_rank(values: tuple[float, ...], dim: int) -> Eigenvalues:
     if len(values) > dim:
         raise ValueError(f"values: {len(values)} eigenvalues do not fit into dim = {dim}; raise dim")
     return Eigenvalues((*values, *[0.0] * (dim - len(values))), (1 / dim,) * dim)
+
+
+def singular_values(values: tuple[float, ...], weights: tuple[float, ...]) -> Eigenvalues:
+    """The law that stands for a general matrix: each of its singular `values` with either sign, half of its weight at each."""
+    return Eigenvalues((*values, *(-value for value in values)), tuple(weight / 2 for weight in (*weights, *weights)))

@@ -27,7 +27,10 @@ class Blocks(NamedTuple):
 
 @dataclass(frozen=True)
 class PowerLaw(Eigenvalues):
-    """`dim` eigenvalues proportional to k^-gamma, of second moment tr S0^2/d; beyond EXACT in blocks."""
+    """`dim` eigenvalues proportional to k^-gamma, of second moment tr S0^2/d; beyond EXACT in blocks.
+
+    As `singular` values of a general matrix each stands with either sign, half of its weight at each.
+    """
 
     eigenvalues: tuple[float, ...] = field(init=False, repr=False, compare=False)
     weights: tuple[float, ...] = field(init=False, repr=False, compare=False)
@@ -35,13 +38,17 @@ class PowerLaw(Eigenvalues):
     dim: int
     second_moment: float = 1.0
     per_octave: int = PER_OCTAVE
+    singular: bool = False
 
     def __post_init__(self) -> None:
         blocks = _blocks(self.gamma, self.dim, self.per_octave)
         total = float(blocks.counts @ blocks.squares)
         values = np.sqrt(blocks.squares * (self.second_moment * self.dim / total))
+        weights = blocks.counts / self.dim
+        if self.singular:
+            values, weights = np.concatenate([-values, values]), np.concatenate([weights, weights]) / 2
         object.__setattr__(self, "eigenvalues", tuple(values.tolist()))
-        object.__setattr__(self, "weights", tuple((blocks.counts / self.dim).tolist()))
+        object.__setattr__(self, "weights", tuple(weights.tolist()))
         super().__post_init__()
 
     def scaled(self, factor: float) -> Self:
@@ -50,9 +57,11 @@ class PowerLaw(Eigenvalues):
 
 
 @lru_cache(maxsize=8)  # of 10^4 blocks, and the same at every sample size and weight decay
-def power_law(gamma: float, dim: int, q0: float = 1.0, per_octave: int = PER_OCTAVE) -> PowerLaw:
-    """`dim` eigenvalues proportional to k^-gamma, of second moment q0; the same ones are made once."""
-    return PowerLaw(gamma, dim, q0, per_octave)
+def power_law(
+    gamma: float, dim: int, q0: float = 1.0, per_octave: int = PER_OCTAVE, singular: bool = False
+) -> PowerLaw:
+    """`dim` eigenvalues, or `singular` values, proportional to k^-gamma, of second moment q0; the same ones are made once."""
+    return PowerLaw(gamma, dim, q0, per_octave, singular)
 
 
 def truncation(gamma: float, dim: int, per_octave: int = PER_OCTAVE) -> float:

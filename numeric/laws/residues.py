@@ -32,6 +32,9 @@ from numeric.model import float64 as physics
 _density_integrands, _residues = inner(physics.density_integrands), inner(physics.finite_residues)
 _value = inner(physics.finite_value)
 _SOURCES = digest(physics, subordination)
+# Gap to a neighbour over the length of an interval from which on half a turn of angles has ellipses as in NODES: the neighbour is at
+# the angle i arccosh(1 + 2 gap/length).
+_APART = 0.212
 
 
 @compiled
@@ -103,6 +106,14 @@ def _add_node(total, errors, along, stretch, height, unit, v, x, s, w):  # type:
 
 
 @compiled
+def _narrower_gap(first, last, right, left, v, s, w):  # type: ignore[no-untyped-def]
+    """Distance in u from the interval of eigenvalue `last` alone to the nearer of the intervals on both sides."""
+    above = s[first] - gap_ends(first, v, s, w)[1] - (s[last] + right) if first < len(s) else np.inf
+    below = s[last] - left - (s[last - 1] + gap_ends(last, v, s, w)[0]) if last > 0 else np.inf
+    return min(above, below)
+
+
+@compiled
 def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
     """Add the part above x of the interval of the support below eigenvalue `first`, along Biane's curve from its edge to p.
 
@@ -118,7 +129,8 @@ def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type:
     if p >= edge:  # x is in the gap
         return
     left = gap_ends(last, v, s, w)[1] if last > 0 else edge_distance(0, -1.0, np.inf, v, s, w)
-    alone = left > 0.0
+    # One panel for all of an interval converges where others keep away; else it is cut like one of several eigenvalues.
+    alone = left > 0.0 and _narrower_gap(first, last, right, left, v, s, w) > _APART * (left + right)
     if not alone and _in_lower_fringe(p, last, v, s, w):
         for k in range(len(errors)):
             errors[k] = np.inf

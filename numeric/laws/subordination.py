@@ -96,7 +96,7 @@ def locate(x, v, s, w):  # type: ignore[no-untyped-def]
         else:
             high = p
         newton = p + residual / speed
-        settled = abs(newton - p) <= 2 * EPS * max(abs(p), y)
+        settled = min(abs(newton - p), 0.5 * (high - low)) <= 2 * EPS * max(abs(p), y)
         if settled or abs(residual) <= EPS * (abs(x) + abs(p) + v * abs(real)):
             return p, y
         slow = step % 4 == 3 and high - low > 0.25 * reach

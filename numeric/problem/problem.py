@@ -87,17 +87,29 @@ class Problem:
             raise InvalidParameter(
                 "model", self.model, "is not a generated model", f"use one of {', '.join(available())}"
             )
+        self._require_class()
         if self.model == DEFAULT:
             return
-        if self.both_ends and self._structure["threshold"] and not isinstance(self.target, RationalTarget):
-            rule = f"must be the target of the model {self.model}, whose matrices have eigenvalues of either sign"
-            raise InvalidParameter("target", self.target, rule, "give a RationalTarget of this model")
         needed = own_parts(self.model)
         if sorted(name for name, _ in self.extra) != sorted(needed):
             rule = f"must state {', '.join(needed) or 'nothing'} for the model {self.model}"
             raise InvalidParameter("extra", self.extra, rule, "give pairs of name and value")
 
         self._require_used()
+
+    def _require_class(self) -> None:
+        """The target belongs to the class of the model's matrices."""
+        if isinstance(self.target, Eigenvalues):
+            if self.target.eigenvalues[0] < 0 and not self.both_ends:
+                raise InvalidParameter(
+                    "target", self.target, "must be positive, as S is", "leave out eigenvalues below 0"
+                )
+            if self.general and self.target.mirrored() != self.target:
+                rule = f"must hold singular values with either sign for the model {self.model}"
+                raise InvalidParameter("target", self.target, rule, "use numeric.laws.eigenvalue_list.singular_values")
+        elif (self.general or (self.both_ends and self.trains_factors)) and not isinstance(self.target, RationalTarget):
+            rule = f"must be the target of the model {self.model}, whose matrices have eigenvalues of either sign, or a list"
+            raise InvalidParameter("target", self.target, rule, "give a RationalTarget of this model, or Eigenvalues")
 
     def _require_used(self) -> None:
         """What the model does not use, or is not derived for it, would be passed over in silence."""
@@ -167,7 +179,7 @@ class Problem:
         """The laws whose upper ends are learned: that of the target, and mirrored where eigenvalues of either sign are."""
         if not self.both_ends:
             return (target,)
-        assert isinstance(target, RationalTarget)  # which the problem has made sure of
+        assert isinstance(target, RationalTarget | Eigenvalues)  # which the problem has made sure of
         return target, target.mirrored()
 
     @property

@@ -53,6 +53,13 @@ class FiniteLaw:
         found.model, found.generated = name, functions("balls", name)
         return found
 
+    def symmetrised(self) -> "FiniteLaw":
+        """The law of singular values: each eigenvalue with either sign, half of its weight at each."""
+        found = copy(self)
+        found._count = 2 * self._count
+        found._atoms = per_precision(lambda: tuple((sign * s, w / 2) for sign in (1, -1) for s, w in self.atoms()))
+        return found
+
     def __len__(self) -> int:
         """Number of distinct eigenvalues."""
         return self._count
@@ -150,9 +157,8 @@ def exact_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> 
     """Law of exact eigenvalues, equal ones merged; weights of sum one.
 
     Raises:
-        ValueError: a negative eigenvalue, or weights that are not positive or do not sum to one.
+        ValueError: weights that are not positive or do not sum to one.
     """
-    require(all(value >= 0 for value in eigenvalues), "eigenvalues", eigenvalues, "must not be negative")
     require(
         all(weight > 0 for weight in weights) and sum(weights) == 1, "weights", weights, "must be positive, of sum one"
     )

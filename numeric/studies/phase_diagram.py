@@ -4,21 +4,24 @@ Both are logarithms over log d; local slopes of the theory at one dimension stan
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from types import MappingProxyType
 
 import numpy as np
 
 from numeric.laws.law import Array
-from numeric.laws.power_law import power_law
+from numeric.laws.power_law import PowerLaw, power_law
+from numeric.model import DEFAULT, structure
 from numeric.problem.problem import Problem
 from numeric.saddle.curve import Watch
 from numeric.studies.regimes import Regime, regimes, width_regimes
 from numeric.studies.scaling import ScalingPoint, local_slope, local_width_slope
 
 Range = tuple[float, float]
+NONE: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -54,36 +57,63 @@ class PhaseDiagram:
         return max(self.regimes, key=lambda regime: regime.margin(x, y, 1.0))
 
 
-def phase_diagram(gamma: Fraction, dim: int | None, noise: float, count: int, watch: Watch = iter) -> PhaseDiagram:
+def phase_diagram(
+    gamma: Fraction,
+    dim: int | None,
+    noise: float,
+    count: int,
+    watch: Watch = iter,
+    model: str = DEFAULT,
+    own: Mapping[str, float] = NONE,
+) -> PhaseDiagram:
     """Cells around all corners, with local slopes on a grid of count x count points at dimension `dim`, none if it is None.
+
+    `own`: values of the settings that only this model has.
 
     Raises:
         ValueError: gamma is at most 1/2.
+        InvalidParameter: no exponents are derived for the model, or its own settings are others.
         ArithmeticError: the best multiple of the target cannot be found.
     """
     samples, decays = (0.5, 2 * float(gamma) + 2.0), (-1.5, float(gamma) + 1.0)
 
     def slope(x: float, y: float, dim: float) -> ScalingPoint:
-        return local_slope(Problem(1.0, power_law(float(gamma), int(dim)), dim**y, noise), dim**x)
+        problem = Problem(1.0, _target(gamma, int(dim), model), dim**y, noise, model=model, extra=tuple(own.items()))
+        return local_slope(problem, dim**x)
 
+    cells = regimes(gamma, model)
     found = _slopes(slope, dim, _grid(samples, decays, count), watch)
-    return PhaseDiagram(gamma, dim, samples, decays, regimes(gamma), found)
+    return PhaseDiagram(gamma, dim, samples, decays, cells, found)
 
 
 def width_diagram(
-    gamma: Fraction, decay: Fraction, dim: int | None, noise: float, count: int, watch: Watch = iter
+    gamma: Fraction,
+    decay: Fraction,
+    dim: int | None,
+    noise: float,
+    count: int,
+    watch: Watch = iter,
+    model: str = DEFAULT,
+    own: Mapping[str, float] = NONE,
 ) -> PhaseDiagram:
     """Cells of students of m <= d hidden units at weight decay lambda = d^decay, slopes along m; else as `phase_diagram`."""
     samples, widths = (0.5, 2 * float(gamma) + 2.0), (0.0, 1.0)
 
     def slope(x: float, y: float, dim: float) -> ScalingPoint:
-        problem = Problem(dim ** (x - 2), power_law(float(gamma), int(dim)), dim ** float(decay), noise)
+        target = _target(gamma, int(dim), model)
+        alpha, lambda_ = dim ** (x - 2), dim ** float(decay)
+        problem = Problem(alpha, target, lambda_, noise, model=model, extra=tuple(own.items()))
         return local_width_slope(problem, dim**y)
 
-    cells = (cell.at_decay(decay) for cell in width_regimes(gamma))
+    cells = (cell.at_decay(decay) for cell in width_regimes(gamma, model))
     within = tuple(cell for cell in cells if cell.meets(samples, widths))
     found = _slopes(slope, dim, _grid(samples, widths, count), watch)
     return PhaseDiagram(gamma, dim, samples, widths, within, found, decay)
+
+
+def _target(gamma: Fraction, dim: int, model: str) -> PowerLaw:
+    """Eigenvalues of the target, of general matrices its singular values."""
+    return power_law(float(gamma), dim, singular=structure(model)["matrix"] == "general")
 
 
 def _grid(samples: Range, vertical: Range, count: int) -> list[tuple[float, float]]:

@@ -5,12 +5,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import ModuleType
 from typing import Any
 
 import scipy
 
-from numeric.model import exponents as generated
-from numeric.model import record
+from numeric.maths.domain import InvalidParameter
+from numeric.model import DEFAULT, available, functions, record, structure
 
 Powers = tuple[Fraction, ...]
 PLANE, SPACE = ("n", "lambda", "d"), ("n", "lambda", "m", "d")  #: parameters of the cells, without and with the width
@@ -91,26 +92,46 @@ def _form(row: Powers, logs: tuple[float, ...]) -> float:
     return sum(float(power) * log for power, log in zip(row, logs, strict=True))
 
 
-def regimes(gamma: Fraction) -> tuple[Regime, ...]:
+def axes(model: str) -> tuple[str, ...]:
+    """What the derived diagrams of a model have beside the samples: "decay", "width"."""
+    return tuple(structure(model)["exponents"])
+
+
+def regimes(gamma: Fraction, model: str = DEFAULT) -> tuple[Regime, ...]:
     """All cells at gamma; together they cover the plane of (log n, log lambda) without overlap.
 
     Raises:
         ValueError: gamma is at most 1/2.
+        InvalidParameter: no exponents are derived for the model.
     """
     _require_light(gamma)
+    generated = _derived(model, "decay")
     rows = generated.risk(gamma), generated.conditions(gamma), generated.corrections(gamma)
     return _cells(generated.CELLS, rows, PLANE)
 
 
-def width_regimes(gamma: Fraction) -> tuple[Regime, ...]:
+def width_regimes(gamma: Fraction, model: str = DEFAULT) -> tuple[Regime, ...]:
     """All cells of students of m hidden units; together they cover (log n, log lambda, log m >= 0) without overlap.
 
-    Raises:
-        ValueError: gamma is at most 1/2.
+    Raises: as `regimes`.
     """
     _require_light(gamma)
+    generated = _derived(model, "width")
     rows = generated.width_risk(gamma), generated.width_conditions(gamma), generated.width_corrections(gamma)
     return _cells(generated.WIDTH_CELLS, rows, SPACE)
+
+
+def _derived(model: str, axis: str) -> ModuleType:
+    """The generated exponents of a model, derived along this axis.
+
+    Raises:
+        InvalidParameter: there are none.
+    """
+    if axis not in axes(model):
+        having = ", ".join(name for name in available() if axis in axes(name))
+        beside = " in the width" if axis == "width" else ""
+        raise InvalidParameter("model", model, f"has no exponents{beside} derived", f"use one of {having}")
+    return functions("exponents", model)
 
 
 def _require_light(gamma: Fraction) -> None:
@@ -132,12 +153,17 @@ def _exact(powers: Sequence[Any]) -> Powers:
     return tuple(map(Fraction, powers))
 
 
-def regime_at(gamma: Fraction, *logs: float) -> Regime:
+def regime_at(gamma: Fraction, *logs: float, model: str = DEFAULT) -> Regime:
     """The cell that holds a point, logarithms of (n, lambda, d) or of (n, lambda, m, d); on a boundary one of its cells."""
-    cells = regimes(gamma) if len(logs) == len(PLANE) else width_regimes(gamma)
+    cells = regimes(gamma, model) if len(logs) == len(PLANE) else width_regimes(gamma, model)
     return max(cells, key=lambda regime: regime.margin(*logs))
 
 
-def symbolic() -> dict[str, Any]:
-    """The generated record: exponents and conditions as text in gamma, with the balance behind each."""
-    return json.loads(record("exponents"))
+def symbolic(model: str = DEFAULT) -> dict[str, Any]:
+    """The generated record: exponents and conditions as text in gamma, with the balance behind each.
+
+    Raises:
+        InvalidParameter: no exponents are derived for the model.
+    """
+    _derived(model, "decay")
+    return dict(json.loads(record("exponents", model)))

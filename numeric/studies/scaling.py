@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.power_law import PowerLaw
 from numeric.maths.domain import InvalidParameter
 from numeric.model import float64 as generated
@@ -20,7 +21,7 @@ from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch
 from numeric.saddle.estimator import Denoising, estimator_of
 from numeric.saddle.solve import solve
-from numeric.studies.regimes import Regime, regime_at
+from numeric.studies.regimes import Regime, axes, regime_at
 
 
 @dataclass(frozen=True)
@@ -116,12 +117,17 @@ def _curve(
     return _with_slopes(points, along)
 
 
-def regime_of(point: ScalingPoint, along: str = "samples") -> Regime:
-    """The cell of the derived phase diagram that holds a point: with the width as a parameter where it varies or is not 1."""
+def regime_of(point: ScalingPoint, along: str = "samples") -> Regime | None:
+    """The cell of the derived phase diagram that holds a point: with the width as a parameter where it varies or is not 1.
+
+    None for a model without derived exponents.
+    """
     problem = point.solution.problem
+    if not axes(problem.model):
+        return None
     target, width = power_law_of(problem), (point.hidden,) if along == "hidden" or problem.width != 1 else ()
     parameters = (point.samples, problem.lambda_, *width, target.dim)
-    return regime_at(Fraction(target.gamma), *map(math.log, parameters))
+    return regime_at(Fraction(target.gamma), *map(math.log, parameters), model=problem.model)
 
 
 STEP = 0.05  # of log(n), to either side: slopes then err by its square times the curvature
@@ -177,8 +183,9 @@ def _spectrum(solution: Solution, at: Denoising, c_star: float, dim: int) -> tup
     if at.energy is None or at.b is None or solution.q == 0:
         return math.nan, 0.0, 0.0, 0.0
     target, learned = solution.seen_target, at.energy.mass * dim
-    (_, edge), *_ = target.support(at.v)
-    features = min(learned, target.features(at.v) * dim)
+    assert isinstance(target, Eigenvalues)  # as those of a power law
+    features = min(learned, sum(end.features(at.v) for end in solution.problem.ends(target)) * dim)
+    edge = target.noise_bulk(at.v).high
     return at.c / c_star, learned, features, max(0.0, float(generated.shrinkage(edge, at.b, at.c)))
 
 

@@ -10,6 +10,7 @@ from derive.language.notation import sym
 from derive.language.step import DerivationError
 from derive.models import load
 from derive.scaling.balance import Balance, Regime, System, logarithm, monomials
+from derive.scaling.exponent_tables import axes
 from derive.scaling.phase_diagram import phase_diagram, polytope
 from derive.scaling.polytopes import volume
 from derive.scaling.power_law import limit, peak, risk, system
@@ -104,6 +105,16 @@ def test_power_laws_have_every_regime_of_the_theory():
     assert same(found["all", "decay"], -2, 2, 4)
     assert same(found["all", "noise"], -1, 0, 2)
     assert len(phase_diagram(system(load("tied_attention"))).phases) == 1
+
+
+def test_all_classes_whose_penalty_leaves_eigenvalues_out_have_one_system():
+    """Gain, threshold and noise differ by constants; a linear shrinkage has other balances."""
+    tied = load("tied_attention")
+    for name in ("signed_quadratic_network", "cross_attention", "cross_attention_cross_entropy"):
+        assert system(load(name)) == system(tied), name
+    assert [axes(load(name)) for name in ("tied_attention", "cross_attention", "direct_general", "elastic_attention")] == [
+        ["decay", "width"], ["decay"], [], [],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("side", [1, -1])

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import torch
 
+from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.rational_target import RationalTarget
@@ -88,6 +89,10 @@ def _drawn_target(problem: Problem, dim: int, rng: np.random.Generator) -> torch
 
 def quantiles(target: Target, dim: int) -> np.ndarray:
     """Eigenvalues at the middles of d equal masses of the target's law, scaled to its second moment."""
+    if isinstance(target, Eigenvalues):
+        s, weights = target.arrays
+        values = s[np.searchsorted(np.cumsum(weights), (np.arange(dim) + 0.5) / dim)]
+        return np.asarray(values * math.sqrt(target.q0 / np.mean(values**2)))
     noise = 1e-9  # a semicircle that narrow stands for the zero eigenvalues, at which the law itself has no density
     support = target.support(noise)
     grid = np.linspace(support[0][0], support[-1][1], 4001)[1:-1]

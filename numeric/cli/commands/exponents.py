@@ -6,6 +6,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from numeric.cli.arguments import HEAVY_TAIL, BadInput, exact_text, positive, print_json
+from numeric.cli.model_arguments import add_model_name, chosen_model
+from numeric.model import DEFAULT
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -18,6 +20,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser.add_argument(
         "--gamma", type=gamma, required=True, metavar="X", help="exponent of the eigenvalues k^-gamma, or `symbolic`"
     )
+    add_model_name(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
     parser.set_defaults(run=run)
 
@@ -43,8 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print regimes, exponents and inequalities."""
     from numeric.studies.regimes import regimes, symbolic
 
+    model = chosen_model(arguments)
     if arguments.gamma is None:
-        record = symbolic()
+        record = symbolic(model)
         cells = [
             {"name": c["name"], "risk": c["risk"], "conditions": c["conditions"]} for c in record["phases"][0]["cells"]
         ]
@@ -52,11 +56,12 @@ def run(arguments: argparse.Namespace) -> int:
         record = None
         cells = [
             {"name": r.name, "risk": _powers(r.risk), "conditions": [_powers(row) for row in r.conditions]}
-            for r in regimes(arguments.gamma)
+            for r in regimes(arguments.gamma, model)
         ]
     if arguments.json:
         stated = "symbolic" if arguments.gamma is None else exact_text(arguments.gamma)
-        print_json({"gamma": stated, "regimes": cells, **({"derivation": record} if record else {})})
+        named = {} if model == DEFAULT else {"model": model}
+        print_json({**named, "gamma": stated, "regimes": cells, **({"derivation": record} if record else {})})
         return 0
     sys.stdout.write("excess risk tr(S - S0)^2/d up to a constant, in samples n, weight decay lambda, dimension d\n")
     for cell in cells:

@@ -16,7 +16,9 @@ from numeric.cli.arguments import (
 )
 from numeric.cli.commands.exponents import gamma
 from numeric.cli.commands.scaling import decay_law, dimension
+from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.output import FIGURES, print_rows
+from numeric.model import DEFAULT
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -52,6 +54,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         metavar="N",
         help="slopes at N x N places (default 6)",
     )
+    add_model(parser)
     add_problem_arguments(parser, "noise", defaults={"noise": "1/2"})
     parser.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
@@ -76,7 +79,9 @@ def run(arguments: argparse.Namespace) -> int:
     def watch(values):  # type: ignore[no-untyped-def]
         return tqdm(values, desc="slopes", disable=None)
 
-    rest = arguments.dim, float(arguments.noise), arguments.points, watch
+    name = chosen_model(arguments)
+    own = {setting: float(value) for setting, value in own_settings(arguments, name, listed=True).items()}
+    rest = arguments.dim, float(arguments.noise), arguments.points, watch, name, own
     if arguments.axis == "width":
         diagram = width_diagram(arguments.gamma, _decay(arguments.lambda_ or "1/d"), *rest)
     elif arguments.lambda_ is None:
@@ -102,6 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.json:
         given = {"gamma": exact_text(arguments.gamma), "dim": arguments.dim, **exact_texts(arguments, "noise")}
+        if name != DEFAULT:
+            given = {"model": name, **given, **own}
         if diagram.decay is not None:
             given |= {"axis": "width", "lambda": f"d^({exact_text(diagram.decay)})"}
         cells = [

@@ -6,6 +6,7 @@ import time
 from fractions import Fraction
 
 from numeric.cli.arguments import BadInput, exact_text, grid, integer
+from numeric.cli.model_arguments import add_model_name, chosen_model
 from numeric.cli.output import add_outputs, deliver, outputs
 
 
@@ -32,6 +33,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         metavar="LIST",
         help="numbers of tokens (default 2)",
     )
+    add_model_name(parser)
     add_outputs(parser)
 
 
@@ -49,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     kappa0s, widths, tokens = (
         tuple(dict.fromkeys(values)) for values in (arguments.kappa0, arguments.width, arguments.tokens)
     )
-    found = recovery_table(kappa0s, widths, tokens)
+    found = recovery_table(kappa0s, widths, tokens, chosen_model(arguments))
     left_out = len(kappa0s) * len(widths) * len(tokens) - len(found)
     if left_out:
         sys.stderr.write(f"{left_out} combinations left out: the width is below the target's rank ratio\n")

@@ -18,8 +18,10 @@ from numeric.cli.arguments import (
     positive,
 )
 from numeric.cli.commands.exponents import decay_exponent
+from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved
 from numeric.maths.domain import InvalidParameter
+from numeric.model import DEFAULT, structure
 from numeric.problem.decay_law import DecayLaw
 
 MOST_DIM = 10**12
@@ -86,6 +88,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         help="also find the numbers of samples, within the range given, at which the first K features leave the bulk, printed and in "
         "JSON (default 0)",
     )
+    add_model(parser)
     add_problem_arguments(parser, "noise", "beta", "beta0")
     add_outputs(parser)
     parser.set_defaults(run=run)
@@ -134,15 +137,18 @@ def run(arguments: argparse.Namespace) -> int:
 
     from numeric.laws.power_law import power_law
     from numeric.problem.problem import Problem
+    from numeric.studies.regimes import axes
     from numeric.studies.scaling import scaling_curve, width_curve
     from numeric.studies.sequential_recovery import sequential_recovery
 
-    target = power_law(float(arguments.power_law), arguments.dim, float(arguments.q0))
-    count = len(target.eigenvalues)
-    for name in ("leading", "recovery"):
-        if getattr(arguments, name) >= count:
+    name = chosen_model(arguments)
+    own, singular = own_settings(arguments, name, listed=True), structure(name)["matrix"] == "general"
+    target = power_law(float(arguments.power_law), arguments.dim, float(arguments.q0), singular=singular)
+    count = len(target.eigenvalues) // (2 if singular else 1)
+    for several in ("leading", "recovery"):
+        if getattr(arguments, several) >= count:
             rule = f"must be below {count}, the number of distinct eigenvalues"
-            raise BadInput(f"--{name}", str(getattr(arguments, name)), rule, "give fewer")
+            raise BadInput(f"--{several}", str(getattr(arguments, several)), rule, "give fewer")
     try:
         decay = decay_law(arguments.lambda_).at(arguments.dim)
     except InvalidParameter as error:
@@ -152,6 +158,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked = Problem(
         samples[0] / target.dim**2, target, decay, float(arguments.noise), widths[0],
         beta=float(arguments.beta), beta0=float(arguments.beta0), leading=arguments.leading,
+        model=name, extra=tuple((setting, float(value)) for setting, value in own.items()),
     )  # fmt: skip
     hidden = sorted({max(1, round(ratio * target.dim)) for ratio in widths})
     curve, values = (scaling_curve, samples) if along == "samples" else (width_curve, hidden)
@@ -162,6 +169,8 @@ def run(arguments: argparse.Namespace) -> int:
     recovery = [recovery_record(one) for one in recovered]
     given = {"power_law": exact_text(arguments.power_law), "dim": arguments.dim, "lambda": arguments.lambda_}
     given["leading"] = arguments.leading
+    if name != DEFAULT:
+        given = {"model": name, **given, **{setting: str(value) for setting, value in own.items()}}
     given |= exact_texts(arguments, "q0", "noise", "beta", "beta0")
     if widths != [1.0]:
         given["width"] = [exact_text(value) for value in arguments.width]
@@ -174,7 +183,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         sys.stdout.write(
             "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*; "
-            f"local_slope = d log(risk)/d log({AXES[along]}); exponent: that of the regime\n"
+            f"local_slope = d log(risk)/d log({AXES[along]}); "
+            + ("exponent: that of the regime\n" if axes(name) else f"no exponents are derived for {name}\n")
         )
         if recovery:
             sys.stdout.write(
@@ -221,7 +231,7 @@ def record(point, along: str) -> dict[str, object]:  # type: ignore[no-untyped-d
     values = {
         "n": point.samples,
         "n_eff": point.samples / dim,
-        **({"m": point.hidden} if "m" in regime.parameters else {}),
+        **({"m": point.hidden} if regime and "m" in regime.parameters else {}),
         "risk": point.risk,
         "risk_error": point.risk_error,
         "excess_error": point.excess_error,
@@ -232,7 +242,7 @@ def record(point, along: str) -> dict[str, object]:  # type: ignore[no-untyped-d
         "bulk_edge": point.bulk_edge,
         "local_slope": point.slope,
         "slope_error": point.slope_error,
-        "exponent": float(regime.exponent(AXES[along])),
+        "exponent": float(regime.exponent(AXES[along])) if regime else math.nan,
     }
     known = {name: value if math.isfinite(value) else None for name, value in values.items()}
-    return {**known, "regime": regime.name, "status": point.solution.status.name.lower()}
+    return {**known, "regime": regime.name if regime else None, "status": point.solution.status.name.lower()}

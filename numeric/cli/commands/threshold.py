@@ -8,7 +8,7 @@ from fractions import Fraction
 from numeric.cli.arguments import BadInput, exact_texts, integer, print_json
 from numeric.cli.model_arguments import chosen_model, own_settings
 from numeric.cli.problem_arguments import add_problem
-from numeric.cli.target_arguments import target_law
+from numeric.cli.target_arguments import lists_target, target_law
 from numeric.model import DEFAULT
 
 PARAMETERS = ("noise", "width", "tokens", "beta", "beta0")
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     started = time.perf_counter()
     model = chosen_model(arguments)
-    own = own_settings(arguments, model)
+    own = own_settings(arguments, model, lists_target(arguments))
     law, given = target_law(arguments, model, own)
     check_threshold(arguments, 1 - law.zero_mass)
     if isinstance(law, FiniteLaw) and arguments.digits * len(law) > MAX_WORK:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from numeric import model as models
+from numeric.laws.eigenvalue_list import Eigenvalues, singular_values
 from numeric.maths.domain import InvalidParameter
 from numeric.prediction.model_prediction import ModelPrediction
 from numeric.prediction.prediction import prediction_of
@@ -35,10 +36,18 @@ def test_the_spectrum_holds_all_eigenvalues_and_the_second_moment(name):
     assert mass + found.zero_mass == pytest.approx(1, abs=2e-3)  # of a trapezoidal rule of 400 points
 
 
-@pytest.mark.parametrize("name", ["signed_quadratic_network", "cross_attention"])
-def test_the_spectrum_is_that_of_random_matrices(name):
+LISTS = {
+    "signed_quadratic_network": Eigenvalues((-3.0, -1.5, 0.0, 0.5, 2.0), (0.01, 0.1, 0.5, 0.3, 0.09)),
+    "cross_attention": singular_values((4.0, 1.5, 0.3), (0.02, 0.38, 0.6)),
+}
+
+
+@pytest.mark.parametrize("listed", [False, True], ids=["law", "list"])
+@pytest.mark.parametrize("name", LISTS)
+def test_the_spectrum_is_that_of_random_matrices(name, listed):
     """Soft thresholding of S0 + sqrt(v) G, d = 800: shares of eigenvalues beyond a level scatter by less than 2/d."""
-    found, dim, rng = solution(name), 800, np.random.default_rng(1)
+    dim, rng = 800, np.random.default_rng(1)
+    found = solution(name, **({"target": LISTS[name]} if listed else {}))
     general, (v, b, c) = found.problem.general, (found.delta**2, found.b, found.c)
     noise = rng.standard_normal((dim, dim)) / np.sqrt(dim)
     if general:
@@ -53,6 +62,9 @@ def test_the_spectrum_is_that_of_random_matrices(name):
     for level in (-1.0, -0.2, 0.2, 1.0, 2.0):
         beyond = (spectrum.x > level) if level > 0 else (spectrum.x < level)
         share = np.trapezoid(np.where(beyond, spectrum.density, 0.0), spectrum.x)
+        share += sum(
+            one.weight * (2 if general else 1) for one in spectrum.outliers if (one.value > level) == (level > 0)
+        )
         counted = np.mean(learned > level) if level > 0 else np.mean(learned < level)
         assert counted == pytest.approx(share, abs=6 / dim), level
 

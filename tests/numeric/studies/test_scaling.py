@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from numeric.laws import power_law as law_of_powers
 from numeric.laws.power_law import power_law, truncation
+from numeric.maths.domain import InvalidParameter
+from numeric.model import structure
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
@@ -20,7 +22,7 @@ from numeric.saddle.solve import solve
 from numeric.studies.decompose import decompose
 from numeric.studies.phase_diagram import phase_diagram
 from numeric.studies.regimes import regime_at, regimes, symbolic
-from numeric.studies.scaling import local_slope, scaling_curve, slope_between
+from numeric.studies.scaling import local_slope, regime_of, scaling_curve, slope_between
 
 GAMMA, NOISE = Fraction(3, 4), 0.5
 
@@ -137,6 +139,44 @@ def test_local_slopes_approach_the_derived_exponents(id, samples, decay, dim, al
     assert regime.id == id
     point = local_slope(Problem(1.0, power_law(float(GAMMA), dim), decay, 0.5), samples)
     assert abs(point.slope - float(regime.risk[0])) < allowed + point.slope_error
+
+
+EITHER_SIGN = ["signed_quadratic_network", "cross_attention"]
+
+
+def power_law_for(name: str, dim: int, per_octave: int = 1024):
+    return power_law(float(GAMMA), dim, per_octave=per_octave, singular=structure(name)["matrix"] == "general")
+
+
+@pytest.mark.parametrize("name", EITHER_SIGN)
+@pytest.mark.parametrize(
+    ("id", "samples", "decay", "dim", "allowed"),
+    # What is left out: 0.004 of the first, v/b^2 = 0.1 of the second, here with a constant of 0.3 at most.
+    [("all.decay", 1e14, 1e6, 200, 1e-2), ("spikes.decay", 1e14, 1.0, 10**8, 0.05)],
+)
+def test_the_exponents_hold_where_eigenvalues_of_either_sign_are_learned(name, id, samples, decay, dim, allowed):
+    """Symmetric matrices by both ends of their spectrum, general ones by their singular values."""
+    regime = regime_at(GAMMA, math.log(samples), math.log(decay), math.log(dim), model=name)
+    assert regime.id == id
+    point = local_slope(Problem(1.0, power_law_for(name, dim, 16), decay, 0.5, model=name), samples)
+    assert abs(point.slope - float(regime.risk[0])) < allowed + point.slope_error
+
+
+@pytest.mark.parametrize("name", EITHER_SIGN)
+def test_features_leave_the_bulk_at_either_end(name):
+    """Positive ones of a power law, each singular value counted once."""
+    (few, many) = scaling_curve(Problem(1.0, power_law_for(name, 100), 0.01, 0.5, model=name), [3e3, 1e6])
+    assert 0 < few.features < 10 < many.features <= many.learned <= 100 + 1e-6
+    assert few.bulk_edge > 0
+
+
+def test_a_model_without_derived_exponents_has_slopes_all_the_same():
+    problem = Problem(1.0, power_law(0.75, 100), 0.01, 0.5, model="elastic_attention", extra=(("mu", 0.1),))
+    point = local_slope(problem, 1e5)
+    assert regime_of(point) is None
+    assert -1.1 < point.slope < -0.5
+    with pytest.raises(InvalidParameter, match="no exponents derived"):
+        regimes(GAMMA, "elastic_attention")
 
 
 LEFT_OUT = 0.0075  #: of the exponent: beyond, what the balance leaves out is no small part of it

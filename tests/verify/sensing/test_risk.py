@@ -7,11 +7,12 @@ import pytest
 import torch
 
 from numeric import model as models
+from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from verify.jobs.pool import Pool
 from verify.sensing.risk import SensedRisk
-from verify.sensing.run import default_target
+from verify.sensing.run import default_target, trained
 from verify.sensing.samples import coordinates, deviations, from_coordinates, sensed_labels
 from verify.sensing.shape import Shape
 from verify.studies import models as study
@@ -80,6 +81,15 @@ def test_a_small_training_meets_the_theory(name, pool):
     scores = list(scores_of(problem(name), SMALL, pool))
     assert all(score.agrees for score in scores), [(score.quantity, score.z) for score in scores]
     assert {score.quantity for score in scores} == set(JUDGED)
+
+
+def test_listed_singular_values_are_trained_as_the_theory_has_them():
+    """Cross-entropy of cross attention, a power law of 20 singular values; sizes of order 1/d stay below four standard errors."""
+    problem = Problem(0.5, power_law(0.75, 20, singular=True), 0.5, 0.5, model="cross_attention_cross_entropy")
+    theory, runs = solve(problem).unwrap(), [trained(problem, 20, index) for index in range(12)]
+    for name in ("m", "q", "train_error", "test_error", "free_entropy"):
+        values = [run[name] for run in runs]
+        assert np.mean(values) == pytest.approx(getattr(theory, name), abs=4 * np.std(values, ddof=1) / 12**0.5), name
 
 
 def test_broken_data_are_found(pool):
