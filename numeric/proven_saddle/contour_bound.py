@@ -18,7 +18,7 @@ from numeric.proven_saddle.smooth_pairs import Lattice, PairChannel, PairSums
 
 Array = NDArray[np.float64]
 COARSE = Lattice((0.5, 0.5, 0.8, 0.8), 5.0)  # for norms and slopes
-FINER = 1.5  # along the direction of a strip, next to whose edge singularities are; in narrow strips half their width
+FINER = 2.0  # along the direction of a strip, next to whose edge singularities are; in narrow strips half their width
 WIDTHS = (  # tried: of the label's index and of the student's
     (1.6, 1.4, 1.25, 1.1, 1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2),
     (3.6, 3.2, 2.8, 2.5, 2.2, 1.9, 1.6, 1.3, 1.0, 0.7, 0.5, 0.3),

@@ -29,7 +29,7 @@ _SUM_AND_DIFFERENCE = np.array([[1.0, 1.0], [1.0, -1.0]])
 _NEWTON_STEPS = 50  # of the minimisers without noise; ten do
 _SETTLED = 1e-9  # of their last step: they only centre a lattice
 _TOGETHER = 2**14  # nodes whose arrays are worked on at once, for the cache
-_PATH = np.polynomial.legendre.leggauss(3)  # of the loss along imaginary lines, for norms of which one digit counts
+_PATH = np.polynomial.legendre.leggauss(2)  # of the loss along imaginary lines, for norms of which one digit counts
 
 
 class Lattice(NamedTuple):
