@@ -1,1 +1,1 @@
-"""Timings of what is proven, or estimated, to many digits."""
+"""Timings of what is proven, bounded or estimated to many digits."""

@@ -71,8 +71,8 @@ class BlockSample:
         return np.inf if least > -FLAT_CURVATURE else 1 / (MARGIN * -least)
 
     def label(self, z: Array) -> Array:
-        """Numbers of the label at the noisy target index z."""
-        return np.array(np.broadcast_arrays(*_tuple(self._call("label", *z))), dtype=float)
+        """Numbers of the label at the noisy target index z, which may be complex, as may the arguments of slope and curvature."""
+        return np.array(np.broadcast_arrays(*_tuple(self._call("label", *z))), dtype=np.result_type(float, z))
 
     def loss(self, u: Array, y: Array) -> Array:
         """Of the samples."""
@@ -85,7 +85,7 @@ class BlockSample:
     def hessian(self, u: Array, y: Array) -> Array:
         """Curvature of the loss, shape (indices, indices, samples)."""
         upper = np.broadcast_arrays(*_tuple(self._call("hessian", *u, *y)), u[0])[:-1]
-        found = np.empty((self.indices, self.indices, *u.shape[1:]))
+        found = np.empty((self.indices, self.indices, *upper[0].shape), dtype=np.result_type(float, *upper))
         for value, i, j in zip(upper, *np.triu_indices(self.indices), strict=True):
             found[i, j] = found[j, i] = value
         return found

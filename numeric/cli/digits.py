@@ -1,4 +1,4 @@
-"""What `curve --digits` does: points in decimal strings whose digits are proven or, where it says so, estimated."""
+"""What `curve --digits` does: points in decimal strings whose digits are proven or, where it says so, bounded or estimated."""
 
 import argparse
 import sys
@@ -21,7 +21,7 @@ def add_digits(parser: argparse.ArgumentParser) -> None:
         "--digits",
         type=integer("--digits", 1, MOST_DIGITS, "more take minutes"),
         metavar="N",
-        help="so many significant digits: proven for closed channels and --lambda 0, estimated for one or two visible indices",
+        help="so many significant digits: proven for closed channels and --lambda 0, estimated for one visible index, bounded for two",
     )
 
 
