@@ -105,6 +105,11 @@ def require_common(kind: str, law: Law, tokens: int, digits: int, width: Fractio
     if isinstance(law, FiniteLaw):
         work = digits * len(law)
         require(work <= MAX_WORK, "digits", digits, f"times {len(law)} eigenvalues must not exceed {MAX_WORK}")
+        if structure(law.model)["matrix"] == "positive":
+            least = min((s for s, _ in law.atoms()), key=float)
+            require(
+                not least < 0, "eigenvalues", float(least), f"must not be negative: {law.model} has positive targets"
+            )
     require(law.zero_mass < 1, "law", "all eigenvalues 0", "the target must not be zero")
 
 

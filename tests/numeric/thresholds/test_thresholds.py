@@ -259,7 +259,7 @@ def test_eigenvalues_without_a_zero_at_hardly_any_noise():
     ("build", "name"),
     [
         (lambda: exact_list([ONE, HALF], [ONE, ONE]), "weights"),
-        (lambda: exact_list([-ONE, ONE], [HALF, HALF]), "eigenvalues"),
+        (lambda: recovery(exact_list([-ONE, ONE], [HALF, HALF])), "eigenvalues"),
         (lambda: exact_power_law(ONE, 0, ONE), "gamma, dim, q0"),
         (lambda: mp_law(-1), "settings"),
     ],
