@@ -35,7 +35,7 @@ def all_runs():
         yield pytest.param(run, id=named(run), marks=[] if quick else [pytest.mark.slow])
 
 
-@pytest.mark.parametrize("run", all_runs())
+@pytest.mark.parametrize("run", list(all_runs()))
 def test_training_is_met_within_five_per_cent_at_every_width(run):
     """From one hidden unit to twice as many as dimensions, through both descents and the peak between them."""
     allowed = max(0.05, FEW * DIM / run["samples"])
