@@ -45,6 +45,11 @@ def structure(model: str = DEFAULT) -> dict[str, Any]:
     return dict(json.loads(record("structure", model)))
 
 
+def has_singular_values(model: str) -> bool:
+    """Whether matrices are general ones, of which a law holds the singular values, each with either sign."""
+    return bool(structure(model)["matrix"] == "general")
+
+
 def record(name: str, model: str = DEFAULT) -> str:
     """Text of a generated JSON record of a model, e.g. "exponents"."""
     return (_folder() / model / f"{name}.json").read_text()

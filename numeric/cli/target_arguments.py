@@ -86,7 +86,7 @@ def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fract
     _refuse_strays(arguments, name)
     if lists_target(arguments):
         law, given = _listed(arguments, name) if arguments.eigenvalues is not None else _power_law(arguments)
-        return (law.symmetrised() if model.structure(name)["matrix"] == "general" else law).of_model(name), given
+        return (law.symmetrised() if model.has_singular_values(name) else law).of_model(name), given
     from numeric.proven_laws.rational import rational_law
 
     given = {} if arguments.kappa0 is None else {"kappa0": str(arguments.kappa0)}
@@ -150,12 +150,11 @@ def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
 
 def _require_class(values: tuple[Fraction, ...], name: str) -> None:
     """Eigenvalues below zero are of symmetric matrices that need not be positive."""
-    least, shape = min(values), model.structure(name)
-    if least >= 0 or shape["matrix"] == "symmetric":
+    least = min(values)
+    if least >= 0 or model.structure(name)["matrix"] == "symmetric":
         return
-    rule = (
-        f"must not be negative: {name} has {'singular values' if shape['matrix'] == 'general' else 'positive targets'}"
-    )
+    has = "singular values" if model.has_singular_values(name) else "positive targets"
+    rule = f"must not be negative: {name} has {has}"
     raise BadInput("--eigenvalues", least, rule, "change the list")
 
 

@@ -19,10 +19,8 @@ _LEVELS = 13  # the corner left out has the area (4^-13)^2 = 2e-16 of the whole
 MOST_SINGLE = 1000  # intervals of single eigenvalues beyond which the integral of D is a bound on that of its square
 NARROW = 1e-3  # width over distance from b up to which an interval is a point: its share errs by the square of that
 _EITHER_SIGN_NODES = 60  # on each piece
-_FAR, _FAR_NODES = (
-    0.2,
-    5,
-)  # width over distance from the threshold at which five nodes leave (width/4 distance)^10 = 1e-13
+# Width over distance from the threshold at which five nodes leave (width/4 distance)^10 = 1e-13.
+_FAR, _FAR_NODES = 0.2, 5
 _RESOLVED = 1e-12  # change of a panel's mass under halving
 _HALVINGS = 12
 # Panels at one time over those of the start: more are halved only where the density is rounding, as that of a narrow bulk far from 0.
@@ -103,9 +101,8 @@ def either_sign_second_difference(target: Target, v: float, b: float, J_v: float
     positive, negative = x > b, x < -b
     learned, hidden = positive | negative, ~(positive | negative)
     kept = np.sign(x) * np.maximum(np.abs(x) - b, 0.0)
-    once = twice = float(
-        masses[positive].sum() ** 2 + masses[negative].sum() ** 2
-    )  # D = 1 where both are kept at one end
+    # D = 1 where both are kept at one end.
+    once = twice = float(masses[positive].sum() ** 2 + masses[negative].sum() ** 2)
     for rows, columns in ((positive, negative), (learned, hidden)):
         D = (kept[rows][:, None] - kept[columns]) / (x[rows][:, None] - x[columns])
         once += 2 * float(masses[rows] @ D @ masses[columns])

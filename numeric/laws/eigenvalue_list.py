@@ -4,6 +4,7 @@ Theory note, section 4 ("Atoms", Biane); formulas are generated (step `finite_sp
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -330,4 +331,9 @@ def finite_rank(values: tuple[float, ...], dim: int) -> Eigenvalues:
 
 def singular_values(values: tuple[float, ...], weights: tuple[float, ...]) -> Eigenvalues:
     """The law that stands for a general matrix: each of its singular `values` with either sign, half of its weight at each."""
-    return Eigenvalues((*values, *(-value for value in values)), tuple(weight / 2 for weight in (*weights, *weights)))
+    return Eigenvalues(*with_either_sign(values, weights))
+
+
+def with_either_sign(values: Sequence[float], weights: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Each of the values with either sign, half of its weight at each."""
+    return (*(-value for value in values), *values), tuple(weight / 2 for weight in (*weights, *weights))

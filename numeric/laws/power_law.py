@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from numeric.laws.eigenvalue_list import Eigenvalues
+from numeric.laws.eigenvalue_list import Eigenvalues, with_either_sign
 from numeric.laws.law import Array
 
 EXACT = 4096  # eigenvalues that stand alone
@@ -44,11 +44,10 @@ class PowerLaw(Eigenvalues):
         blocks = _blocks(self.gamma, self.dim, self.per_octave)
         total = float(blocks.counts @ blocks.squares)
         values = np.sqrt(blocks.squares * (self.second_moment * self.dim / total))
-        weights = blocks.counts / self.dim
-        if self.singular:
-            values, weights = np.concatenate([-values, values]), np.concatenate([weights, weights]) / 2
-        object.__setattr__(self, "eigenvalues", tuple(values.tolist()))
-        object.__setattr__(self, "weights", tuple(weights.tolist()))
+        listed = tuple(values.tolist()), tuple((blocks.counts / self.dim).tolist())
+        eigenvalues, weights = with_either_sign(*listed) if self.singular else listed
+        object.__setattr__(self, "eigenvalues", eigenvalues)
+        object.__setattr__(self, "weights", weights)
         super().__post_init__()
 
     def scaled(self, factor: float) -> Self:

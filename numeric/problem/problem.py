@@ -11,7 +11,7 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
 from numeric.maths.domain import InvalidParameter
-from numeric.model import COMMON, DEFAULT, available, call, functions, structure
+from numeric.model import COMMON, DEFAULT, available, call, functions, has_singular_values, structure
 from numeric.proven_laws.law import Law
 
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
@@ -63,6 +63,7 @@ class Problem:
     extra: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "parametrisation", Parametrisation(self.parametrisation))
         self._require_model()
         for name in ("alpha", "width", "beta", "beta0"):
             value = getattr(self, name)
@@ -75,7 +76,6 @@ class Problem:
         if not (isinstance(self.tokens, int) and 2 <= self.tokens <= MOST_TOKENS):
             rule = f"must be an integer from 2 to {MOST_TOKENS}"
             raise InvalidParameter("tokens", self.tokens, rule, "try 2: one token has one label")
-        object.__setattr__(self, "parametrisation", Parametrisation(self.parametrisation))
         if self.lambda_ == 0 and self.parametrisation is not Parametrisation.FACTORISED:
             rule = "direct training needs a positive one, below which many matrices fit"
             raise InvalidParameter("lambda_", 0, rule, "use 1e-6")
@@ -164,7 +164,7 @@ class Problem:
     @property
     def general(self) -> bool:
         """Whether the model's matrices are general ones, known by their singular values."""
-        return bool(self._structure["matrix"] == "general")
+        return has_singular_values(self.model)
 
     def exact_law(self) -> Law:
         """The target's law in ball arithmetic, with the equations of the problem's model."""

@@ -8,6 +8,7 @@ each direction is summed in turn, and N integrates over the others. N is a sum i
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -27,9 +28,8 @@ SAME = 0.05  # share of the norm by which integrals along two lines may differ, 
 MARGIN = 2.0  # of norms that have one digit
 CUT = 0.1  # share of the error that the reach may have: it costs less than steps
 TAIL = 4.0  # times the largest factor met and exp(-reach^2/2): two discs are cut, and factors grow slowly beyond what is met
-ROUNDING = (
-    2.0**-47
-)  # of a sum in pairs, relative to that of absolute values: 64 units, for a term and the steps of adding them up
+# Of a sum in pairs, relative to that of absolute values: 64 units, for a term and the steps of adding them up.
+ROUNDING = 2.0**-47
 
 
 class Strip(NamedTuple):
@@ -49,11 +49,11 @@ def strip(channel: PairChannel, direction: int) -> Strip:
     Raises:
         NoAnswer: none of them.
     """
-    coarse = COARSE.steps[direction] / FINER
+    coarse, real_sums = COARSE.steps[direction] / FINER, cache(channel.sums)  # wide strips have one lattice
     for width in WIDTHS[direction // 2]:
         fine = min(coarse, width / 2)
         lattice = COARSE._replace(steps=tuple(fine if k == direction else step for k, step in enumerate(COARSE.steps)))
-        middle = channel.sums(lattice)
+        middle = real_sums(lattice)
         try:
             with np.errstate(all="ignore"):  # beyond a singularity nothing need be finite
                 edge = channel.sums(lattice, [width * (k == direction) for k in range(4)])

@@ -13,12 +13,11 @@ from types import MappingProxyType
 import numpy as np
 
 from numeric.laws.law import Array
-from numeric.laws.power_law import PowerLaw, power_law
-from numeric.model import DEFAULT, structure
+from numeric.model import DEFAULT
 from numeric.problem.problem import Problem
 from numeric.saddle.curve import Watch
 from numeric.studies.regimes import Regime, regimes, width_regimes
-from numeric.studies.scaling import ScalingPoint, local_slope, local_width_slope
+from numeric.studies.scaling import ScalingPoint, local_slope, local_width_slope, power_law_for
 
 Range = tuple[float, float]
 NONE: Mapping[str, float] = MappingProxyType({})
@@ -78,7 +77,9 @@ def phase_diagram(
     samples, decays = (0.5, 2 * float(gamma) + 2.0), (-1.5, float(gamma) + 1.0)
 
     def slope(x: float, y: float, dim: float) -> ScalingPoint:
-        problem = Problem(1.0, _target(gamma, int(dim), model), dim**y, noise, model=model, extra=tuple(own.items()))
+        problem = Problem(
+            1.0, power_law_for(model, float(gamma), int(dim)), dim**y, noise, model=model, extra=tuple(own.items())
+        )
         return local_slope(problem, dim**x)
 
     cells = regimes(gamma, model)
@@ -100,7 +101,7 @@ def width_diagram(
     samples, widths = (0.5, 2 * float(gamma) + 2.0), (0.0, 1.0)
 
     def slope(x: float, y: float, dim: float) -> ScalingPoint:
-        target = _target(gamma, int(dim), model)
+        target = power_law_for(model, float(gamma), int(dim))
         alpha, lambda_ = dim ** (x - 2), dim ** float(decay)
         problem = Problem(alpha, target, lambda_, noise, model=model, extra=tuple(own.items()))
         return local_width_slope(problem, dim**y)
@@ -109,11 +110,6 @@ def width_diagram(
     within = tuple(cell for cell in cells if cell.meets(samples, widths))
     found = _slopes(slope, dim, _grid(samples, widths, count), watch)
     return PhaseDiagram(gamma, dim, samples, widths, within, found, decay)
-
-
-def _target(gamma: Fraction, dim: int, model: str) -> PowerLaw:
-    """Eigenvalues of the target, of general matrices its singular values."""
-    return power_law(float(gamma), dim, singular=structure(model)["matrix"] == "general")
 
 
 def _grid(samples: Range, vertical: Range, count: int) -> list[tuple[float, float]]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from numeric.laws.eigenvalue_list import Eigenvalues
-from numeric.laws.power_law import PowerLaw
+from numeric.laws.power_law import PowerLaw, power_law
 from numeric.maths.domain import InvalidParameter
 from numeric.model import float64 as generated
+from numeric.model import has_singular_values
 from numeric.prediction.prediction import Prediction, prediction_of
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
@@ -47,6 +48,11 @@ class ScalingPoint:
     bulk_edge: float
     slope: float = math.nan
     slope_error: float = math.nan
+
+
+def power_law_for(model: str, gamma: float, dim: int, q0: float = 1.0) -> PowerLaw:
+    """A power law as the target of a model: of general matrices it is that of the singular values."""
+    return power_law(gamma, dim, q0, singular=has_singular_values(model))
 
 
 def power_law_of(problem: Problem) -> PowerLaw:

@@ -21,7 +21,7 @@ from numeric.cli.commands.exponents import decay_exponent
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved
 from numeric.maths.domain import InvalidParameter
-from numeric.model import DEFAULT, structure
+from numeric.model import DEFAULT, has_singular_values
 from numeric.problem.decay_law import DecayLaw
 
 MOST_DIM = 10**12
@@ -135,16 +135,15 @@ def run(arguments: argparse.Namespace) -> int:
         )
     from tqdm import tqdm
 
-    from numeric.laws.power_law import power_law
     from numeric.problem.problem import Problem
     from numeric.studies.regimes import axes
-    from numeric.studies.scaling import scaling_curve, width_curve
+    from numeric.studies.scaling import power_law_for, scaling_curve, width_curve
     from numeric.studies.sequential_recovery import sequential_recovery
 
     name = chosen_model(arguments)
-    own, singular = own_settings(arguments, name, listed=True), structure(name)["matrix"] == "general"
-    target = power_law(float(arguments.power_law), arguments.dim, float(arguments.q0), singular=singular)
-    count = len(target.eigenvalues) // (2 if singular else 1)
+    own = own_settings(arguments, name, listed=True)
+    target = power_law_for(name, float(arguments.power_law), arguments.dim, float(arguments.q0))
+    count = len(target.eigenvalues) // (2 if has_singular_values(name) else 1)
     for several in ("leading", "recovery"):
         if getattr(arguments, several) >= count:
             rule = f"must be below {count}, the number of distinct eigenvalues"

@@ -88,6 +88,12 @@ def test_invalid_problems_cannot_be_made(changed):
         Problem(**{"alpha": 1.0, "target": MarchenkoPastur(0.5), "lambda_": 0.01, "noise": 0.5, **changed})
 
 
+def test_a_parametrisation_may_be_given_as_text():
+    """The target's class was not checked then."""
+    with pytest.raises(ValueError, match="either sign"):
+        Problem(1.0, MarchenkoPastur(0.5), 0.01, 0.5, model="signed_quadratic_network", parametrisation="factorised")
+
+
 @pytest.mark.parametrize("changed", [{"kappa0": -1.0}, {"scale": math.inf}])
 def test_invalid_targets_cannot_be_made(changed):
     (name,) = changed
