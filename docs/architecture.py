@@ -54,11 +54,12 @@ FLOORS = {
             "verify.jobs",
             "verify.judging",
             "verify.networks",
+            "verify.published",
             "verify.studies",
             "verify.figures",
             "verify.report",
         ),
-        *("verify.cli", "verify.cli.commands", "verify.__main__"),
+        *("verify.cli", "verify.cli.power_laws", "verify.cli.commands", "verify.__main__"),
     ),
 }
 #: The package that each one imports besides itself.

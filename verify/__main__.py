@@ -14,18 +14,29 @@ from verify.cli.commands import (
     cross_validate,
     curve,
     figure,
-    gap,
     main_job,
     message_passing,
     models,
-    scaling,
+    published,
     spectrum,
     thresholds,
-    width,
 )
+from verify.cli.power_laws import gap, scaling, width
 from verify.jobs.pool import WorkerError
 
-COMMANDS = (curve, figure, spectrum, scaling, gap, thresholds, cross_validate, message_passing, models, width)
+COMMANDS = (
+    curve,
+    figure,
+    spectrum,
+    scaling,
+    gap,
+    thresholds,
+    cross_validate,
+    message_passing,
+    models,
+    published,
+    width,
+)
 
 
 def build_parser() -> Parser:

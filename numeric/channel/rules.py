@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from numeric.channel.averages import Averages, one_replicate, require_pair
 from numeric.channel.blocks import coarse_blocks
 from numeric.channel.closed import Closed
+from numeric.channel.softmax import fitted_pair_average as fitted
 from numeric.channel.softmax.pair_average import COARSE, Resolution, average, unlearned
+from numeric.channel.softmax.pair_minimiser import Setting, single_well
 from numeric.channel.softmax.sequence_average import sample_means, unlearned_means
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
@@ -96,6 +98,42 @@ class Quadrature:
 
 
 @dataclass(frozen=True)
+class Fitted:
+    """Deterministic rule for two tokens and a symmetric map, each sample at the minimum connected to its label."""
+
+    resolution: fitted.Resolution = fitted.COARSE
+    convex: Quadrature = Quadrature()
+    independent: bool = field(default=False, init=False)
+    roughness: float = field(default=3e-4, init=False)
+    accuracy: float = field(default=5e-3, init=False)
+    refinements: int = field(default=3, init=False)
+    gain: float = field(default=2.0, init=False)
+
+    def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
+        """One replicate; where no sample has a second minimum, by the rule that is finer for those."""
+        m, q, V = overlaps[:3]
+        if single_well(Setting(V, problem.beta, problem.beta0)):
+            return self.convex.average(overlaps, problem)
+        rho = problem.rho
+        found = fitted.fitted_average(m, q, V, rho, problem.beta, problem.beta0, self.resolution)
+        derivatives = generated.channel_derivatives(m, q, V, rho, found.train, V**2 * found.dual, found.F1, found.F2)
+        return one_replicate(*map(float, derivatives), found.train, found.test)
+
+    def unlearned(self, problem: Problem) -> Averages:
+        """One replicate."""
+        return self.convex.unlearned(problem)
+
+    def response(self, overlaps: Overlaps, problem: Problem) -> float:
+        """Mean square response of the dual field."""
+        m, q, V = overlaps[:3]
+        return fitted.fitted_average(m, q, V, problem.rho, problem.beta, problem.beta0, self.resolution).response
+
+    def refined(self) -> "Fitted":
+        """One and a half times the nodes."""
+        return Fitted(self.resolution.refined(), self.convex.refined())
+
+
+@dataclass(frozen=True)
 class Sampled:
     """Randomised quasi-Monte Carlo for any number of tokens."""
 
@@ -113,7 +151,10 @@ class Sampled:
         m, q, rho, *_ = parts
         require_pair(m, q, V, rho)
         fields = parts.fields(q_odd)
-        means = sample_means(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, self.sampling)
+        means = sample_means(
+            *(fields, V, V_odd, problem.beta, problem.beta0, problem.tokens, self.sampling),
+            fitted=problem.follows_label,
+        )
         M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(m, q, V, rho, means.train, means.R, means.F1, means.F2)
         nothing = np.zeros_like(means.train)
         odd = (nothing, nothing, nothing, nothing)
@@ -148,6 +189,7 @@ def _strengths(overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array,
 
 COARSE_SAMPLING = Sampled(Sampling(64))
 PRODUCT_SAMPLING = Sampled(Sampling(1024), 4)  # where leading features are products of Gaussians, with longer tails
+FITTED_SAMPLING = Sampled(Sampling(1024), 2)
 SHARP = 6.0  # beta0 sqrt(rho) beyond which labels are steps for the outer Gauss-Hermite rule of the quadrature
 
 
@@ -160,6 +202,9 @@ def coarse_rules(problem: Problem) -> tuple[ChannelRule, ...]:
     symmetric = problem.parametrisation is not Parametrisation.GENERAL
     if problem.leading:
         return (PRODUCT_SAMPLING,)
-    if problem.tokens == 2 and symmetric and problem.beta0 * problem.rho**0.5 < SHARP:
+    pairs = problem.tokens == 2 and symmetric and problem.beta0 * problem.rho**0.5 < SHARP
+    if problem.follows_label:
+        return (Fitted(), FITTED_SAMPLING) if pairs else (FITTED_SAMPLING,)
+    if pairs:
         return Quadrature(), COARSE_SAMPLING
     return (COARSE_SAMPLING,)

@@ -65,6 +65,9 @@ def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: i
     if arguments.parametrisation != "factorised":
         rule = "has no proven digits: its channel average is not closed"
         raise BadInput("--parametrisation", arguments.parametrisation, rule, "use factorised")
+    if arguments.sample_minimum != "global":
+        rule = "has no proven digits: the minimum of a sample ends at folds"
+        raise BadInput("--sample-minimum", arguments.sample_minimum, rule, "use global")
     name, (rounded, _) = chosen_model(arguments), problem_of(arguments, alpha)
     own = own_settings(arguments, name, lists_target(arguments))
     law, _ = target_law(arguments, name, own)

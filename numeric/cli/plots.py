@@ -8,12 +8,13 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from matplotlib import colormaps
 from matplotlib.colors import ListedColormap, to_hex
 from matplotlib.figure import Figure
 
 from numeric.cli.arguments import write_atomically
-from numeric.problem.solution import Solution
+from numeric.problem.solution import Solution, Status
 from numeric.studies.scaling import power_law_of, regime_of
 from numeric.studies.spectrum import LearnedSpectrum
 
@@ -42,23 +43,22 @@ def save(figure: Figure, path: Path) -> None:
 
 
 def curve_figure(solutions: Sequence[Solution]) -> Figure:
-    """Errors against alpha, with bands of their error estimates."""
+    """Errors against alpha, with bands of their error estimates; faint dots join points where replica symmetry is broken, no line
+    passes one that was not solved.
+    """
     figure = Figure(figsize=(5, 3.4))
     axes = figure.subplots()
-    solved = [solution for solution in solutions if solution.trusted]
-    alphas = [solution.problem.alpha for solution in solved]
+    alphas = np.array([solution.problem.alpha for solution in solutions])
+    stable = np.array([solution.status is not Status.UNSTABLE for solution in solutions])
     for name, label, colour, line in _STYLE:
-        values = [getattr(solution, name) for solution in solved]
-        errors = [solution.errors.get(name, 0.0) for solution in solved]
-        axes.plot(alphas, values, line, color=colour, label=label)
-        axes.fill_between(
-            alphas,
-            [v - e for v, e in zip(values, errors, strict=True)],
-            [v + e for v, e in zip(values, errors, strict=True)],
-            color=colour,
-            alpha=0.2,
-            lw=0,
-        )
+        values = np.array([getattr(solution, name) if solution.trusted else np.nan for solution in solutions])
+        errors = np.array([solution.errors.get(name, 0.0) for solution in solutions])
+        axes.plot(alphas, np.where(stable, values, np.nan), line, color=colour, label=label)
+        if not stable.all():
+            axes.plot(alphas, values, ".:", color=colour, lw=0.8, ms=2.5)
+        axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
+    if not stable.all():
+        axes.set_title("dotted: replica symmetry broken, an approximation", fontsize=8)
     axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel="error")
     axes.legend(frameon=False)
     return figure

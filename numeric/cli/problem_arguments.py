@@ -39,9 +39,20 @@ def add_parametrisation(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_sample_minimum(parser: argparse.ArgumentParser) -> None:
+    """Add --sample-minimum."""
+    parser.add_argument(
+        "--sample-minimum",
+        choices=("global", "fitted"),
+        default="global",
+        help="which minimum a sample takes where it has several: the lowest, or that connected to its label, near which "
+        "training is at weak decay (default global)",
+    )
+
+
 def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred
     """The Problem that the arguments state, and the exact values of its parameters but alpha as text."""
-    from numeric.problem.problem import MOST_TOKENS, Parametrisation, Problem, own_parts
+    from numeric.problem.problem import MOST_TOKENS, Parametrisation, Problem, SampleMinimum, own_parts
 
     parametrisation = Parametrisation(getattr(arguments, "parametrisation", "factorised"))
     if arguments.lambda_ == 0 and parametrisation is not Parametrisation.FACTORISED:
@@ -70,11 +81,14 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[
         beta=float(arguments.beta),
         beta0=float(arguments.beta0),
         parametrisation=parametrisation,
+        sample_minimum=SampleMinimum(getattr(arguments, "sample_minimum", "global")),
         model=model,
         extra=tuple((name, float(value)) for name, value in own.items() if name in own_parts(model)),
     )
     if model != DEFAULT:
         given = {"model": model, **given, **{name: str(value) for name, value in own.items()}}
+    if asked.follows_label:
+        given = {"sample_minimum": str(asked.sample_minimum), **given}
     if hasattr(arguments, "parametrisation"):
         given = {"parametrisation": str(parametrisation), **given}
     return asked, {**given, **exact_texts(arguments, *PROBLEM)}

@@ -25,6 +25,13 @@ class Parametrisation(enum.StrEnum):
     GENERAL = "general"
 
 
+class SampleMinimum(enum.StrEnum):
+    """Which minimum of its Moreau energy a sample takes: the lowest, or that connected to an index that reproduces its label."""
+
+    GLOBAL = "global"
+    FITTED = "fitted"
+
+
 def of_parts(model: str) -> tuple[str, ...]:
     """Settings of a model's penalty, noise and channel, each once."""
     parts = structure(model)
@@ -44,6 +51,7 @@ class Problem:
     variance Delta of the label noise; tokens T; beta, beta0: inverse temperatures of student and target. Direct training
     (`parametrisation` symmetric or general) has no width; lambda_ = 0 is the limit lambda -> 0. leading: so many of the largest
     eigenvalues of a list keep the law that their indices have on token sequences, which is not Gaussian (theory note, section 10).
+    sample_minimum: of each sample, where it has several minima (docs/weak_decay.md).
 
     Raises:
         InvalidParameter: a parameter outside its domain.
@@ -59,11 +67,13 @@ class Problem:
     beta0: float = 1.0
     parametrisation: Parametrisation = Parametrisation.FACTORISED
     leading: int = 0
+    sample_minimum: SampleMinimum = SampleMinimum.GLOBAL
     model: str = DEFAULT
     extra: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parametrisation", Parametrisation(self.parametrisation))
+        object.__setattr__(self, "sample_minimum", SampleMinimum(self.sample_minimum))
         self._require_model()
         for name in ("alpha", "width", "beta", "beta0"):
             value = getattr(self, name)
@@ -118,7 +128,7 @@ class Problem:
             name: symbol not in used for name, symbol in (("beta", "beta"), ("beta0", "beta0"), ("width", "kappa"))
         }
         unused["tokens"] = self.channel != "tied softmax"
-        unused |= {"parametrisation": True, "leading": True}
+        unused |= {"parametrisation": True, "leading": True, "sample_minimum": True}
         for name, ignored in unused.items():
             neutral = type(self).__dataclass_fields__[name].default
             if ignored and getattr(self, name) != neutral:
@@ -169,6 +179,11 @@ class Problem:
     def exact_law(self) -> Law:
         """The target's law in ball arithmetic, with the equations of the problem's model."""
         return self.target.exact().of_model(self.model)
+
+    @property
+    def follows_label(self) -> bool:
+        """Whether a sample takes the minimum connected to its label."""
+        return self.sample_minimum is SampleMinimum.FITTED
 
     @property
     def trains_factors(self) -> bool:

@@ -30,7 +30,8 @@ class Status(enum.Enum):
     ROUGH = "solved within its error bars; the channel rule is too rough for a residual of 1e-8"
     UNSTABLE = "solved, but replica symmetry is broken here (replicon < 0): an approximation; compare with training"
     INACCURATE = (
-        "solved, but errors of the channel exceed one per cent: no value to rely on; raise lambda, lower beta, beta0"
+        "errors of the channel exceed one per cent: no value to rely on; raise lambda, lower beta, beta0, "
+        "or take the minimum connected to the label (--sample-minimum fitted)"
     )
 
 

@@ -7,6 +7,7 @@ jumps, and the spectral factor is where the rank limit cuts a bulk: then the eig
 import numpy as np
 
 from numeric.channel.blocks import block_response
+from numeric.channel.rules import Fitted, coarse_rules
 from numeric.channel.softmax.sequence_average import SampleMeans, sample_means
 from numeric.laws.divided_difference import either_sign_second_difference, second_difference
 from numeric.maths.sobol import Sampling
@@ -35,6 +36,9 @@ def replicon(problem: Problem, at: Denoised) -> float:
     if problem.channel == "blocks":
         response = block_response(problem, overlaps)
         return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
+    if isinstance(rule := coarse_rules(problem)[0], Fitted):
+        same = rule.refined().response(overlaps, problem)
+        return float(generated.replicon(problem.alpha, same, spectral, denoising.c, mh))
     means = _responses(problem, overlaps)
     if np.isinf(spectral) or (means.rest.any() and means.moved.any()):
         return -np.inf
@@ -66,4 +70,5 @@ def _responses(problem: Problem, overlaps: Overlaps) -> SampleMeans:
         problem.tokens,
         SAMPLING,
         response=True,
+        fitted=problem.follows_label,
     )

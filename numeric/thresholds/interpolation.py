@@ -21,6 +21,21 @@ CHOICE_LIMITED = (
 )
 
 
+def interpolation_limit(law: Law, tokens: int = 2, digits: int = 50) -> Threshold:
+    """Limit of `interpolation` as the label noise goes to 0, for a student as wide as it likes: a rational number.
+
+    It depends on the target through its share of zero eigenvalues only, and is above recovery: between the two, labels with hardly any
+    noise are still fitted, and nothing but the target fits them without it.
+
+    Args and raises as `interpolation`. Source: theory note, section 5: statistical dimension of the cone of positive directions.
+    """
+    require_common("interpolation", law, tokens, digits, Fraction(1))
+    numbers = label_numbers(law, tokens)
+    if structure(law.model)["matrix"] != "positive":
+        return exact("interpolation", law.generated.interpolation_count(numbers), digits)
+    return exact("interpolation", law.generated.interpolation_limit(law.zero_mass, numbers), digits)
+
+
 def interpolation(
     law: Law, noise: Fraction, tokens: int = 2, digits: int = 50, width: Fraction = Fraction(1)
 ) -> Threshold:

@@ -16,7 +16,7 @@ from numeric.problem.solution import Solution, Status
 from verify.judging.scores import Score
 from verify.studies.learning_curves import Curve
 
-COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f")
+COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f", "#b08b1a", "#2a8fa8", "#5b5b5b", "#a8324a")
 STYLES = (("-", "o"), ("--", "s"))  #: line and marker of the first and the second quantity in one panel
 SMOOTH = 200  #: points of a line as drawn
 QUANTITY_NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}

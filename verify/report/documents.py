@@ -235,6 +235,7 @@ def learning_curve_document(name: str, outcome: LearningCurveOutcome, seconds: f
         "comparison": comparison_document(outcome.comparison),
         "training_order": list(outcome.training_order),
         "theory_order": list(outcome.theory_order),
+        "starts": [effect._asdict() for effect in outcome.starts],
         "seconds": seconds,
     }
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
 from verify.networks.width import WidthPoint
+from verify.published.comparison import PublishedCurve
 from verify.studies.cross_validation import ChoiceGroup
 from verify.studies.descents import Descents
 from verify.studies.gap import GapTrend
@@ -92,6 +93,11 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
     for item in outcome.theory_order:
         least = f"{item['least_excess_test_error']:+.5f}"
         yield f"theory, {item['curve']} minus factors: test error {least} or more, {_never_better(item)}\n"
+    for effect in outcome.starts:
+        yield (
+            f"started at the target, {effect.family}, d {effect.dim}: q changes by {100 * effect.mean:+.2f} +- "
+            f"{100 * effect.standard_error:.2f} %, at most by {100 * effect.largest:.2f} % in {effect.runs} runs\n"
+        )
     yield from verdict_lines(outcome.comparison)
 
 
@@ -234,3 +240,19 @@ def message_passing_lines(point: MessagePassingPoint) -> Iterator[str]:
         f"{point.evaluations} evaluations or fewer\n"
     )
     yield from excluded_lines(point.failed)
+
+
+def published_lines(curves: Sequence[PublishedCurve]) -> Iterator[str]:
+    """Each released number beside the theory, with their ratio and the distance in their standard deviations, and the verdicts."""
+    for curve in curves:
+        kappa = len({point.published.problem.width for point in curve.points}) > 1
+        yield f"{curve.label}\n{'width' if kappa else 'alpha':>10} {'released':>10} {'theory':>10} {'ratio':>7} {'score':>6}  status\n"
+        for point in curve.points:
+            problem, score = point.published.problem, f"{point.score:+.1f}" if point.published.trained else "-"
+            value = point.solution.value(point.published.quantity)
+            yield (
+                f"{problem.width if kappa else problem.alpha:>10.5g} {point.published.value:>10.5f} "
+                f"{'-' if value is None else f'{value:.5f}':>10} {point.ratio:>7.4f} {score:>6}  "
+                f"{point.solution.status.name.lower()}{'' if point.agrees else ', beyond ' + f'{point.published.allowed:.1%}'}\n"
+            )
+        yield f"  {'met' if curve.agrees else 'NOT met'}; mean ratio {curve.mean_ratio:.4f}\n"

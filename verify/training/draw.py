@@ -11,7 +11,7 @@ import torch
 from verify.training.data import Inputs, draw_inputs, draw_labels, inputs_shape
 from verify.training.parametrisation import WEIGHTS
 from verify.training.risk import Risk
-from verify.training.run import Run
+from verify.training.run import Run, Start
 from verify.training.target import TargetKind, gaussian_target, rank_ratio, rotated_target
 
 
@@ -33,7 +33,7 @@ def draw(run: Run) -> Drawn:
     rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
     inputs = draw_inputs(run.data, run.samples, run.problem.tokens, run.dim, rng["inputs"], run.device)
     s0 = torch.as_tensor(_draw_target(run, rng["target"]), device=run.device)
-    return Drawn(inputs, s0, _training_labels(run, inputs, s0, rng), _start(run, rng["start"]), rng["test"])
+    return Drawn(inputs, s0, _training_labels(run, inputs, s0, rng), _start(run, s0, rng["start"]), rng["test"])
 
 
 def empirical_risk(run: Run, drawn: Drawn) -> Risk:
@@ -62,7 +62,12 @@ def _training_labels(run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, 
     return labels
 
 
-def _start(run: Run, rng: np.random.Generator) -> torch.Tensor:
+INFORMED_NOISE = 0.1  # of a start near the target, over a random one: columns of W that are zero would stay so
+
+
+def _start(run: Run, s0: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
     """Starting weights; each restart takes the next numbers of the same stream."""
-    noise = rng.standard_normal((run.restart + 1, run.dim, run.weight_columns))[-1]
-    return WEIGHTS[run.problem.parametrisation].start(torch.as_tensor(noise, device=run.device))
+    weights = WEIGHTS[run.problem.parametrisation]
+    drawn = rng.standard_normal((run.restart + 1, run.dim, run.weight_columns))[-1]
+    noise = weights.start(torch.as_tensor(drawn, device=run.device))
+    return noise if run.start is Start.RANDOM else weights.proximal(s0, 0.0, noise) + INFORMED_NOISE * noise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import hashlib
 import json
 from dataclasses import dataclass
@@ -37,14 +38,21 @@ TEST_SAMPLES, TEST_MULTIPLE = 50_000, 4
 MINIMUM_DIM = 4  #: below it round(kappa0 d) and round(kappa d) say nothing about kappa0 and kappa
 
 
+class Start(enum.StrEnum):
+    """Where a descent starts: at random weights, or near those of the target."""
+
+    RANDOM = "random"
+    TARGET = "target"
+
+
 @dataclass(frozen=True)
 class Run:
     """The `problem` that is trained, and what training adds to it; equal runs give equal results (on one device and library version).
 
     `problem` is that of infinite d where its target is a law for every d (Marchenko-Pastur); a power law or any other list is that
     of the `dim` eigenvalues. The randomness comes from SeedSequence(entropy, (key of the physical parameters, index)): runs that
-    differ in any physical parameter or in `index` are independent, and runs that differ in parametrisation, minimiser, restart, device
-    or shuffling alone see the same data. Raises InvalidParameter for a parameter outside its domain.
+    differ in any physical parameter or in `index` are independent, and runs that differ in parametrisation, minimiser, start, restart,
+    device or shuffling alone see the same data. Raises InvalidParameter for a parameter outside its domain.
     """
 
     problem: Problem
@@ -54,6 +62,7 @@ class Run:
     minimiser: str = "lbfgs"
     entropy: int = 0
     index: int = 0
+    start: Start = Start.RANDOM
     restart: int = 0
     shuffle_labels: bool = False
     device: str = "cpu"
@@ -61,6 +70,7 @@ class Run:
     def __post_init__(self) -> None:
         object.__setattr__(self, "target_kind", TargetKind(self.target_kind))
         object.__setattr__(self, "data", DataKind(self.data))
+        object.__setattr__(self, "start", Start(self.start))
         _require_valid(self)
 
     def varied(self, **changes: Any) -> Run:
@@ -123,8 +133,9 @@ class Run:
             "dim": self.dim, "alpha": problem.alpha, "kappa0": law["kappa0"], "width": problem.width, "lambda_": problem.lambda_,
             "noise": problem.noise, "tokens": problem.tokens, "beta": problem.beta, "beta0": problem.beta0,
             "target": str(self.target_kind), "data": str(self.data), "minimiser": self.minimiser, "entropy": self.entropy,
-            "index": self.index, "restart": self.restart, "shuffle_labels": self.shuffle_labels, "device": self.device,
-            "parametrisation": str(problem.parametrisation), "power_law": law["power_law"], "spikes": law["spikes"],
+            "index": self.index, "start": str(self.start), "restart": self.restart,
+            "shuffle_labels": self.shuffle_labels, "device": self.device, "parametrisation": str(problem.parametrisation),
+            "power_law": law["power_law"], "spikes": law["spikes"],
         }  # fmt: skip
 
     @classmethod
@@ -152,7 +163,7 @@ class Run:
 
 #: Names in a record: of the problem, of what training adds, and of what the data depend on.
 _OF_PROBLEM = ("alpha", "width", "lambda_", "noise", "tokens", "beta", "beta0", "parametrisation")
-_OWN = ("dim", "data", "minimiser", "entropy", "index", "restart", "shuffle_labels", "device")
+_OWN = ("dim", "data", "minimiser", "entropy", "index", "start", "restart", "shuffle_labels", "device")
 _PHYSICAL = ("dim", "alpha", "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0", "target", "data")
 
 

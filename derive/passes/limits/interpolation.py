@@ -11,9 +11,10 @@ from derive.language.step import DerivationError, Display, Function, Step, requi
 from derive.passes.free_entropy.saddle_point import reduced
 from derive.passes.limits import projections
 from derive.passes.limits.zero_decay import sample_ratio, weak_regularisation
+from derive.passes.spectral_function.semicircle import open_bulk
 
 alpha, D, rho, m, q, q0 = sym("alpha D rho m q q0")
-v, b, c = sym("v b c")
+v, b, c, zero_mass = sym("v b c zero_mass")
 J, J_v, J_vv = sym("J J_v J_vv")
 
 
@@ -51,6 +52,17 @@ def interpolation_objective(model: Model) -> sp.Expr:
     )
     require_zero((objective - ratio).subs(J, sp.solve(residual, J)[0]), "the objective at a root is the ratio")
     return objective
+
+
+def vanishing_noise_ratio(model: Model) -> sp.Expr:
+    """The threshold as the noise goes to 0: alpha(v), which then falls with v as J is concave, at v -> 0.
+
+    What J = q0 + v lacks there is the negative half of the semicircle, of mass z0 and variance z0 v, that the zero eigenvalues
+    become; eigenvalues above 0 stay there.
+    """
+    lacking = (1 - open_bulk().J) * zero_mass * (zero_mass * v)
+    noiseless = dict.fromkeys(model.channel.noise_settings, 0)
+    return sp.factor(interpolation_objective(model).subs(noiseless).subs(J, q0 + v - lacking))
 
 
 def either_sign_ratio(model: Model) -> sp.Expr:
@@ -103,6 +115,13 @@ def functions(model: Model) -> tuple[Function, ...]:
             (J, v, *noise, q0, D),
             r"\alpha(v)",
             interpolation_objective(model),
+        ),
+        scalar(
+            "interpolation_limit",
+            "interpolation threshold as the noise goes to 0, for a share of zero eigenvalues of the target",
+            (zero_mass, D),
+            r"\alpha_{\rm interp}(0^+)",
+            vanishing_noise_ratio(model),
         ),
     )
 

@@ -162,7 +162,25 @@ def average_functions(model: Model) -> tuple[Function, ...]:
             r"\operatorname{tr}\Sigma H",
             sp.expand((sigma * curvature).trace()),
         ),
+        scalar(
+            "pair_response",
+            "square of the dual field's response to its field, tr (Sigma df/dw)^2",
+            (H11, H12, H22, V),
+            "F",
+            _squared_response(sigma, curvature),
+        ),
     )
+
+
+def _squared_response(sigma: sp.Matrix, curvature: sp.Matrix) -> sp.Expr:
+    """By the invariants of X = Sigma H: df/dw = -(1 + V H Sigma)^-1 H has eigenvalues -x/(1 + V x) in whitened components."""
+    trace, determinant = sp.symbols("trace determinant")
+    sizes = 1 + V * trace + V**2 * determinant
+    total, product = (trace + 2 * V * determinant) / sizes, determinant / sizes
+    found = (total**2 - 2 * product).subs({trace: (sigma * curvature).trace(), determinant: (sigma * curvature).det()})
+    check = ((sp.eye(2) + V * sigma * curvature).inv() * sigma * curvature) ** 2
+    require_zero(sp.simplify(found - check.trace()), "the response of a pair by trace and determinant")
+    return found
 
 
 def steps(model: Model) -> tuple[Step, ...]:

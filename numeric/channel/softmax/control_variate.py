@@ -310,7 +310,7 @@ def add_control_terms(points, channel, group, work, sums, sources=_SOURCES):  # 
 
     Whole blocks of points, shape (blocks * BLOCK, Gaussians).
     """
-    index, fields, stiffness, beta, beta0 = channel
+    index, fields, stiffness, beta, beta0, _ = channel
     components, directions = index.visible.shape
     symmetric = index.symmetric
     even = directions - (components - symmetric)

@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from numeric.channel.softmax import fitted_minimiser as fitted_module
 from numeric.channel.softmax import pair_minimiser, sequence_minimiser
 from numeric.channel.softmax.control_variate import TERMS, add_control_terms, lanes
+from numeric.channel.softmax.fitted_minimiser import fitted_minimiser
 from numeric.channel.softmax.sequence_minimiser import (
     cholesky,
     component_displacement,
@@ -57,7 +59,8 @@ class SampleMeans(NamedTuple):
     R, R_odd: squared displacement of the symmetric and of the antisymmetric components
     F1, F2, F_odd: dual field times gamma1, gamma2, and times the antisymmetric field
     response: E||df/dw||^2 between symmetric and antisymmetric components (ss, so, os, oo), not computed unless asked for
-    rest, moved: shares of samples with several minima whose lowest is that at rest, or another
+    rest, moved: shares of samples with several minima whose lowest is that at rest, or another; on the fitted branch `moved` are those
+    beyond a fold, where the minimum of the label has ended
     features: dual field times the index of each leading feature, (replicates, features)
     """
 
@@ -88,6 +91,7 @@ class Channel(NamedTuple):
     stiffness: Array
     beta: float
     beta0: float
+    fitted: bool
 
 
 def sample_means(
@@ -99,8 +103,11 @@ def sample_means(
     tokens: int,
     sampling: Sampling,
     response: bool = False,
+    fitted: bool = False,
 ) -> SampleMeans:
     """Means over the channel at T = tokens; a general index (with antisymmetric part) if V_odd > 0.
+
+    Each sample at its global minimiser, or, if `fitted`, at the minimum connected to its label.
 
     V, V_odd: index^2/loss, V = 0 means that the minimiser is the field itself.
     """
@@ -108,9 +115,9 @@ def sample_means(
     stiffness = np.full(len(index.visible), 1.0 / V)
     if V_odd > 0:
         stiffness[index.symmetric :] = 1.0 / V_odd
-    channel = Channel(index, fields, stiffness, beta, beta0)
+    channel = Channel(index, fields, stiffness, beta, beta0, fitted)
     points = gaussians(_dimensions(channel), sampling).reshape(sampling.replicates, sampling.points, -1)
-    if response or sampling.points < CONTROLLED:
+    if fitted or response or sampling.points < CONTROLLED:
         return _named(_settled(points, channel, response))
     count = max(int(_share_settled(channel) * sampling.points), LEAST_SETTLED)
     means = _settled(points[:, :count], channel, False)
@@ -245,7 +252,7 @@ def _add_features(shares, features, out):  # type: ignore[no-untyped-def]
             out[i] += shares[k] * features[k, i]
 
 
-_SOURCES = digest(physics, pair_minimiser, sequence_minimiser)
+_SOURCES = digest(physics, pair_minimiser, sequence_minimiser, fitted_module)
 
 
 @entry
@@ -278,7 +285,7 @@ def _unlearned(points, index, fields, beta, beta0, group, work, sums, sources=_S
 @entry
 def _settle(points, channel, response, group, work, sums, sources=_SOURCES):  # type: ignore[no-untyped-def]
     """Add the terms of points at their global minimisers to their sums, in groups of points."""
-    index, fields, stiffness, beta, beta0 = channel
+    index, fields, stiffness, beta, beta0, fitted = channel
     gamma1, gamma2, w, z, features = work.gamma1, work.gamma2, work.w, work.z, work.features
     components, directions = index.visible.shape
     symmetric = index.symmetric
@@ -299,13 +306,21 @@ def _settle(points, channel, response, group, work, sums, sources=_SOURCES):  # 
         fill_index(z, index, work.fit)
         fill_softmax(work.fit, beta0, work.y)
         scale_by(beta0 / beta, work.fit)
+        if fitted:
+            for i in range(symmetric):
+                z[i] *= beta0 / beta
+            for i in range(symmetric, components):
+                z[i] = 0.0
         for sign in (1.0, -1.0):
             for i in range(components):
                 independent = fields.independent if i < symmetric else fields.odd
                 w[i] = fields.teacher * gamma1[i] + sign * independent * gamma2[i]
             _add_features(fields.student_features, features, w)
             terms[1] += loss_of(w, index, beta, work)
-            _, seen = global_minimiser(w, stiffness, index, beta, work)
+            if fitted:
+                seen = 2 if fitted_minimiser(z, w, stiffness, index, beta, work) else 0
+            else:
+                _, seen = global_minimiser(w, stiffness, index, beta, work)
             _add_terms(sign, index, stiffness, beta, work, terms)
             if seen == 1:
                 terms[11] += 1.0

@@ -47,18 +47,19 @@ class Workspace(NamedTuple):
     gamma2: Array  #: (P,)
     w: Array  #: (P,) student field
     z: Array  #: (P,) target field
+    field: Array  #: (P,) student field on the way
     features: Array  #: (F, P) their products of Gaussians
 
 
 def workspace(tokens: int, components: int, features: int) -> Workspace:
     """Fresh arrays, all zero."""
     T, P = tokens, components
-    shapes = [*[(T, T)] * 6, *[(P, P)] * 3, *[(P,)] * 9, (features, P)]
+    shapes = [*[(T, T)] * 6, *[(P, P)] * 3, *[(P,)] * 10, (features, P)]
     return Workspace(*map(np.zeros, shapes))
 
 
 @inlined
-def _copy(values, out):  # type: ignore[no-untyped-def]
+def copy(values, out):  # type: ignore[no-untyped-def]
     """Copy a vector."""
     for i in range(len(out)):
         out[i] = values[i]
@@ -242,7 +243,7 @@ def descend(x, w, stiffness, index, beta, reach, work):  # type: ignore[no-untyp
             if lower <= energy or not fraction * size * beta >= 1e-3:
                 break
             fraction *= 0.4
-        _copy(trial, x)
+        copy(trial, x)
         energy = lower
         if (
             newton and fraction == 1.0 and size < 1e-5 * (1.0 / beta + extent)
@@ -293,7 +294,7 @@ def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untype
     """
     convex = convexity(stiffness, beta) > 1.0
     reach = np.inf if convex else REACH / beta
-    _copy(w, work.x)
+    copy(w, work.x)
     lowest, seen = descend(work.x, w, stiffness, index, beta, reach, work), 0
     if convex:
         return lowest, seen
@@ -301,7 +302,7 @@ def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untype
     tokens, improved = len(work.y), False
     for move in range(-1, 2 * tokens * tokens):  # at most `tokens` rounds of 2 `tokens` moves each, after a first one
         if move < 0:
-            _copy(w, work.rival)
+            copy(w, work.rival)
             for row in range(2 * tokens):  # twice, as rows share components
                 _fit_row(work.rival, row % tokens, index, work.fit, work)
         else:
@@ -309,7 +310,7 @@ def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untype
                 if not improved:
                     break
                 improved = False
-            _copy(work.x, work.rival)
+            copy(work.x, work.rival)
             _fit_row(work.rival, move // 2 % tokens, index, work.fit if move % 2 == 0 else work.rest, work)
         energy = descend(work.rival, w, stiffness, index, beta, reach, work)
         if not _differ(work.rival, work.x, beta):
@@ -318,7 +319,7 @@ def global_minimiser(w, stiffness, index, beta, work):  # type: ignore[no-untype
         improved = improved or move < 0  # where rest and fit lead to one minimum, no row has been found to have another
         if energy < lowest:
             seen, lowest, improved = 2, energy, True
-            _copy(work.rival, work.x)
+            copy(work.rival, work.x)
     return lowest, seen
 
 

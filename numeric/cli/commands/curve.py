@@ -7,7 +7,13 @@ import time
 from numeric.cli import digits
 from numeric.cli.arguments import print_json
 from numeric.cli.output import add_outputs, document_key, outputs, print_unsolved, write_table
-from numeric.cli.problem_arguments import add_alpha_grid, add_parametrisation, add_problem, problem_of
+from numeric.cli.problem_arguments import (
+    add_alpha_grid,
+    add_parametrisation,
+    add_problem,
+    add_sample_minimum,
+    problem_of,
+)
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -21,6 +27,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     add_alpha_grid(parser)
     add_problem(parser)
     add_parametrisation(parser)
+    add_sample_minimum(parser)
     digits.add_digits(parser)
     add_outputs(parser)
 
@@ -50,7 +57,18 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
     else:
         print_points(solutions)
+    warn_unstable(solutions)
     return print_unsolved(solutions)
+
+
+def warn_unstable(solutions) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
+    """One line on stderr where values are approximations."""
+    from numeric.problem.solution import Status
+
+    unstable = [solution.problem.alpha for solution in solutions if solution.status is Status.UNSTABLE]
+    if unstable:
+        where = f"alpha = {unstable[0]:g}" + (f" to {unstable[-1]:g}" if len(unstable) > 1 else "")
+        sys.stderr.write(f"{len(unstable)} points ({where}): {Status.UNSTABLE.value}\n")
 
 
 def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred

@@ -7,7 +7,14 @@ from fractions import Fraction
 
 from numeric.cli.arguments import positive
 from numeric.cli.output import add_outputs, deliver, outputs
-from numeric.cli.problem_arguments import PROBLEM, add_alpha_grid, add_parametrisation, add_problem, problem_of
+from numeric.cli.problem_arguments import (
+    PROBLEM,
+    add_alpha_grid,
+    add_parametrisation,
+    add_problem,
+    add_sample_minimum,
+    problem_of,
+)
 
 OPTIMUM = ("lambda", "relative_uncertainty", "test_error", "test_error_error")
 
@@ -23,6 +30,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     add_alpha_grid(parser)
     add_problem(parser, *(name for name in PROBLEM if name != "lambda_"))
     add_parametrisation(parser)
+    add_sample_minimum(parser)
     parser.add_argument(
         "--tolerance",
         type=positive("--tolerance", "relative precision of lambda, e.g. 0.01"),

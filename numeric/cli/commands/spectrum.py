@@ -6,7 +6,7 @@ import sys
 
 from numeric.cli.arguments import BadInput, positive, print_json, writable
 from numeric.cli.output import FIGURES, add_outputs
-from numeric.cli.problem_arguments import add_parametrisation, add_problem, problem_of
+from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -26,6 +26,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     )
     add_problem(parser)
     add_parametrisation(parser)
+    add_sample_minimum(parser)
     add_outputs(parser, table=False)
 
 

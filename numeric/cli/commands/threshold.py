@@ -21,7 +21,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         help="critical sample ratio to any number of digits",
         epilog="example: python -m numeric threshold interpolation --kappa0 1/2 --noise 1 --digits 50",
     )
-    parser.add_argument("kind", choices=("interpolation", "recovery", "bayes"))
+    parser.add_argument("kind", choices=("interpolation", "interpolation-limit", "recovery", "bayes"))
     add_problem(parser, *PARAMETERS, defaults={"noise": "0"})
     parser.add_argument(
         "--digits",
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.maths.balls import Unresolved
     from numeric.proven_laws.finite import FiniteLaw
     from numeric.thresholds.bayes_recovery import bayes_recovery
-    from numeric.thresholds.interpolation import interpolation
+    from numeric.thresholds.interpolation import interpolation, interpolation_limit
     from numeric.thresholds.proven_digits import MAX_WORK
     from numeric.thresholds.recovery import recovery
 
@@ -53,7 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadInput("--digits", arguments.digits, rule, f"ask for at most {MAX_WORK // len(law)}")
     tokens, digits, width = arguments.tokens, arguments.digits, arguments.width
     try:
-        if arguments.kind == "interpolation":
+        if arguments.kind == "interpolation-limit":
+            found = interpolation_limit(law, tokens, digits)
+        elif arguments.kind == "interpolation":
             found = interpolation(law, arguments.noise, tokens, digits, width)
         elif arguments.kind == "recovery":
             found = recovery(law, tokens, digits, width)
@@ -115,17 +117,21 @@ def check_threshold(arguments: argparse.Namespace, rank: Fraction) -> None:
                 "--noise",
                 0,
                 "the interpolation threshold needs label noise > 0",
-                "ask for `threshold recovery` at zero noise",
+                "ask for its limit by `threshold interpolation-limit`, or for `threshold recovery` at zero noise",
             )
         return
     if arguments.noise != 0:
         raise BadInput(
             "--noise",
             arguments.noise,
-            "recovery is perfect only without label noise",
+            "recovery is perfect only without label noise, and limits are those of none",
             "use --noise 0, or `threshold interpolation`",
         )
-    if arguments.kind == "bayes":
+    if arguments.kind == "interpolation-limit" and arguments.width < 1:
+        raise BadInput(
+            "--width", arguments.width, "the limit is that of a student of any rank", "use 1, or a small --noise"
+        )
+    if arguments.kind in ("bayes", "interpolation-limit"):
         return
     if arguments.beta != arguments.beta0:
         raise BadInput(

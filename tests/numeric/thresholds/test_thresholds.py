@@ -11,7 +11,7 @@ from numeric.model import balls as generated
 from numeric.proven_laws.finite import exact_list, exact_power_law
 from numeric.proven_laws.rational import exact_marchenko_pastur, rational_law
 from numeric.thresholds.bayes_recovery import bayes_recovery
-from numeric.thresholds.interpolation import interpolation
+from numeric.thresholds.interpolation import interpolation, interpolation_limit
 from numeric.thresholds.recovery import recovery
 from tests.oracles.interpolation_by_quadrature import interpolation_by_quadrature
 
@@ -26,6 +26,18 @@ def mp_law(kappa0):
 @pytest.fixture(scope="module")
 def three():
     return interpolation(mp_law(Fraction(1, 5)), digits=20, **THREE_ROOTS)
+
+
+@pytest.mark.parametrize("kappa0", [Fraction(1, 5), HALF, Fraction(9, 10)])
+def test_the_limit_of_small_noise_is_that_of_proven_thresholds(kappa0):
+    """1/D times half of what the zero eigenvalues leave, (1 - (1 - kappa0)^2/2)/2, approached like the cube root of the noise."""
+    limit = Fraction(interpolation_limit(mp_law(kappa0)).value)
+    assert limit == (1 - (1 - kappa0) ** 2 / 2) / 4
+    noises = [Fraction(1, 10**12), Fraction(1, 10**15)]
+    gaps = [limit - Fraction(interpolation(mp_law(kappa0), noise, 2, 20).value) for noise in noises]
+    assert all(0 < gap < 1e-4 for gap in gaps)
+    assert float(gaps[0] / gaps[1]) == pytest.approx(10, rel=0.01)
+    assert Fraction(recovery(mp_law(kappa0), 2, 20).value) < limit
 
 
 def test_a_thousand_digits_extend_fifty():

@@ -17,7 +17,7 @@ from numeric.saddle.solve import solve
 from numeric.studies.regimes import regime_at
 from numeric.studies.spectrum import learned_spectrum
 from verify.__main__ import main
-from verify.cli.commands import scaling as scaling_command
+from verify.cli.power_laws import scaling as scaling_command
 from verify.judging.realised import realised_problem
 from verify.judging.scores import BAND
 from verify.judging.spectra import LEAST_P, TrainedSpectrum, distance, model_spectra

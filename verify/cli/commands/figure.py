@@ -12,7 +12,7 @@ from typing import Any
 
 from numeric.cli.arguments import BadInput, print_json, write_atomically
 from verify.cli.arguments import add_execution, execution_fields, integers, note, result_store, size_counts
-from verify.cli.commands import scaling as scaling_command
+from verify.cli.power_laws import scaling as scaling_command
 from verify.figures.learning_curves import preset_figure
 from verify.report.documents import learning_curve_document
 from verify.report.lines import learning_curve_lines

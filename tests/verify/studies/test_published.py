@@ -1,0 +1,58 @@
+"""Released data of other groups are met, within what their size and their quadrature allow."""
+
+import dataclasses
+
+import pytest
+
+from verify.jobs.pool import Pool
+from verify.published.comparison import Beside, Published, PublishedCurve, set_beside, weak_decay, width
+
+QUICK = (
+    "gamma 1.25, n 8000",
+    "gamma 1.25, n 26515",
+    "gamma 1.25, n 160000",
+)  # the others take ten times as long as these
+
+
+def beside(points: list[Published]) -> list[PublishedCurve]:
+    with Pool(1, progress=False) as pool:
+        return set_beside(points, pool)
+
+
+def curves(points):
+    """A parameter for each curve, the quick ones unmarked."""
+    found: dict[str, list[Published]] = {}
+    for point in points:
+        found.setdefault(point.curve, []).append(point)
+    for label, members in found.items():
+        yield pytest.param(members, id=label, marks=[] if label.startswith(QUICK) else [pytest.mark.slow])
+
+
+@pytest.mark.parametrize("points", list(curves(width())))
+def test_quadratic_networks_are_met_at_every_width(points):
+    """From one hidden unit to twice as many as dimensions, through both descents and the peak between them."""
+    (curve,) = beside(points)
+    assert curve.agrees, [point for point in curve.points if not point.agrees]
+
+
+@pytest.mark.parametrize("points", list(curves(weak_decay())))
+def test_weak_decay_is_met_along_alpha(points):
+    """Through the interpolation peak."""
+    (curve,) = beside(points)
+    assert curve.agrees, [(point.published.problem.alpha, point.ratio) for point in curve.points if not point.agrees]
+
+
+def test_two_points_of_the_peak():
+    """State evolution at lambda = 1e-3, where rules do not differ, and heads trained at d = 100."""
+    chosen = [p for p in weak_decay() if p.problem.lambda_ == 1e-3 and 0.21 < p.problem.alpha < 0.22]
+    for curve in beside(chosen):
+        (point,) = curve.points
+        assert point.ratio == pytest.approx(1, abs=0.03 if point.published.trained else 0.01)
+
+
+def test_a_wrong_number_is_not_met():
+    point = next(weak_decay())
+    (curve,) = beside([point])
+    good = curve.points[0]
+    assert good.agrees
+    assert not Beside(dataclasses.replace(point, value=1.2 * point.value), good.solution).agrees
