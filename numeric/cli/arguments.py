@@ -145,21 +145,21 @@ PARAMETERS: dict[str, tuple[str, Callable[[str], Fraction] | Callable[[str], int
 DEFAULTS: dict[str, str] = {"width": "1", "tokens": "2", "beta": "1", "beta0": "1"}
 
 
-def grid(name: str) -> Callable[[str], tuple[Fraction, ...]]:
+def grid(name: str, way_out: str = "e.g. 0.2,0.5,1 or 0.05:40:30") -> Callable[[str], tuple[Fraction, ...]]:
     """Argument type: values "0.2,0.5,1" or a geometric grid "0.05:40:30" (first:last:count), each positive."""
-    return lambda text: _parse_grid(name, text)
+    return lambda text: _parse_grid(name, text, way_out)
 
 
-def _parse_grid(name: str, text: str) -> tuple[Fraction, ...]:
-    parse = positive(name, "e.g. 0.2,0.5,1 or 0.05:40:30")
+def _parse_grid(name: str, text: str, way_out: str) -> tuple[Fraction, ...]:
+    parse = positive(name, way_out)
     if ":" not in text:
         parts = text.split(",")
         if not all(part.strip() for part in parts):
-            raise BadInput(name, repr(text), "has an empty entry between commas", "write it as 0.2,0.5,1")
+            raise BadInput(name, repr(text), "has an empty entry between commas", way_out)
         return tuple(parse(part) for part in parts)
     parts = text.split(":")
     if len(parts) != 3:
-        raise BadInput(name, text, "a grid is first:last:count", "e.g. 0.05:40:30")
+        raise BadInput(name, text, "a grid is first:last:count", way_out)
     first, last, count = (
         parse(parts[0]),
         parse(parts[1]),

@@ -97,6 +97,27 @@ def axes(model: str) -> tuple[str, ...]:
     return tuple(structure(model)["exponents"])
 
 
+def interpolation_peak(model: str = DEFAULT) -> list[dict[str, Any]]:
+    """Cells of the interpolation peak of a target that is not learned, n of order d^2, whatever gamma: name, risk, conditions.
+
+    Powers, as text, of `detuning`, the relative distance of the sample ratio from the threshold, and of lambda.
+
+    Raises:
+        InvalidParameter: no exponents are derived for the model.
+    """
+    sides = symbolic(model)["peak"]["sides"]
+    names = ("detuning", "lambda")
+    return [
+        {
+            "name": cell["name"],
+            "risk": {name: cell["risk"][name] for name in names},
+            "conditions": [{name: row[name] for name in names} for row in cell["conditions"]],
+        }
+        for side in sides
+        for cell in side["phases"][0]["cells"]
+    ]
+
+
 def regimes(gamma: Fraction, model: str = DEFAULT) -> tuple[Regime, ...]:
     """All cells at gamma; together they cover the plane of (log n, log lambda) without overlap.
 

@@ -110,7 +110,7 @@ def score_figure(outcome: MainJobOutcome) -> Figure:
     figure = Figure(figsize=(7.6, 3.4), layout="constrained")
     axes = figure.add_subplot()
     columns = [(kind, problem) for kind, c in outcome.comparisons.items() for problem in _problems(c)]
-    for offset, (quantity, colour) in enumerate(zip(COMPARED_QUANTITIES, COLOURS, strict=True)):
+    for offset, (quantity, colour) in enumerate(zip(COMPARED_QUANTITIES, COLOURS, strict=False)):
         scores = [_find(outcome.comparisons[kind], quantity, problem) for kind, problem in columns]
         positions = np.arange(len(columns)) + (offset - 1.5) * 0.18
         z = np.clip([score.z for score in scores], -_LIMIT, _LIMIT)

@@ -29,7 +29,9 @@ TRAINED_WIDTH, WIDTH_EVOLUTION = (
     0.05,
     0.012,
 )  #: relative: scatter of few runs; accuracy of their theory at full width, ours being proven
-FEW_SAMPLES = 3.3  #: times d/n: what finitely many inputs leave, the fourth free cumulant of x x^T (theory note, section 10)
+FEW_SAMPLES = (
+    3.3  #: times d/n: what finitely many inputs leave, the fourth free cumulant of x x^T (theory note, section 10)
+)
 _COST = 3.0  #: seconds of a point
 
 

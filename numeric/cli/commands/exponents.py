@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 from numeric.cli.arguments import HEAVY_TAIL, BadInput, exact_text, positive, print_json
 from numeric.cli.model_arguments import add_model_name, chosen_model
@@ -44,7 +45,7 @@ def decay_exponent(name: str, way_out: str = "give e.g. 3/4") -> Callable[[str],
 
 def run(arguments: argparse.Namespace) -> int:
     """Print regimes, exponents and inequalities."""
-    from numeric.studies.regimes import regimes, symbolic
+    from numeric.studies.regimes import interpolation_peak, regimes, symbolic
 
     model = chosen_model(arguments)
     if arguments.gamma is None:
@@ -58,17 +59,28 @@ def run(arguments: argparse.Namespace) -> int:
             {"name": r.name, "risk": _powers(r.risk), "conditions": [_powers(row) for row in r.conditions]}
             for r in regimes(arguments.gamma, model)
         ]
+    peak = interpolation_peak(model)
     if arguments.json:
         stated = "symbolic" if arguments.gamma is None else exact_text(arguments.gamma)
         named = {} if model == DEFAULT else {"model": model}
-        print_json({**named, "gamma": stated, "regimes": cells, **({"derivation": record} if record else {})})
+        print_json(
+            {**named, "gamma": stated, "regimes": cells, "peak": peak, **({"derivation": record} if record else {})}
+        )
         return 0
     sys.stdout.write("excess risk tr(S - S0)^2/d up to a constant, in samples n, weight decay lambda, dimension d\n")
+    _print_cells(cells)
+    sys.stdout.write(
+        "\nat n of order d^2, target not learned, detuning = |n/n_interp - 1|, n_interp the interpolation threshold:\n"
+    )
+    _print_cells(peak)
+    return 0
+
+
+def _print_cells(cells: list[dict[str, Any]]) -> None:
     for cell in cells:
         sys.stdout.write(f"\n{cell['name']}\n   R ~ {_text(cell['risk'])}\n")
         for row in cell["conditions"]:
             sys.stdout.write(f"   where {_text(row)} >= 1\n")
-    return 0
 
 
 def _powers(row: tuple[Fraction, ...]) -> dict[str, str]:

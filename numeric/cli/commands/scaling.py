@@ -24,6 +24,7 @@ from numeric.maths.domain import InvalidParameter
 from numeric.model import DEFAULT, has_singular_values
 from numeric.problem.decay_law import DecayLaw
 
+SAMPLES = "give numbers of samples, e.g. 1e3,1e5 or 1e3:1e8:30"
 MOST_DIM = 10**12
 MOST_RECOVERED = 100  # features whose recovery is located: each takes some ten solves
 MOST_LEADING = 32  # features kept exactly: each is an unknown and a Gaussian per token
@@ -54,7 +55,13 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser.add_argument(
         "--lambda", dest="lambda_", required=True, metavar="X", help="weight decay: a number, 1/d, sqrt(d), d^p"
     )
-    parser.add_argument("--samples", type=grid("--samples"), required=True, metavar="GRID", help="numbers n of samples")
+    parser.add_argument(
+        "--samples",
+        type=grid("--samples", SAMPLES),
+        required=True,
+        metavar="GRID",
+        help="numbers n of samples",
+    )
     parser.add_argument(
         "--width",
         type=grid("--width"),
@@ -89,7 +96,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         "JSON (default 0)",
     )
     add_model(parser)
-    add_problem_arguments(parser, "noise", "beta", "beta0")
+    add_problem_arguments(parser, "noise", "tokens", "beta", "beta0")
     add_outputs(parser)
     parser.set_defaults(run=run)
 
@@ -131,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
             "--samples",
             exact_text(min(arguments.samples)),
             "must be at least 1",
-            "give numbers of samples, e.g. 1e3:1e8:30",
+            SAMPLES,
         )
     from tqdm import tqdm
 
@@ -156,7 +163,7 @@ def run(arguments: argparse.Namespace) -> int:
     samples, widths = (sorted(map(float, values)) for values in (arguments.samples, arguments.width))
     asked = Problem(
         samples[0] / target.dim**2, target, decay, float(arguments.noise), widths[0],
-        beta=float(arguments.beta), beta0=float(arguments.beta0), leading=arguments.leading,
+        tokens=arguments.tokens, beta=float(arguments.beta), beta0=float(arguments.beta0), leading=arguments.leading,
         model=name, extra=tuple((setting, float(value)) for setting, value in own.items()),
     )  # fmt: skip
     hidden = sorted({max(1, round(ratio * target.dim)) for ratio in widths})
@@ -170,7 +177,7 @@ def run(arguments: argparse.Namespace) -> int:
     given["leading"] = arguments.leading
     if name != DEFAULT:
         given = {"model": name, **given, **{setting: str(value) for setting, value in own.items()}}
-    given |= exact_texts(arguments, "q0", "noise", "beta", "beta0")
+    given |= exact_texts(arguments, "q0", "noise", "tokens", "beta", "beta0")
     if widths != [1.0]:
         given["width"] = [exact_text(value) for value in arguments.width]
     deliver(
