@@ -1,0 +1,40 @@
+"""Where message passing starts, and what a step of it is known by."""
+
+import enum
+from typing import NamedTuple
+
+from numeric.laws.law import Target
+
+#: V of the first messages of empirical risk minimisation: the fixed point does not depend on it. Below the V of 1 or so from which on the
+#: energy of a sample has several minima (beta = 1), so that the first answers have no jumps.
+FIRST_V = 0.5
+
+
+class Start(enum.StrEnum):
+    """The map S that messages start from."""
+
+    ZERO = "zero"  #: S = 0
+    MEAN = "mean"  #: the target's mean eigenvalue times the identity: what is known before any label
+    RANDOM = "random"  #: that and a symmetric Gaussian matrix, with the target's second moment in all
+    INFORMED = "informed"  #: the target itself
+
+
+class Stage(NamedTuple):
+    """Order parameters (eigenvalue^2; V: index^2/loss, or index^2 of a posterior) and errors after a step."""
+
+    m: float
+    q: float
+    V: float
+    estimation_error: float
+    test_error: float
+
+
+def starting_overlaps(start: Start, target: Target) -> tuple[float, float]:
+    """m and q of the start, eigenvalue^2."""
+    mean, q0 = target.t0**2, target.q0
+    return {
+        Start.ZERO: (0.0, 0.0),
+        Start.MEAN: (mean, mean),
+        Start.RANDOM: (mean, q0),
+        Start.INFORMED: (q0, q0),
+    }[start]
