@@ -134,7 +134,9 @@ def bayes_figure(points: Sequence["BayesPoint"]) -> Figure:
     known = [(p.problem.alpha, p.bayes_error, *p.predictions) for p in points if p.bayes_error and p.predictions]
     learned = [(p.problem.alpha, p.learned.solution) for p in points if p.learned]
     for axes, name, column in ((estimation, "estimation_error", 1), (test, "test_error", 2)):
-        axes.plot([a for a, _ in learned], [getattr(s, name) for _, s in learned], "C0", label=r"learned, best $\lambda$")
+        axes.plot(
+            [a for a, _ in learned], [getattr(s, name) for _, s in learned], "C0", label=r"learned, best $\lambda$"
+        )
         axes.plot([row[0] for row in known], [row[column] for row in known], "C1--", label="Bayes-optimal")
         axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=name.replace("_", " "))
     test.plot([row[0] for row in known], [row[3] for row in known], "C2:", label="label of the posterior mean")

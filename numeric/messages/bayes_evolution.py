@@ -43,4 +43,3 @@ def matrix_noise(problem: Problem, error: float) -> float:
     unspread = 0.0
     ratio = float(problem.generated.bayes_sample_ratio(kept, unspread, problem.noise, problem.label_numbers))
     return kept * ratio / problem.alpha
-

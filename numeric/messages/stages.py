@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from numeric.laws.law import Target
 
-#: V of the first messages of empirical risk minimisation: the fixed point does not depend on it. Below the V of 1 or so from which on the
-#: energy of a sample has several minima (beta = 1), so that the first answers have no jumps.
+#: V of the first messages of empirical risk minimisation: the fixed point does not depend on it. At beta = 1 the energy of a sample has
+#: several minima from a V of 1 or so on; below it the first answers have no jumps.
 FIRST_V = 0.5
 
 
@@ -30,7 +30,7 @@ class Stage(NamedTuple):
 
 
 def starting_overlaps(start: Start, target: Target) -> tuple[float, float]:
-    """m and q of the start, eigenvalue^2."""
+    """Overlaps m and q of the start, eigenvalue^2."""
     mean, q0 = target.t0**2, target.q0
     return {
         Start.ZERO: (0.0, 0.0),

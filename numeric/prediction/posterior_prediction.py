@@ -1,7 +1,8 @@
 """Test errors where the target is known by its posterior (theory note, section 5).
 
 Given the data, the index of a fresh sample is Gaussian: its mean is the index of the posterior mean S, its variance per unit the
-estimation error. So a label of the target is one of S with more noise, and the best prediction is the mean of the label over that noise.
+estimation error. So a label of the target is one of S with more noise, and the best prediction is the mean of the label over that
+noise.
 """
 
 from dataclasses import replace

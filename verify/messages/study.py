@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
+from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter
 from numeric.messages.bayes_evolution import bayes_evolution
@@ -47,7 +48,9 @@ class TrajectoryPoint:
     @property
     def worst(self) -> Score:
         """The score farthest from zero; one that does not exist is farther than all."""
-        return max((score for step in self.steps for score in step), key=lambda s: abs(s.z) if s.z == s.z else float("inf"))
+        return max(
+            (score for step in self.steps for score in step), key=lambda s: abs(s.z) if s.z == s.z else float("inf")
+        )
 
     @property
     def agrees(self) -> bool:
@@ -87,10 +90,12 @@ def judged(results: Sequence[Trajectory], messages: Messages) -> TrajectoryPoint
     """Trajectories at one sample ratio beside state evolution at the problems that they really had."""
     problem = nominal_problem(results[0].run, max(result.run.dim for result in results))
     expected = expected_values(results, partial(evolved, messages=messages, law=problem.target))
-    return TrajectoryPoint(problem, messages, tuple(_scores(k, problem, results, expected) for k in range(messages.steps)))
+    return TrajectoryPoint(
+        problem, messages, tuple(_scores(k, problem, results, expected) for k in range(messages.steps))
+    )
 
 
-def evolved(problems: Sequence[Problem], messages: Messages, law: MarchenkoPastur) -> list[Expected]:
+def evolved(problems: Sequence[Problem], messages: Messages, law: Target) -> list[Expected]:
     """State evolution at each problem; Bayes-optimal messages know the law of the target, not its eigenvalues."""
     expected = []
     for problem in problems:

@@ -27,7 +27,13 @@ from verify.training.measure import moments
 from verify.training.message_passing import message_steps, trace_penalty
 from verify.training.run import PROTOCOL, Run
 
-_SOURCES = (__file__, fresh_labels.__file__, posterior_mean.__file__, posterior_steps.__file__, message_passing.__file__)
+_SOURCES = (
+    __file__,
+    fresh_labels.__file__,
+    posterior_mean.__file__,
+    posterior_steps.__file__,
+    message_passing.__file__,
+)
 _DIGEST = PROTOCOL + "".join(Path(path).read_text() for path in _SOURCES if path)
 
 
@@ -108,9 +114,7 @@ def _optimal(run: Run, drawn: Drawn, start: Start) -> Iterator[tuple[torch.Tenso
     problem, law, first = run.problem, run.problem.target, starting_map(run, drawn.s0, start)
     assert isinstance(law, MarchenkoPastur)  # which the study has made sure of
     known = Known(first, float((first - drawn.s0).square().sum()) / run.dim)
-    for s, V in posterior_steps.posterior_steps(
-        drawn.inputs, drawn.labels, problem.noise, problem.beta0, law, known
-    ):
+    for s, V in posterior_steps.posterior_steps(drawn.inputs, drawn.labels, problem.noise, problem.beta0, law, known):
         yield s, V, posterior_labels(problem.beta0, V + problem.noise / 2)
 
 
