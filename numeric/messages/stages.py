@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from numeric.laws.law import Target
 
-#: V of the first messages of empirical risk minimisation: the fixed point does not depend on it. At beta = 1 the energy of a sample has
-#: several minima from a V of 1 or so on; below it the first answers have no jumps.
+#: V of the first messages of empirical risk minimisation: the fixed point does not depend on it. At beta = 1 the energy of a sample
+#: has several minima from a V of 1 or so on; below it the first answers have no jumps.
 FIRST_V = 0.5
 
 

@@ -15,14 +15,14 @@ FRESH = 20_000  #: samples: one scatters by about its own mean, so that eight ru
 _NODES = 40  #: of Gauss and Hermite: exact for polynomials of degree 79 in the noise, far beyond what a sigmoid at beta0 of 1 needs
 
 
-class Predictor(Protocol):
+class LabelPredictor(Protocol):
     """Predicted labels but for the last of each row, (n, T, T - 1), from the contrasts of the index of the map, of the same shape."""
 
     def __call__(self, contrasts: torch.Tensor) -> torch.Tensor:
         """Predict."""
 
 
-def fresh_error(run: Run, s: torch.Tensor, s0: torch.Tensor, predict: Predictor) -> float:
+def fresh_error(run: Run, s: torch.Tensor, s0: torch.Tensor, predict: LabelPredictor) -> float:
     """Mean square error per fresh sample of what `predict` makes of the indices of S (d, d); labels are those of S0."""
     rng, total = np.random.default_rng(run.seeds()["test"]), 0.0
     for contrasts, h0 in fresh_indices(run.data, (s, s0), FRESH, run.problem.tokens, rng):
@@ -32,12 +32,12 @@ def fresh_error(run: Run, s: torch.Tensor, s0: torch.Tensor, predict: Predictor)
     return total / FRESH
 
 
-def student_labels(beta: float) -> Predictor:
+def student_labels(beta: float) -> LabelPredictor:
     """The softmax of the index of the map."""
     return lambda contrasts: attention(beta, contrasts)
 
 
-def posterior_labels(beta0: float, variance: float) -> Predictor:
+def posterior_labels(beta0: float, variance: float) -> LabelPredictor:
     """Mean of the softmax over what is not known of the noisy index, of `variance` per unit; for two tokens."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     moves = (index_deviation() * variance**0.5 * nodes).tolist()

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur, physical_root
 from numeric.model import float64 as generated
-
-Array = NDArray[np.float64]
 
 #: Share of the spread of the eigenvalues below which two are one: rounding of their difference quotient is then 1e-6 and less.
 COINCIDENT = 1e-10
@@ -27,13 +24,13 @@ def posterior_mean(y: torch.Tensor, v: float, law: MarchenkoPastur) -> tuple[tor
     return (vectors * kept) @ vectors.T, divergence(values.cpu().numpy(), shrunk, slopes)
 
 
-def shrinkage(x: Array, v: float, law: MarchenkoPastur) -> tuple[Array, Array]:
+def shrinkage(x: np.ndarray, v: float, law: MarchenkoPastur) -> tuple[np.ndarray, np.ndarray]:
     """Shrunk eigenvalues and the slope of the shrinkage, shape of `x`; beyond the edges of the law g is real."""
     g = physical_root(v, x, law.law)
     return x - 2 * v * g.real, 1 - 2 * v * np.real(1 / generated.resolvent_slope(g, v, *law.law))
 
 
-def divergence(values: Array, shrunk: Array, slopes: Array) -> float:
+def divergence(values: np.ndarray, shrunk: np.ndarray, slopes: np.ndarray) -> float:
     """Sum over i <= j of the difference quotients of the shrinkage, slopes where i = j."""
     gaps, rises = (a[:, None] - a[None, :] for a in (values, shrunk))
     same = np.abs(gaps) <= COINCIDENT * np.ptp(values)

@@ -19,7 +19,7 @@ from verify.jobs.pool import execute_all
 from verify.jobs.store import Store
 from verify.judging.realised import Expected, expected_values, nominal_problem
 from verify.judging.scores import BAND, Score, score_at
-from verify.messages.trajectory import Messages, Trajectory, follow
+from verify.messages.trajectory import Messages, Trajectory, follow_messages
 from verify.studies.message_passing import require_convex
 from verify.training.draw import require_memory
 from verify.training.run import Run
@@ -73,7 +73,7 @@ def study_trajectories(
     (require_posterior if messages.optimal else require_convex)(base)
     runs = [base.varied(alpha=a, dim=dim, index=i) for a in alphas for dim, count in sizes for i in range(count)]
     require_memory(runs)
-    results = execute_all(runs, store, workers=workers, task=partial(follow, messages=messages))
+    results = execute_all(runs, store, workers=workers, task=partial(follow_messages, messages=messages))
     return tuple(judged([r for r in results if r.run.problem.alpha == alpha], messages) for alpha in alphas)
 
 

@@ -19,7 +19,7 @@ from numeric.maths.domain import NoAnswer
 from numeric.messages.stages import Stage, Start
 from verify.jobs.store import Store
 from verify.messages import fresh_labels, posterior_mean, posterior_steps
-from verify.messages.fresh_labels import Predictor, fresh_error, posterior_labels, student_labels
+from verify.messages.fresh_labels import LabelPredictor, fresh_error, posterior_labels, student_labels
 from verify.messages.posterior_steps import Known
 from verify.training import message_passing
 from verify.training.draw import Drawn, draw
@@ -75,7 +75,7 @@ def trajectory_store(folder: Path, messages: Messages) -> Store[Trajectory]:
     return Store(folder, Trajectory, "trajectories.jsonl", messages.protocol)
 
 
-def follow(run: Run, messages: Messages) -> Trajectory:
+def follow_messages(run: Run, messages: Messages) -> Trajectory:
     """Draw the data of the run and pass messages on them.
 
     Raises NoAnswer if an inner minimisation fails, or messages break off before their last step.
@@ -103,14 +103,14 @@ def starting_map(run: Run, s0: torch.Tensor, start: Start) -> torch.Tensor:
     return mean + math.sqrt((law.q0 - law.t0**2) / (2 * dim)) * (g + g.T)
 
 
-def _of_the_risk(run: Run, drawn: Drawn, start: Start) -> Iterator[tuple[torch.Tensor, float, Predictor]]:
+def _of_the_risk(run: Run, drawn: Drawn, start: Start) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     beta, first = run.problem.beta, starting_map(run, drawn.s0, start)
     for step in message_steps(drawn.inputs, drawn.labels, trace_penalty(run), beta, first):
         if step.stands:
             yield step.s, step.V, student_labels(beta)
 
 
-def _optimal(run: Run, drawn: Drawn, start: Start) -> Iterator[tuple[torch.Tensor, float, Predictor]]:
+def _optimal(run: Run, drawn: Drawn, start: Start) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     problem, law, first = run.problem, run.problem.target, starting_map(run, drawn.s0, start)
     assert isinstance(law, MarchenkoPastur)  # which the study has made sure of
     known = Known(first, float((first - drawn.s0).square().sum()) / run.dim)
@@ -118,6 +118,6 @@ def _optimal(run: Run, drawn: Drawn, start: Start) -> Iterator[tuple[torch.Tenso
         yield s, V, posterior_labels(problem.beta0, V + problem.noise / 2)
 
 
-def _measured(run: Run, s0: torch.Tensor, s: torch.Tensor, V: float, predict: Predictor) -> Stage:
+def _measured(run: Run, s0: torch.Tensor, s: torch.Tensor, V: float, predict: LabelPredictor) -> Stage:
     m, q, q0 = moments(s, s0)
     return Stage(m, q, V, q0 - 2 * m + q, fresh_error(run, s, s0, predict))
