@@ -5,9 +5,7 @@ from typing import NamedTuple
 
 from numeric.laws.law import Target
 
-#: V of the first messages of empirical risk minimisation: the fixed point does not depend on it. At beta = 1 the energy of a sample
-#: has several minima from a V of 1 or so on; below it the first answers have no jumps.
-FIRST_V = 0.5
+_FIRST = 0.5  # V beta^2: the energy of a sample is convex up to 1.04 (theory note, section 3), so that the first answers do not jump
 
 
 class Start(enum.StrEnum):
@@ -27,6 +25,11 @@ class Stage(NamedTuple):
     V: float
     estimation_error: float
     test_error: float
+
+
+def first_response(beta: float) -> float:
+    """V of the first messages of empirical risk minimisation (index^2/loss): the fixed point does not depend on it."""
+    return _FIRST / beta**2
 
 
 def starting_overlaps(start: Start, target: Target) -> tuple[float, float]:

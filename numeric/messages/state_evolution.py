@@ -11,7 +11,7 @@ from typing import NamedTuple
 from numeric.channel.averages import Averages
 from numeric.channel.rules import ChannelRule, coarse_rules
 from numeric.maths.domain import InvalidParameter
-from numeric.messages.stages import FIRST_V, Stage, Start, starting_overlaps
+from numeric.messages.stages import Stage, Start, first_response, starting_overlaps
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.conjugates import Conjugates
@@ -48,7 +48,7 @@ def state_evolution(problem: Problem, start: Start, steps: int) -> Evolution:
 
 def _stages(problem: Problem, rule: ChannelRule, start: Start, steps: int) -> tuple[Stage, ...]:
     saddle, (m, q) = SaddleMap(problem, rule), starting_overlaps(start, problem.target)
-    overlaps, stages = Overlaps(m, q or NEARLY_NOTHING * problem.q0, FIRST_V), list[Stage]()
+    overlaps, stages = Overlaps(m, q or NEARLY_NOTHING * problem.q0, first_response(problem.beta)), list[Stage]()
     for _ in range(steps):
         overlaps = _next(saddle, overlaps)
         stages.append(_stage(problem, overlaps))

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import torch
 
 from numeric.maths.domain import NoAnswer
-from numeric.messages.stages import FIRST_V
+from numeric.messages.stages import first_response
 from verify.training.data import Inputs, contrasts_of, packed, packed_slope, slope_by_indices, unpacked
 from verify.training.minimise import DescentStatus
 from verify.training.risk import contrast_loss, losses
@@ -179,7 +179,7 @@ def message_steps(
     (samples, tokens, _), dim = labels.shape, len(start)
     channel, s = LabelChannel(labels, beta), start
     f = labels.new_zeros(samples, tokens * (tokens + 1) // 2)
-    V, change = FIRST_V, float("inf")
+    V, change = first_response(beta), float("inf")
     while True:
         omega = packed(inputs.indices(s)) - V * f
         units = channel.proximal(omega, V)

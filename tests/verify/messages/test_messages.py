@@ -8,7 +8,7 @@ import torch
 
 from numeric.cli.arguments import BadInput
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.messages.stages import FIRST_V, Stage, Start, starting_overlaps
+from numeric.messages.stages import Stage, Start, first_response, starting_overlaps
 from numeric.model import float64 as generated
 from numeric.problem.problem import Problem
 from numeric.studies.bayes_estimation_error import cubed_density
@@ -65,14 +65,15 @@ def test_adjoint_per_unit(data, tokens):
     torch.testing.assert_close(found, found.T)
 
 
-def test_the_first_answers_have_no_jumps():
-    """At beta = 1 the Moreau energy of any sample is convex at FIRST_V: its curvature 1/V + H is positive everywhere."""
+@pytest.mark.parametrize("beta", [0.6, 1.0, 3.0])
+def test_the_first_answers_have_no_jumps(beta):
+    """The Moreau energy of any sample is convex at the first V: its curvature 1/V + H is positive everywhere."""
     rng = np.random.default_rng(0)
     corners, inside = torch.eye(2).double()[rng.integers(2, size=(4000, 2))], torch.as_tensor(rng.random((4000, 2, 1)))
     labels = torch.cat([corners, torch.cat([inside, 1 - inside], -1)])
-    units = torch.as_tensor(2 * rng.standard_normal((8000, 3)))
-    least = float(torch.linalg.eigvalsh(LabelChannel(labels, 1.0).slope_and_curvature(units)[1]).min())
-    assert -1 / FIRST_V < least < 0
+    units = torch.as_tensor(2 / beta * rng.standard_normal((8000, 3)))
+    least = float(torch.linalg.eigvalsh(LabelChannel(labels, beta).slope_and_curvature(units)[1]).min())
+    assert -1 / first_response(beta) < least < 0
 
 
 def test_a_label_is_its_visible_index():
