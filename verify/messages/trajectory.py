@@ -16,6 +16,7 @@ import torch
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import NoAnswer
+from numeric.messages import stages
 from numeric.messages.stages import Stage, Start
 from verify.jobs.store import Store
 from verify.messages import fresh_labels, posterior_mean, posterior_steps
@@ -27,14 +28,9 @@ from verify.training.measure import moments
 from verify.training.message_passing import message_steps, trace_penalty
 from verify.training.run import PROTOCOL, Run
 
-_SOURCES = (
-    __file__,
-    fresh_labels.__file__,
-    posterior_mean.__file__,
-    posterior_steps.__file__,
-    message_passing.__file__,
-)
-_DIGEST = PROTOCOL + "".join(Path(path).read_text() for path in _SOURCES if path)
+_SOURCES = (fresh_labels, message_passing, posterior_mean, posterior_steps, stages)
+_FILES = (__file__, *(str(module.__file__) for module in _SOURCES))
+_DIGEST = PROTOCOL + "".join(Path(path).read_text() for path in _FILES)
 
 
 class Messages(NamedTuple):
