@@ -4,13 +4,13 @@ Training is a matrix-sensing problem: the indices of a sample per unit are omega
 Gaussian-equivalent data and products of tokens for sequences.  One step passes from the map S to the indices and back:
 
     omega = indices(S) - V f                          f the messages of the step before
-    h*    = argmin sum_k (h_k - omega_k)^2/(2V) + loss(h),  f = (h* - omega)/V
+    h*    = argmin sum_k (h_k - omega_k)^2/(2V) + loss(h),  f = (h* - omega)/V, which is minus the slope of the loss at h*
     Vh    = -sum_{samples, k} df_k/domega_k / d^2
     Y     = S + adjoint(f)/(Vh d),  S = (Y - lambda sqrt(kappa)/Vh)_+ on the eigenvalues
     V     = (divergence of S by Y)/(Vh d^2)
 
-At a fixed point f is minus the slope of the loss, whatever V and Vh are, and S is stationary for the risk with the
-trace penalty.  The theory's V, Vh are the limits of these; m, q and the errors those of S.
+At a fixed point h* are the indices of S, whatever V and Vh are, and S is stationary for the risk with the trace penalty.  The theory's
+V, Vh are the limits of these; m, q and the errors those of S.
 """
 
 from __future__ import annotations
@@ -182,16 +182,17 @@ def message_steps(
     V, change = first_response(beta), float("inf")
     while True:
         omega = packed(inputs.indices(s)) - V * f
-        units = channel.proximal(omega, V)
-        f = (units - omega) / V
-        Vh = _response(channel.slope_and_curvature(units)[1], V) / dim**2
+        units = channel.proximal(omega, V) if V > 0 else omega
+        slope, curvature = channel.slope_and_curvature(units)
+        f, Vh = -slope, _response(curvature, V) / dim**2
         if not 0 < Vh < float("inf"):
             yield Step(s, V, Vh, change)
             return
         before = s
         s, divergence = soft_threshold(s + adjoint_per_unit(inputs, f, tokens) / (Vh * dim), penalty / Vh)
         V = divergence / (Vh * dim**2)
-        change = float((s - before).norm()) / max(float(s.norm()), float(before.norm()))
+        scale = max(float(s.norm()), float(before.norm()))
+        change = float((s - before).norm()) / scale if scale else 0.0  # a decay that leaves nothing leaves it at once
         yield Step(s, V, Vh, change)
 
 

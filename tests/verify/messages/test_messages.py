@@ -106,6 +106,14 @@ def test_messages_follow_state_evolution_from_any_start(tmp_path, start):
         assert all(score.groups[-1].standard_error < 0.2 * score.groups[-1].theory for score in scores)
 
 
+def test_a_decay_that_leaves_nothing_is_followed_too(tmp_path):
+    messages, run = Messages(False, Start.RANDOM, 3), RUN.varied(lambda_=50.0)
+    (point,) = study_trajectories(run, [1.0], [(12, 2), (16, 2)], messages, trajectory_store(tmp_path, messages), 1)
+    last = {score.quantity: score for score in point.steps[-1]}
+    for name in ("m", "q", "V"):
+        assert last[name].groups[-1].simulation == last[name].groups[-1].theory == last[name].z == 0
+
+
 def test_messages_of_another_step_are_told_apart(tmp_path):
     """What the next step has is no agreement: the scores see the order of the steps."""
     messages = Messages(False, Start.ZERO, 3)
