@@ -53,9 +53,15 @@ class TrajectoryPoint:
         )
 
     @property
+    def blurred(self) -> Score | None:
+        """A score whose standard error exceeds its value: messages of small d can run away, and then anything would agree."""
+        scores = (score for step in self.steps for score in step)
+        return next((score for score in scores if score.standard_error > abs(score.groups[-1].theory)), None)
+
+    @property
     def agrees(self) -> bool:
-        """Whether every quantity is that of state evolution after every step."""
-        return abs(self.worst.z) < BAND
+        """Whether every quantity is that of state evolution after every step, and known well enough to say so."""
+        return abs(self.worst.z) < BAND and self.blurred is None
 
 
 def study_trajectories(

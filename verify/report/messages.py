@@ -8,7 +8,7 @@ from typing import Any
 
 from numeric.messages.stages import Stage
 from numeric.studies.against_bayes import BayesPoint
-from verify.judging.scores import Score
+from verify.judging.scores import BAND, Score
 from verify.messages.study import TrajectoryPoint
 
 
@@ -19,6 +19,7 @@ def trajectory_document(point: TrajectoryPoint) -> dict[str, Any]:
         "optimal": point.messages.optimal,
         "start": str(point.messages.start),
         "agrees": point.agrees,
+        "determined": point.blurred is None,
         "steps": [
             {"step": k, **{score.quantity: _score(score) for score in scores}}
             for k, scores in enumerate(point.steps, 1)
@@ -37,9 +38,17 @@ def trajectory_lines(point: TrajectoryPoint) -> Iterator[str]:
     yield "step" + "".join(f"  {name.replace('_', ' '):<28}" for name in Stage._fields).rstrip() + "\n"
     for k, scores in enumerate(point.steps, 1):
         yield f"{k:>4}" + "".join(f"  {_cell(score):<28}" for score in scores).rstrip() + "\n"
-    worst = point.worst
-    word = "agrees with state evolution" if point.agrees else "DISAGREES with state evolution"
-    yield f"alpha {point.problem.alpha:g}: {word} at every step; largest |z| {abs(worst.z):.1f} ({worst.quantity})\n"
+    yield f"alpha {point.problem.alpha:g}: {_verdict(point)}; largest |z| {abs(point.worst.z):.1f} ({point.worst.quantity})\n"
+
+
+def _verdict(point: TrajectoryPoint) -> str:
+    if point.agrees:
+        return "agrees with state evolution at every step"
+    if abs(point.worst.z) < BAND and point.blurred:
+        return (
+            f"UNDETERMINED: {point.blurred.quantity} scatters by more than its value; use larger --dim or more --runs"
+        )
+    return "DISAGREES with state evolution"
 
 
 def optimum_document(point: BayesPoint) -> dict[str, Any]:

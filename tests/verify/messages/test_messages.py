@@ -1,6 +1,7 @@
 """Message passing against its state evolution, step by step, and the pieces of Bayes-optimal messages."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from numeric.problem.problem import Problem
 from numeric.studies.bayes_estimation_error import cubed_density
 from verify.__main__ import main
 from verify.messages.posterior_mean import posterior_mean, shrinkage
-from verify.messages.study import study_trajectories
+from verify.messages.study import judged, study_trajectories
 from verify.messages.trajectory import Messages, follow_messages, starting_map, trajectory_store
+from verify.report.messages import trajectory_lines
 from verify.training.data import DataKind, packed, unpacked
 from verify.training.draw import draw
 from verify.training.message_passing import LabelChannel, adjoint_per_unit, visible_index
@@ -104,6 +106,16 @@ def test_messages_follow_state_evolution_from_any_start(tmp_path, start):
         assert [score.quantity for score in scores] == list(Stage._fields)
         # sharp enough to mean something
         assert all(score.groups[-1].standard_error < 0.2 * score.groups[-1].theory for score in scores)
+
+
+def test_scatter_beyond_a_value_is_no_agreement(tmp_path):
+    messages = Messages(False, Start.ZERO, 2)
+    (point,) = study_trajectories(RUN, [1.0], [(12, 2), (16, 2)], messages, trajectory_store(tmp_path, messages), 1)
+    runs = list(trajectory_store(tmp_path, messages).load().values())
+    lost = replace(runs[0], stages=tuple(stage._replace(q=100.0) for stage in runs[0].stages))
+    point = judged([lost, *runs[1:]], messages)
+    assert point.blurred and point.blurred.quantity == "q" and not point.agrees
+    assert "UNDETERMINED: q scatters" in "".join(trajectory_lines(point))
 
 
 def test_a_decay_that_leaves_nothing_is_followed_too(tmp_path):
