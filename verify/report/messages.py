@@ -84,6 +84,7 @@ def _score(score: Score) -> dict[str, Any]:
     return {
         "simulation": largest.simulation, "standard_error": _finite(largest.standard_error), "theory": largest.theory,
         "z_at_largest_size": _finite(score.raw_in_errors), "z": _finite(score.z),
+        "extrapolated": {"residual": _finite(score.residual), "standard_error": _finite(score.standard_error)},
         "sizes": [{"dim": g.dim, "runs": g.runs, "simulation": g.simulation, "theory": g.theory,
                    "standard_error": _finite(g.standard_error)} for g in score.groups],
     }  # fmt: skip
