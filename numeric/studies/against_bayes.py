@@ -53,6 +53,20 @@ class BayesPoint(NamedTuple):
     predictions: PosteriorErrors | None
     learned: Optimum | None
 
+    def record(self) -> dict[str, float | None]:
+        """As plain values by name; what was not reached is None."""
+        optimal, plug_in = self.predictions or (None, None)
+        solution = self.learned.solution if self.learned else None
+        return {
+            "alpha": self.problem.alpha,
+            "bayes_error": self.bayes_error,
+            "bayes_test_error": optimal,
+            "plug_in_test_error": plug_in,
+            "lambda": self.learned.decay if self.learned else None,
+            "estimation_error": solution.estimation_error if solution else None,
+            "test_error": solution.test_error if solution else None,
+        }
+
 
 def bayes_curve(
     problem: Problem,

@@ -51,22 +51,9 @@ def _verdict(point: TrajectoryPoint) -> str:
     return "DISAGREES with state evolution"
 
 
-def optimum_document(point: BayesPoint) -> dict[str, Any]:
-    """Least errors beside those at the best weight decay; what was not reached is null."""
-    return {
-        "alpha": point.problem.alpha,
-        "bayes_error": point.bayes_error,
-        "bayes_test_error": point.predictions.optimal if point.predictions else None,
-        "plug_in_test_error": point.predictions.plug_in if point.predictions else None,
-        "lambda": point.learned.decay if point.learned else None,
-        "estimation_error": point.learned.solution.estimation_error if point.learned else None,
-        "test_error": point.learned.solution.test_error if point.learned else None,
-    }
-
-
 def optimum_line(point: BayesPoint) -> str:
-    """The same in words."""
-    found = {name: "-" if value is None else f"{value:.5f}" for name, value in optimum_document(point).items()}
+    """Least errors beside those at the best weight decay."""
+    found = {name: "-" if value is None else f"{value:.5f}" for name, value in point.record().items()}
     return (
         f"alpha {point.problem.alpha:g}, theory: Bayes-optimal estimation error {found['bayes_error']}, test error "
         f"{found['bayes_test_error']} (label of the posterior mean {found['plug_in_test_error']}); learned at the best weight decay "

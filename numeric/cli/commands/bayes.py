@@ -63,17 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def point(item) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
     """One sample ratio as a JSON object; what was not reached is null."""
-    solution = item.learned.solution if item.learned else None
-    return {
-        "alpha": item.problem.alpha,
-        "bayes_error": item.bayes_error,
-        "bayes_test_error": item.predictions.optimal if item.predictions else None,
-        "plug_in_test_error": item.predictions.plug_in if item.predictions else None,
-        "lambda": item.learned.decay if item.learned else None,
-        "estimation_error": solution.estimation_error if solution else None,
-        "test_error": solution.test_error if solution else None,
-        "status": solution.status.name.lower() if solution else "not converged",
-    }
+    status = item.learned.solution.status.name.lower() if item.learned else "not converged"
+    return {**item.record(), "status": status}
 
 
 def print_missing(points: list[dict[str, object]]) -> int:

@@ -28,7 +28,7 @@ from verify.messages.study import TrajectoryPoint, study_trajectories
 from verify.messages.trajectory import Messages, trajectory_store
 from verify.report.documents import message_passing_document
 from verify.report.lines import message_passing_lines
-from verify.report.messages import optimum_document, optimum_line, trajectory_document, trajectory_lines
+from verify.report.messages import optimum_line, trajectory_document, trajectory_lines
 from verify.studies.message_passing import MessagePassingPoint, message_store, study_message_passing
 from verify.training.data import DataKind
 from verify.training.run import MINIMUM_DIM, Run
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
             "parameters": exact_texts(arguments, *_PARAMETERS),
             "points": [message_passing_document(point) for point in points],
             "trajectories": [trajectory_document(point) for point in trajectories],
-            "optima": [optimum_document(point) for point in optima],
+            "optima": [point.record() for point in optima],
             "agrees": agrees,
             "seed": arguments.seed,
             "seconds": time.perf_counter() - started,
