@@ -30,6 +30,12 @@ What is learned
     learned_spectrum    law of the learned eigenvalues: bulk, outliers, mass at zero
     decompose           test error split into overfitting, underfitting, approximation, mismatch
     bayes_error         least estimation error of any estimator
+    bayes_curve         that and the least test error, beside the best weight decay
+
+Message passing step by step
+    Start               where messages start
+    state_evolution     order parameters after each step, of risk minimisation
+    bayes_evolution     the same of Bayes-optimal messages
 
 Scaling laws of power-law targets
     scaling_curve       risk, local slope and learned features along the samples
@@ -39,7 +45,7 @@ Scaling laws of power-law targets
     width_regimes       the same with the number of hidden units as a third axis
 
 Everything is loaded on first use. Rooms: maths, model (the generated functions), proven_laws, laws, thresholds, problem, channel,
-prediction, saddle, studies, cli; docs/architecture.md says what stands where.
+prediction, saddle, studies, messages, cli; docs/architecture.md says what stands where.
 """
 
 from importlib import import_module
@@ -67,6 +73,10 @@ _PUBLIC = {
     "learned_spectrum": "studies.spectrum",
     "decompose": "studies.decompose",
     "bayes_error": "studies.bayes_estimation_error",
+    "bayes_curve": "studies.against_bayes",
+    "Start": "messages.stages",
+    "state_evolution": "messages.state_evolution",
+    "bayes_evolution": "messages.bayes_evolution",
     "scaling_curve": "studies.scaling",
     "width_curve": "studies.scaling",
     "sequential_recovery": "studies.sequential_recovery",

@@ -2,6 +2,7 @@
 
 from numeric.cli.arguments import Parser, run
 from numeric.cli.commands import (
+    bayes,
     cost,
     curve,
     decompose,
@@ -15,7 +16,7 @@ from numeric.cli.commands import (
 )
 from numeric.cli.model_arguments import add_own_settings
 
-COMMANDS = (threshold, curve, spectrum, decompose, optimal, scaling, exponents, phase_diagram, cost, recovery)
+COMMANDS = (threshold, curve, spectrum, decompose, optimal, scaling, exponents, phase_diagram, cost, bayes, recovery)
 
 
 def build_parser() -> Parser:

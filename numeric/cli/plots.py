@@ -20,7 +20,7 @@ from numeric.studies.spectrum import LearnedSpectrum
 
 if TYPE_CHECKING:
     from numeric.problem.problem import Problem
-    from numeric.studies.against_bayes import CostPoint
+    from numeric.studies.against_bayes import BayesPoint, CostPoint
     from numeric.studies.decompose import Decomposition
     from numeric.studies.optimal_decay import Optimum
     from numeric.studies.phase_diagram import PhaseDiagram
@@ -124,6 +124,23 @@ def cost_figure(points: Sequence["CostPoint"]) -> Figure:
     axes.plot(alphas, [point.bayes_error or float("nan") for point in solved], "--", label="Bayes-optimal")
     axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=r"estimation error $\|S-S_0\|^2/d$")
     axes.legend(frameon=False)
+    return figure
+
+
+def bayes_figure(points: Sequence["BayesPoint"]) -> Figure:
+    """Estimation and test errors: Bayes-optimal, of the label of the posterior mean, and learned at the best weight decay."""
+    figure = Figure(figsize=(8, 3.4), layout="constrained")
+    estimation, test = figure.subplots(1, 2)
+    known = [(p.problem.alpha, p.bayes_error, *p.predictions) for p in points if p.bayes_error and p.predictions]
+    learned = [(p.problem.alpha, p.learned.solution) for p in points if p.learned]
+    for axes, name, column in ((estimation, "estimation_error", 1), (test, "test_error", 2)):
+        axes.plot(
+            [a for a, _ in learned], [getattr(s, name) for _, s in learned], "C0", label=r"learned, best $\lambda$"
+        )
+        axes.plot([row[0] for row in known], [row[column] for row in known], "C1--", label="Bayes-optimal")
+        axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=name.replace("_", " "))
+    test.plot([row[0] for row in known], [row[3] for row in known], "C2:", label="label of the posterior mean")
+    test.legend(frameon=False)
     return figure
 
 

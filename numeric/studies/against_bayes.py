@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from numeric.maths.domain import OutsideDomain
+from numeric.prediction.posterior_prediction import PosteriorErrors, posterior_errors
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Solution
+from numeric.problem.solution import NotConverged, Solution
 from numeric.saddle.curve import learning_curve
-from numeric.studies.bayes_estimation_error import bayes_error
+from numeric.studies.bayes_estimation_error import bayes_error, require_bayes
+from numeric.studies.optimal_decay import TOLERANCE, Optimum, optimal_lambda
 
 
 class CostPoint(NamedTuple):
@@ -40,4 +42,61 @@ def _optimum(problem: Problem) -> float | None:
     try:
         return bayes_error(problem.alpha, problem.target, problem.noise, problem.tokens, problem.model)
     except OutsideDomain:
+        return None
+
+
+class BayesPoint(NamedTuple):
+    """The Bayes optimum at one sample ratio, and empirical risk minimisation at its best weight decay; None where not reached."""
+
+    problem: Problem
+    bayes_error: float | None
+    predictions: PosteriorErrors | None
+    learned: Optimum | None
+
+    def record(self) -> dict[str, float | None]:
+        """As plain values by name; what was not reached is None."""
+        optimal, plug_in = self.predictions or (None, None)
+        solution = self.learned.solution if self.learned else None
+        return {
+            "alpha": self.problem.alpha,
+            "bayes_error": self.bayes_error,
+            "bayes_test_error": optimal,
+            "plug_in_test_error": plug_in,
+            "lambda": self.learned.decay if self.learned else None,
+            "estimation_error": solution.estimation_error if solution else None,
+            "test_error": solution.test_error if solution else None,
+        }
+
+
+def bayes_curve(
+    problem: Problem,
+    alphas: Sequence[float],
+    observe: Callable[[Iterable[float]], Iterable[float]] = iter,
+    tolerance: float = TOLERANCE,
+) -> list[BayesPoint]:
+    """Optimal errors beside learned ones at each sample ratio; `observe` wraps the loop, `tolerance` is that of the decay.
+
+    Raises:
+        InvalidParameter: a model without a Bayes optimum.
+    """
+    require_bayes(problem.model)
+    return [_bayes_point(problem.at(alpha), tolerance) for alpha in observe(alphas)]
+
+
+def _bayes_point(problem: Problem, tolerance: float) -> BayesPoint:
+    error = _optimum(problem)
+    return BayesPoint(problem, error, _predictions(problem, error), _learned(problem, tolerance))
+
+
+def _predictions(problem: Problem, error: float | None) -> PosteriorErrors | None:
+    try:
+        return None if error is None else posterior_errors(problem, error)
+    except OutsideDomain:
+        return None
+
+
+def _learned(problem: Problem, tolerance: float) -> Optimum | None:
+    try:
+        return optimal_lambda(problem, tolerance)
+    except NotConverged:
         return None

@@ -23,6 +23,12 @@ def cubed_density(v: float, target: Target) -> float:
     return total
 
 
+def require_bayes(model: str) -> None:
+    """Raises InvalidParameter for a model without a Bayes optimum."""
+    if reason := structure(model)["without"].get("bayes"):
+        raise InvalidParameter("model", model, f"has no Bayes optimum: {reason}", "choose another")
+
+
 def bayes_error(alpha: float, target: Target, noise: float, tokens: int = 2, model: str = DEFAULT) -> float:
     """Least estimation error E|S - S0|^2/d (eigenvalue^2) at sample ratio alpha = n/d^2 and label noise Delta.
 
@@ -30,14 +36,14 @@ def bayes_error(alpha: float, target: Target, noise: float, tokens: int = 2, mod
 
     Raises:
         ValueError: an argument outside its domain.
+        InvalidParameter: a model without a Bayes optimum.
         OutsideDomain: the parameters are beyond double precision.
     """
     if not (alpha > 0 and noise >= 0 and tokens >= 2):
         raise ValueError(
             f"alpha = {alpha}, noise = {noise}, tokens = {tokens}: must be positive, not negative, at least 2"
         )
-    if reason := structure(model)["without"].get("bayes"):
-        raise InvalidParameter("model", model, f"has no Bayes optimum: {reason}", "choose another")
+    require_bayes(model)
     generated, q0 = functions("float64", model), target.q0
     numbers = float(call(generated.label_numbers, (), {"T": tokens}))
 

@@ -182,7 +182,7 @@ def extrapolated(groups: Sequence[SizeGroup], theory_error: float) -> Extrapolat
     # Welch and Satterthwaite: the theory's error counts as known, with infinitely many degrees of freedom
     degrees = _ratio(total**2, float((variances**2 / [g.runs - 1 for g in groups]).sum()))
     residual = float(weights @ [g.residual for g in groups])
-    z = normal_score(_ratio(residual, math.sqrt(total)), degrees)
+    z = normal_score(_ratio(residual, math.sqrt(total)) if residual else 0.0, degrees)  # exact agreement needs no error
     return Extrapolated(residual, math.sqrt(total), degrees, z)
 
 

@@ -23,10 +23,9 @@ from verify.judging.realised import expected_values, nominal_problem
 from verify.judging.scores import BAND, Score, score_at
 from verify.judging.theory import watched_predictions
 from verify.training import message_passing
-from verify.training.data import GaussianEquivalent
 from verify.training.draw import draw, empirical_risk, require_memory
 from verify.training.measure import moments
-from verify.training.message_passing import pass_messages
+from verify.training.message_passing import pass_messages, trace_penalty
 from verify.training.minimise import MINIMISERS, DescentStatus
 from verify.training.run import PROTOCOL, Run, result_record
 
@@ -111,15 +110,18 @@ def study_message_passing(
     Raises InvalidParameter for a run that messages do not solve, WorkerError if one fails, NoAnswer where none converged at some alpha
     or the theory has no answer.
     """
-    _require_convex(base)
+    require_convex(base)
     runs = [base.varied(alpha=a, dim=dim, index=i) for a in alphas for dim, count in sizes for i in range(count)]
     require_memory(runs)
     results = execute_all(runs, store, workers=workers, task=minimise_both_ways)
     return tuple(_point([result for result in results if result.run.problem.alpha == alpha]) for alpha in alphas)
 
 
-def _require_convex(run: Run) -> None:
-    """Messages minimise over positive S with the trace penalty, which factors have from width 1 on."""
+def require_convex(run: Run) -> None:
+    """Messages minimise over positive S with the trace penalty, which factors have from width 1 on.
+
+    Raises InvalidParameter for other runs.
+    """
     problem = run.problem
     if problem.parametrisation is not Parametrisation.FACTORISED:
         raise InvalidParameter(
@@ -132,14 +134,11 @@ def _require_convex(run: Run) -> None:
 def minimise_both_ways(run: Run) -> MessagePassingResult:
     """Pass messages on the data of the run, and descend by its minimiser.
 
-    Raises InvalidParameter for data on which there are no messages, NoAnswer if an inner minimisation fails.
+    Raises NoAnswer if an inner minimisation fails.
     """
     started, drawn = time.perf_counter(), draw(run)
-    if not isinstance(drawn.inputs, GaussianEquivalent):
-        raise InvalidParameter("data", str(run.data), "is no matrix sensing", "use gaussian-equivalent")
-    risk = empirical_risk(run, drawn)
-    penalty = risk.lambda_ * (run.columns / run.dim) ** 0.5
-    passed = pass_messages(drawn.inputs, drawn.labels, penalty, risk.beta, _TOLERANCE)
+    risk, nothing = empirical_risk(run, drawn), torch.zeros_like(drawn.s0)
+    passed = pass_messages(drawn.inputs, drawn.labels, trace_penalty(run), risk.beta, nothing, _TOLERANCE)
     minimum = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
     descended = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=run.device))
     m, q, q0 = moments(passed.s, drawn.s0)

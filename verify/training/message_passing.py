@@ -1,28 +1,33 @@
 """Approximate message passing: a third way to the minimum, whose every step the theory predicts.   (sections 2, 3)
 
-Gaussian-equivalent data make training a matrix-sensing problem: the indices of a sample per unit are omega = <a_k, S>/sqrt(d)
-with independent Gaussian a_k.  One step passes from the map S to the indices and back:
+Training is a matrix-sensing problem: the indices of a sample per unit are omega = <a_k, S>/sqrt(d), with independent Gaussian a_k for
+Gaussian-equivalent data and products of tokens for sequences.  One step passes from the map S to the indices and back:
 
     omega = indices(S) - V f                          f the messages of the step before
-    h*    = argmin sum_k (h_k - omega_k)^2/(2V) + loss(h),  f = (h* - omega)/V
+    h*    = argmin sum_k (h_k - omega_k)^2/(2V) + loss(h),  f = (h* - omega)/V, which is minus the slope of the loss at h*
     Vh    = -sum_{samples, k} df_k/domega_k / d^2
     Y     = S + adjoint(f)/(Vh d),  S = (Y - lambda sqrt(kappa)/Vh)_+ on the eigenvalues
     V     = (divergence of S by Y)/(Vh d^2)
 
-At a fixed point f is minus the slope of the loss, whatever V and Vh are, and S is stationary for the risk with the
-trace penalty.  The theory's V, Vh are the limits of these; m, q and the errors those of S.
+At a fixed point h* are the indices of S, whatever V and Vh are, and S is stationary for the risk with the trace penalty.  The theory's
+V, Vh are the limits of these; m, q and the errors those of S.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
 
 import torch
 
 from numeric.maths.domain import NoAnswer
-from verify.training.data import GaussianEquivalent, contrasts_of, packed, packed_slope, slope_by_indices, unpacked
+from numeric.messages.stages import first_response
+from verify.training.data import Inputs, contrasts_of, packed, packed_slope, slope_by_indices, unpacked
 from verify.training.minimise import DescentStatus
 from verify.training.risk import contrast_loss, losses
+from verify.training.run import Run
 
 #: Newton steps of the inner problem; from either start a dozen suffice, more only where a step has to be cut.
 NEWTON_STEPS = 100
@@ -81,12 +86,7 @@ class LabelChannel:
 
     def _inverse_labels(self, omega: torch.Tensor, tokens: int) -> torch.Tensor:
         """Indices that give the labels, up to noise, with the constant that a softmax does not see taken from omega."""
-        logarithms = self.labels.log()
-        rows = (logarithms.transpose(1, 2) - logarithms).mean(
-            -1, keepdim=True
-        )  # makes h symmetric where labels allow it
-        h = (logarithms + rows) / self.beta
-        h = (h + h.transpose(1, 2)) / 2
+        h = visible_index(self.labels, self.beta)
         constant = (unpacked(omega, tokens) - h).mean((1, 2), keepdim=True)
         return packed(h + constant)
 
@@ -122,37 +122,83 @@ class LabelChannel:
             length = torch.where(rises, length / 2, length)
 
 
+def visible_index(labels: torch.Tensor, beta: float) -> torch.Tensor:
+    """Symmetric indices (n, T, T) whose softmax by rows is the labels where these allow it; a constant for each is left open."""
+    logarithms = labels.log()
+    rows = (logarithms.transpose(1, 2) - logarithms).mean(-1, keepdim=True)  # makes h symmetric where labels allow it
+    h = (logarithms + rows) / beta
+    return (h + h.transpose(1, 2)) / 2
+
+
+def trace_penalty(run: Run) -> float:
+    """Weight of d tr S in the risk of factors."""
+    return float(run.problem.lambda_ * (run.columns / run.dim) ** 0.5)
+
+
+class Step(NamedTuple):
+    """What one step of message passing leaves: the map S (d, d), V, Vh and the relative change of S."""
+
+    s: torch.Tensor
+    V: float
+    Vh: float
+    change: float
+
+    @property
+    def stands(self) -> bool:
+        """Whether there is a next step: Vh is the curvature that the next map is divided by."""
+        return 0 < self.Vh < float("inf")
+
+
 def pass_messages(
-    inputs: GaussianEquivalent,
+    inputs: Inputs,
     labels: torch.Tensor,
     penalty: float,
     beta: float,
+    start: torch.Tensor,
     tolerance: float = 1e-8,
     max_steps: int = 300,
 ) -> Passed:
-    """Iterate from S = 0 until S changes by `tolerance` relatively.
+    """Iterate from the map `start` (d, d) until S changes by `tolerance` relatively.
 
     Minimises sum ||y - softmax(beta h)||_F^2 + `penalty` d tr S over positive S; for factors of width kappa >= 1
     `penalty` is lambda sqrt(kappa).  Raises NoAnswer if an inner minimisation fails.
     """
-    dim, channel = inputs.dim, LabelChannel(labels, beta)
-    s = labels.new_zeros(dim, dim)
-    f = labels.new_zeros(len(labels), labels.shape[-1] * (labels.shape[-1] + 1) // 2)
-    V, Vh, change = 1.0, 0.0, float("inf")  # any V > 0 will do: the fixed point does not know where it came from
-    for step in range(1, max_steps + 1):
+    steps = message_steps(inputs, labels, penalty, beta, start)
+    for count, step in enumerate(islice(steps, max_steps), 1):
+        if not step.stands:
+            return Passed(*step, count, DescentStatus.DIVERGED)
+        if step.change <= tolerance:
+            return Passed(*step, count, DescentStatus.CONVERGED)
+    return Passed(*step, max_steps, DescentStatus.MAX_STEPS)
+
+
+def message_steps(
+    inputs: Inputs, labels: torch.Tensor, penalty: float, beta: float, start: torch.Tensor
+) -> Iterator[Step]:
+    """Messages from the map `start` (d, d), which is not made from the inputs; they end where a step no longer stands."""
+    (samples, tokens, _), dim = labels.shape, len(start)
+    channel, s = LabelChannel(labels, beta), start
+    f = labels.new_zeros(samples, tokens * (tokens + 1) // 2)
+    V, change = first_response(beta), float("inf")
+    while True:
         omega = packed(inputs.indices(s)) - V * f
-        units = channel.proximal(omega, V)
-        f = (units - omega) / V
-        Vh = _response(channel.slope_and_curvature(units)[1], V) / dim**2
+        units = channel.proximal(omega, V) if V > 0 else omega
+        slope, curvature = channel.slope_and_curvature(units)
+        f, Vh = -slope, _response(curvature, V) / dim**2
         if not 0 < Vh < float("inf"):
-            return Passed(s, V, Vh, change, step, DescentStatus.DIVERGED)
+            yield Step(s, V, Vh, change)
+            return
         before = s
-        s, divergence = soft_threshold(s + inputs.packed_adjoint(f) / (Vh * dim), penalty / Vh)
+        s, divergence = soft_threshold(s + adjoint_per_unit(inputs, f, tokens) / (Vh * dim), penalty / Vh)
         V = divergence / (Vh * dim**2)
-        change = float((s - before).norm()) / max(float(s.norm()), float(before.norm()))
-        if change <= tolerance:
-            return Passed(s, V, Vh, change, step, DescentStatus.CONVERGED)
-    return Passed(s, V, Vh, change, max_steps, DescentStatus.MAX_STEPS)
+        scale = max(float(s.norm()), float(before.norm()))
+        change = float((s - before).norm()) / scale if scale else 0.0  # a decay that leaves nothing leaves it at once
+        yield Step(s, V, Vh, change)
+
+
+def adjoint_per_unit(inputs: Inputs, f: torch.Tensor, tokens: int) -> torch.Tensor:
+    """d/dS of sum_n <f, indices per unit>, symmetric (d, d), for `f` (n, T(T+1)/2)."""
+    return inputs.adjoint(unpacked(f, tokens) / 2)  # half to h_ab and half to h_ba; to h_aa all, as it is sqrt(2) units
 
 
 def _response(curvature: torch.Tensor, V: float) -> float:

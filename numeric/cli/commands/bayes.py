@@ -1,0 +1,76 @@
+"""Command `python -m numeric bayes`: the Bayes optimum, in estimation and in prediction, beside the best weight decay."""
+
+import argparse
+import sys
+import time
+from fractions import Fraction
+
+from numeric.cli.arguments import positive
+from numeric.cli.output import add_outputs, deliver, outputs
+from numeric.cli.problem_arguments import PROBLEM, add_alpha_grid, add_problem, problem_of
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "bayes",
+        help="Bayes-optimal estimation and test error along alpha, beside the best weight decay",
+        epilog="example: python -m numeric bayes --alpha 0.1:4:8 --kappa0 .5 --noise .5 --plot bayes.png",
+    )
+    parser.set_defaults(run=run)
+    add_alpha_grid(parser)
+    add_problem(parser, *(name for name in PROBLEM if name != "lambda_"))
+    parser.add_argument(
+        "--tolerance",
+        type=positive("--tolerance", "relative precision of lambda, e.g. 0.01"),
+        default="1/100",
+        metavar="X",
+        help="relative precision of lambda (default 1/100)",
+    )
+    add_outputs(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print optimal and learned errors; exit 1 if one was not reached."""
+    outputs(arguments)  # refused before any work
+    started = time.perf_counter()
+    arguments.lambda_ = Fraction(1)  # the search does not use it
+    asked, given = problem_of(arguments, arguments.alpha[0])
+    del given["lambda"]
+    from tqdm import tqdm
+
+    from numeric.prediction.prediction import best_prediction
+    from numeric.studies.against_bayes import bayes_curve
+
+    alphas = [float(alpha) for alpha in arguments.alpha]
+    found = bayes_curve(
+        asked, alphas, lambda values: tqdm(values, desc="alpha", disable=None), float(arguments.tolerance)
+    )
+    points = [point(item) for item in found]
+    deliver(
+        arguments,
+        points,
+        lambda plots: plots.bayes_figure(found),
+        lambda: {
+            "parameters": given,
+            "least_test_error": best_prediction(asked).least_test_error(),
+            "points": points,
+            "seconds": time.perf_counter() - started,
+        },
+    )
+    return print_missing(points)
+
+
+def point(item) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
+    """One sample ratio as a JSON object; what was not reached is null."""
+    status = item.learned.solution.status.name.lower() if item.learned else "not converged"
+    return {**item.record(), "status": status}
+
+
+def print_missing(points: list[dict[str, object]]) -> int:
+    """One line on stderr for each point where something was not reached; the exit code, 1 if there is one."""
+    missing = [(found["alpha"], [name for name, value in found.items() if value is None]) for found in points]
+    for alpha, names in missing:
+        if names:
+            sys.stderr.write(f"alpha = {alpha:g}: {', '.join(names)} beyond double precision or not converged\n")
+    return 1 if any(names for _, names in missing) else 0

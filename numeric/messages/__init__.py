@@ -1,0 +1,1 @@
+"""What message passing does step by step in high dimensions: state evolution."""

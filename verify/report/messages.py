@@ -1,0 +1,81 @@
+"""Message passing step by step, and the Bayes optimum beside learning, as JSON values and as lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from numeric.messages.stages import Stage
+from numeric.studies.against_bayes import BayesPoint
+from verify.judging.scores import BAND, Score
+from verify.messages.study import TrajectoryPoint
+
+
+def trajectory_document(point: TrajectoryPoint) -> dict[str, Any]:
+    """Every score of every step, the sizes that it is extrapolated from, and the verdict."""
+    return {
+        "alpha": point.problem.alpha,
+        "optimal": point.messages.optimal,
+        "start": str(point.messages.start),
+        "agrees": point.agrees,
+        "determined": point.blurred is None,
+        "steps": [
+            {"step": k, **{score.quantity: _score(score) for score in scores}}
+            for k, scores in enumerate(point.steps, 1)
+        ],
+    }
+
+
+def trajectory_lines(point: TrajectoryPoint) -> Iterator[str]:
+    """A table: for each step what messages give at the largest d, with its standard error, state evolution there, z at infinite d."""
+    largest = point.steps[0][0].groups[-1]
+    kind = "Bayes-optimal messages" if point.messages.optimal else "messages"
+    yield (
+        f"alpha {point.problem.alpha:g}, {kind} from {point.messages.start}: mean of {largest.runs} runs at d = {largest.dim} with "
+        "its standard error, state evolution at that target, z extrapolated in d\n"
+    )
+    yield "step" + "".join(f"  {name.replace('_', ' '):<28}" for name in Stage._fields).rstrip() + "\n"
+    for k, scores in enumerate(point.steps, 1):
+        yield f"{k:>4}" + "".join(f"  {_cell(score):<28}" for score in scores).rstrip() + "\n"
+    yield f"alpha {point.problem.alpha:g}: {_verdict(point)}; largest |z| {abs(point.worst.z):.1f} ({point.worst.quantity})\n"
+
+
+def _verdict(point: TrajectoryPoint) -> str:
+    if point.agrees:
+        return "agrees with state evolution at every step"
+    if abs(point.worst.z) < BAND and point.blurred:
+        return (
+            f"UNDETERMINED: {point.blurred.quantity} scatters by more than its value; use larger --dim or more --runs"
+        )
+    return "DISAGREES with state evolution"
+
+
+def optimum_line(point: BayesPoint) -> str:
+    """Least errors beside those at the best weight decay."""
+    found = {name: "-" if value is None else f"{value:.5f}" for name, value in point.record().items()}
+    return (
+        f"alpha {point.problem.alpha:g}, theory: Bayes-optimal estimation error {found['bayes_error']}, test error "
+        f"{found['bayes_test_error']} (label of the posterior mean {found['plug_in_test_error']}); learned at the best weight decay "
+        f"{found['lambda']} {found['estimation_error']} and {found['test_error']}\n"
+    )
+
+
+def _cell(score: Score) -> str:
+    largest = score.groups[-1]
+    return f"{largest.simulation:.4f}+-{largest.standard_error:.4f} {largest.theory:.4f} {score.z:+.1f}"
+
+
+def _score(score: Score) -> dict[str, Any]:
+    largest = score.groups[-1]
+    return {
+        "simulation": largest.simulation, "standard_error": _finite(largest.standard_error), "theory": largest.theory,
+        "z_at_largest_size": _finite(score.raw_in_errors), "z": _finite(score.z),
+        "extrapolated": {"residual": _finite(score.residual), "standard_error": _finite(score.standard_error)},
+        "sizes": [{"dim": g.dim, "runs": g.runs, "simulation": g.simulation, "theory": g.theory,
+                   "standard_error": _finite(g.standard_error)} for g in score.groups],
+    }  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
