@@ -33,7 +33,7 @@ What is learned
     bayes_curve         that and the least test error, beside the best weight decay
 
 Message passing step by step
-    Start               where messages start
+    FirstMessage        where messages start
     state_evolution     order parameters after each step, of risk minimisation
     bayes_evolution     the same of Bayes-optimal messages
 
@@ -74,7 +74,7 @@ _PUBLIC = {
     "decompose": "studies.decompose",
     "bayes_error": "studies.bayes_estimation_error",
     "bayes_curve": "studies.against_bayes",
-    "Start": "messages.stages",
+    "FirstMessage": "messages.stages",
     "state_evolution": "messages.state_evolution",
     "bayes_evolution": "messages.bayes_evolution",
     "scaling_curve": "studies.scaling",

@@ -6,14 +6,14 @@ From its first step on m = q, and what is not known of an index per unit is the 
 """
 
 from numeric.laws.law import ROUNDING
-from numeric.messages.stages import Stage, Start, starting_overlaps
+from numeric.messages.stages import FirstMessage, Stage, starting_overlaps
 from numeric.model import float64 as generated
 from numeric.prediction.posterior_prediction import posterior_errors
 from numeric.problem.problem import Problem
 from numeric.studies.bayes_estimation_error import cubed_density, require_bayes
 
 
-def bayes_evolution(problem: Problem, start: Start, steps: int) -> tuple[Stage, ...]:
+def bayes_evolution(problem: Problem, start: FirstMessage, steps: int) -> tuple[Stage, ...]:
     """Follow Bayes-optimal message passing for so many steps; the problem's weight decay, width and beta are not used.
 
     `test_error` is that of the posterior mean of a fresh label.

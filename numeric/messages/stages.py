@@ -8,7 +8,7 @@ from numeric.laws.law import Target
 _FIRST = 0.5  # V beta^2: the energy of a sample is convex up to 1.04 (theory note, section 3), so that the first answers do not jump
 
 
-class Start(enum.StrEnum):
+class FirstMessage(enum.StrEnum):
     """The map S that messages start from."""
 
     ZERO = "zero"  #: S = 0
@@ -32,12 +32,12 @@ def first_response(beta: float) -> float:
     return _FIRST / beta**2
 
 
-def starting_overlaps(start: Start, target: Target) -> tuple[float, float]:
+def starting_overlaps(start: FirstMessage, target: Target) -> tuple[float, float]:
     """Overlaps m and q of the start, eigenvalue^2."""
     mean, q0 = target.t0**2, target.q0
     return {
-        Start.ZERO: (0.0, 0.0),
-        Start.MEAN: (mean, mean),
-        Start.RANDOM: (mean, q0),
-        Start.INFORMED: (q0, q0),
+        FirstMessage.ZERO: (0.0, 0.0),
+        FirstMessage.MEAN: (mean, mean),
+        FirstMessage.RANDOM: (mean, q0),
+        FirstMessage.INFORMED: (q0, q0),
     }[start]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from numeric.channel.averages import Averages
 from numeric.channel.rules import ChannelRule, coarse_rules
 from numeric.maths.domain import InvalidParameter
-from numeric.messages.stages import Stage, Start, first_response, starting_overlaps
+from numeric.messages.stages import FirstMessage, Stage, first_response, starting_overlaps
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.conjugates import Conjugates
@@ -30,7 +30,7 @@ class Evolution(NamedTuple):
     errors: tuple[Stage, ...]
 
 
-def state_evolution(problem: Problem, start: Start, steps: int) -> Evolution:
+def state_evolution(problem: Problem, start: FirstMessage, steps: int) -> Evolution:
     """Follow message passing for so many steps.
 
     Raises:
@@ -46,7 +46,7 @@ def state_evolution(problem: Problem, start: Start, steps: int) -> Evolution:
     return Evolution(fine, tuple(changes))
 
 
-def _stages(problem: Problem, rule: ChannelRule, start: Start, steps: int) -> tuple[Stage, ...]:
+def _stages(problem: Problem, rule: ChannelRule, start: FirstMessage, steps: int) -> tuple[Stage, ...]:
     saddle, (m, q) = SaddleMap(problem, rule), starting_overlaps(start, problem.target)
     overlaps, stages = Overlaps(m, q or NEARLY_NOTHING * problem.q0, first_response(problem.beta)), list[Stage]()
     for _ in range(steps):

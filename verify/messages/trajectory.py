@@ -17,7 +17,7 @@ import torch
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import NoAnswer
 from numeric.messages import stages
-from numeric.messages.stages import Stage, Start
+from numeric.messages.stages import FirstMessage, Stage
 from verify.jobs.store import Store
 from verify.messages import fresh_labels, posterior_mean, posterior_steps
 from verify.messages.fresh_labels import LabelPredictor, fresh_error, posterior_labels, student_labels
@@ -37,7 +37,7 @@ class Messages(NamedTuple):
     """Which messages are followed: those of the risk, or Bayes-optimal ones; from where; and for how many steps."""
 
     optimal: bool
-    start: Start
+    start: FirstMessage
     steps: int
 
     @property
@@ -84,29 +84,29 @@ def follow_messages(run: Run, messages: Messages) -> Trajectory:
     return Trajectory(run, moments(drawn.s0, drawn.s0).q0, stages, time.perf_counter() - started)
 
 
-def starting_map(run: Run, s0: torch.Tensor, start: Start) -> torch.Tensor:
+def starting_map(run: Run, s0: torch.Tensor, start: FirstMessage) -> torch.Tensor:
     """The map S (d, d) that messages start from."""
     dim, law = len(s0), run.problem.target
     match start:
-        case Start.ZERO:
+        case FirstMessage.ZERO:
             return torch.zeros_like(s0)
-        case Start.INFORMED:
+        case FirstMessage.INFORMED:
             return s0
     mean = law.t0 * torch.eye(dim).to(s0)
-    if start is Start.MEAN:
+    if start is FirstMessage.MEAN:
         return mean
     g = torch.as_tensor(np.random.default_rng(run.seeds()["start"]).standard_normal((dim, dim))).to(s0)
     return mean + math.sqrt((law.q0 - law.t0**2) / (2 * dim)) * (g + g.T)
 
 
-def _of_the_risk(run: Run, drawn: Drawn, start: Start) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
+def _of_the_risk(run: Run, drawn: Drawn, start: FirstMessage) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     beta, first = run.problem.beta, starting_map(run, drawn.s0, start)
     for step in message_steps(drawn.inputs, drawn.labels, trace_penalty(run), beta, first):
         if step.stands:
             yield step.s, step.V, student_labels(beta)
 
 
-def _optimal(run: Run, drawn: Drawn, start: Start) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
+def _optimal(run: Run, drawn: Drawn, start: FirstMessage) -> Iterator[tuple[torch.Tensor, float, LabelPredictor]]:
     problem, law, first = run.problem, run.problem.target, starting_map(run, drawn.s0, start)
     assert isinstance(law, MarchenkoPastur)  # which the study has made sure of
     known = Known(first, float((first - drawn.s0).square().sum()) / run.dim)

@@ -12,7 +12,7 @@ from numeric.__main__ import main
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter
 from numeric.messages.bayes_evolution import bayes_evolution
-from numeric.messages.stages import Start
+from numeric.messages.stages import FirstMessage
 from numeric.messages.state_evolution import state_evolution
 from numeric.prediction.posterior_prediction import posterior_errors
 from numeric.problem.problem import Problem
@@ -25,7 +25,7 @@ from tests.strategies import log_uniform
 PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5)
 
 
-@pytest.mark.parametrize("start", Start)
+@pytest.mark.parametrize("start", FirstMessage)
 @pytest.mark.parametrize("change", [{}, {"width": 0.4}, {"beta": 1.4, "beta0": 0.7}, {"parametrisation": "symmetric"}])
 def test_it_ends_at_the_saddle_point(start, change):
     problem = replace(PROBLEM, **change)
@@ -38,32 +38,32 @@ def test_it_ends_at_the_saddle_point(start, change):
 
 def test_it_ends_at_the_saddle_point_of_three_tokens():
     problem = replace(PROBLEM, tokens=3)
-    solution, evolution = solve(problem), state_evolution(problem, Start.ZERO, 40)
+    solution, evolution = solve(problem), state_evolution(problem, FirstMessage.ZERO, 40)
     for name in ("m", "q", "V"):
         error = getattr(evolution.errors[-1], name) + solution.errors[name]
         assert abs(getattr(evolution.stages[-1], name) - getattr(solution, name)) < 4 * error
 
 
 def test_the_first_step_from_nothing_hardly_knows_what_stands_for_nothing(monkeypatch):
-    (here,) = state_evolution(PROBLEM, Start.ZERO, 1).stages
+    (here,) = state_evolution(PROBLEM, FirstMessage.ZERO, 1).stages
     monkeypatch.setattr("numeric.messages.state_evolution.NEARLY_NOTHING", 1e-6)
-    (there,) = state_evolution(PROBLEM, Start.ZERO, 1).stages
+    (there,) = state_evolution(PROBLEM, FirstMessage.ZERO, 1).stages
     np.testing.assert_allclose(here, there, rtol=1e-5)  # a change of q0 1e-6, and rounding over its root
 
 
 def test_where_nothing_is_learned_it_stays_at_nothing():
     """Far above the largest weight decay at which anything is learned."""
-    stages = state_evolution(replace(PROBLEM, lambda_=50.0), Start.INFORMED, 4).stages
+    stages = state_evolution(replace(PROBLEM, lambda_=50.0), FirstMessage.INFORMED, 4).stages
     assert stages[-1][:3] == (0.0, 0.0, 0.0)
     assert stages[-1].estimation_error == PROBLEM.q0
 
 
 def test_more_order_parameters_are_refused():
     with pytest.raises(InvalidParameter, match="parametrisation"):
-        state_evolution(replace(PROBLEM, parametrisation="general"), Start.ZERO, 1)
+        state_evolution(replace(PROBLEM, parametrisation="general"), FirstMessage.ZERO, 1)
 
 
-@pytest.mark.parametrize("start", Start)
+@pytest.mark.parametrize("start", FirstMessage)
 @pytest.mark.parametrize("alpha", [0.1, 0.5, 2.0])
 def test_bayes_optimal_messages_end_at_the_bayes_optimum(alpha, start):
     """From no knowledge and from the target alike: no start is caught before the optimum, which messages therefore reach."""
@@ -72,7 +72,7 @@ def test_bayes_optimal_messages_end_at_the_bayes_optimum(alpha, start):
 
 
 def test_knowledge_never_shrinks_on_the_way_from_none():
-    errors = [stage.estimation_error for stage in bayes_evolution(PROBLEM.at(0.3), Start.MEAN, 20)]
+    errors = [stage.estimation_error for stage in bayes_evolution(PROBLEM.at(0.3), FirstMessage.MEAN, 20)]
     assert errors == sorted(errors, reverse=True)
 
 

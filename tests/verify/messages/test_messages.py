@@ -9,7 +9,7 @@ import torch
 
 from numeric.cli.arguments import BadInput
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.messages.stages import Stage, Start, first_response, starting_overlaps
+from numeric.messages.stages import FirstMessage, Stage, first_response, starting_overlaps
 from numeric.model import float64 as generated
 from numeric.problem.problem import Problem
 from numeric.studies.bayes_estimation_error import cubed_density
@@ -86,7 +86,7 @@ def test_a_label_is_its_visible_index():
     torch.testing.assert_close(shift, shift[:, :1, :1].expand_as(shift), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("start", Start)
+@pytest.mark.parametrize("start", FirstMessage)
 def test_starts_have_the_order_parameters_of_theory(start):
     run = RUN.varied(dim=200, alpha=1e-3)
     s0 = draw(run).s0
@@ -97,7 +97,7 @@ def test_starts_have_the_order_parameters_of_theory(start):
     assert float((s * s).sum()) / 200 == pytest.approx(q, abs=0.03)
 
 
-@pytest.mark.parametrize("start", [Start.ZERO, Start.RANDOM, Start.INFORMED])
+@pytest.mark.parametrize("start", [FirstMessage.ZERO, FirstMessage.RANDOM, FirstMessage.INFORMED])
 def test_messages_follow_state_evolution_from_any_start(tmp_path, start):
     messages = Messages(False, start, 4)
     (point,) = study_trajectories(RUN, [1.0], [(20, 6), (32, 6)], messages, trajectory_store(tmp_path, messages), 1)
@@ -109,7 +109,7 @@ def test_messages_follow_state_evolution_from_any_start(tmp_path, start):
 
 
 def test_scatter_beyond_a_value_is_no_agreement(tmp_path):
-    messages = Messages(False, Start.ZERO, 2)
+    messages = Messages(False, FirstMessage.ZERO, 2)
     (point,) = study_trajectories(RUN, [1.0], [(12, 2), (16, 2)], messages, trajectory_store(tmp_path, messages), 1)
     runs = list(trajectory_store(tmp_path, messages).load().values())
     lost = replace(runs[0], stages=tuple(stage._replace(q=100.0) for stage in runs[0].stages))
@@ -119,7 +119,7 @@ def test_scatter_beyond_a_value_is_no_agreement(tmp_path):
 
 
 def test_a_decay_that_leaves_nothing_is_followed_too(tmp_path):
-    messages, run = Messages(False, Start.RANDOM, 3), RUN.varied(lambda_=50.0)
+    messages, run = Messages(False, FirstMessage.RANDOM, 3), RUN.varied(lambda_=50.0)
     (point,) = study_trajectories(run, [1.0], [(12, 2), (16, 2)], messages, trajectory_store(tmp_path, messages), 1)
     last = {score.quantity: score for score in point.steps[-1]}
     for name in ("m", "q", "V"):
@@ -128,7 +128,7 @@ def test_a_decay_that_leaves_nothing_is_followed_too(tmp_path):
 
 def test_messages_of_another_step_are_told_apart(tmp_path):
     """What the next step has is no agreement: the scores see the order of the steps."""
-    messages = Messages(False, Start.ZERO, 3)
+    messages = Messages(False, FirstMessage.ZERO, 3)
     (point,) = study_trajectories(RUN, [1.0], [(20, 6), (32, 6)], messages, trajectory_store(tmp_path, messages), 1)
     first, second = point.steps[:2]
     group = first[0].groups[-1]
@@ -136,7 +136,7 @@ def test_messages_of_another_step_are_told_apart(tmp_path):
 
 
 def test_bayes_optimal_messages_follow_theirs(tmp_path):
-    messages, run = Messages(True, Start.MEAN, 6), RUN.varied(alpha=0.5)
+    messages, run = Messages(True, FirstMessage.MEAN, 6), RUN.varied(alpha=0.5)
     store = trajectory_store(tmp_path, messages)
     (point,) = study_trajectories(run, [0.5], [(24, 6), (36, 6)], messages, store, 1)
     assert point.agrees

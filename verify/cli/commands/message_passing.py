@@ -19,7 +19,7 @@ from numeric.cli.arguments import (
     write_atomically,
 )
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.messages.stages import Start
+from numeric.messages.stages import FirstMessage
 from numeric.studies.against_bayes import bayes_curve
 from verify.cli.arguments import add_execution, execution_fields, integers, opened, size_counts, stated_problem
 from verify.figures.drawing import styled
@@ -54,7 +54,7 @@ def add(commands: Any) -> None:
                         help="what indices are made of; descents are for gaussian-equivalent data (the default)")  # fmt: skip
     parser.add_argument("--steps", type=integer("--steps", 0, 1000, "try 10"), default="10", metavar="N",
                         help="steps set beside state evolution, 0 for none (default 10)")  # fmt: skip
-    parser.add_argument("--start", choices=[str(start) for start in Start], help="where these steps start: zero (default), "
+    parser.add_argument("--start", choices=[str(start) for start in FirstMessage], help="where these steps start: zero (default), "
                         "the mean eigenvalue (default with --bayes), random, or informed by the target itself")  # fmt: skip
     parser.add_argument("--bayes", action="store_true",
                         help="Bayes-optimal messages in place of those of the risk; the weight decay is not used")  # fmt: skip
@@ -101,7 +101,7 @@ def _trajectories(
 ) -> tuple[TrajectoryPoint, ...]:
     if not arguments.steps:
         return ()
-    start = Start(arguments.start or (Start.MEAN if arguments.bayes else Start.ZERO))
+    start = FirstMessage(arguments.start or (FirstMessage.MEAN if arguments.bayes else FirstMessage.ZERO))
     messages = Messages(arguments.bayes, start, arguments.steps)
     store = opened(lambda folder: trajectory_store(folder, messages), Path(arguments.out))
     return study_trajectories(base, alphas, sizes, messages, store, arguments.workers)
