@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
+from verify.judging.sequences import LEADING, LEAST_RATIO
 from verify.networks.width import WidthPoint
 from verify.studies.cross_validation import ChoiceGroup
 from verify.studies.descents import Descents
@@ -17,7 +18,6 @@ from verify.studies.main_job import MainJobOutcome
 from verify.studies.message_passing import MessagePassingPoint
 from verify.studies.models import ModelOutcome
 from verify.studies.scaling import ScalingOutcome, Slope
-from verify.studies.scaling_plan import LEADING, LEAST_RATIO
 from verify.studies.thresholds import Sighting
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run
