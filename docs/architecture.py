@@ -54,6 +54,7 @@ FLOORS = {
             "verify.jobs",
             "verify.judging",
             "verify.networks",
+            "verify.exponents",
             "verify.studies",
             "verify.figures",
             "verify.report",

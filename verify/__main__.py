@@ -23,9 +23,22 @@ from verify.cli.commands import (
     thresholds,
     width,
 )
+from verify.cli.commands.power_laws import exponents
 from verify.jobs.pool import WorkerError
 
-COMMANDS = (curve, figure, spectrum, scaling, gap, thresholds, cross_validate, message_passing, models, width)
+COMMANDS = (
+    curve,
+    figure,
+    spectrum,
+    scaling,
+    gap,
+    exponents,
+    thresholds,
+    cross_validate,
+    message_passing,
+    models,
+    width,
+)
 
 
 def build_parser() -> Parser:

@@ -18,14 +18,19 @@ from verify.training.target import TargetKind
 
 
 def add_execution(parser: argparse.ArgumentParser) -> None:
-    """Add what every command that trains takes."""
+    """Add what every command that trains heads takes."""
+    add_job(parser)
+    parser.add_argument("--target", choices=[str(k) for k in TargetKind], default="deterministic",
+                        help="how the target's eigenvalues are drawn")  # fmt: skip
+    parser.add_argument("--minimiser", choices=tuple(MINIMISERS), default="lbfgs", help="default lbfgs")
+
+
+def add_job(parser: argparse.ArgumentParser) -> None:
+    """Add what every command that trains takes, whatever it trains and how."""
     parser.add_argument("--out", default="report", metavar="FOLDER", help="where runs and report go (default report)")
     parser.add_argument("--seed", type=integer("--seed", 0, 2**64 - 1, "try 0"), default="0", metavar="N",
                         help="from which the seed of every run is spawned (default 0)")  # fmt: skip
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where to train (default cpu)")
-    parser.add_argument("--target", choices=[str(k) for k in TargetKind], default="deterministic",
-                        help="how the target's eigenvalues are drawn")  # fmt: skip
-    parser.add_argument("--minimiser", choices=tuple(MINIMISERS), default="lbfgs", help="default lbfgs")
     parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
                         help="processes (default one per core)")  # fmt: skip
     parser.add_argument("--shuffle-labels", action="store_true",

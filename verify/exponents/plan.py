@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from numeric.laws.power_law import power_law
+from numeric.laws.power_law import PowerLaw, power_law
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.studies.regimes import Regime, regimes
@@ -16,6 +16,9 @@ from verify.exponents.run import TOKENS, StudentRun
 from verify.judging.sequences import kept_exactly
 
 _OCTAVE = 2  #: slopes are taken from n/sqrt(2) to n sqrt(2)
+PER_OCTAVE = (
+    64  #: blocks of the target's tail far beyond training: slopes change by less than 1e-3 from sixteen times as many
+)
 _COLUMNS = 8  #: students have a multiple of so many
 
 
@@ -88,7 +91,7 @@ class Misstatement:
 class ExponentPlan:
     """Students to train: `counts` runs by path, gamma and size d; the rest as in StudentRun.
 
-    `hidden`: columns of every student, those of the path if None.
+    `hidden`: columns of every student, those of the path if None. `dims`: where the theory alone goes on along each path.
     """
 
     counts: tuple[tuple[str, Fraction, int, int], ...]
@@ -98,6 +101,7 @@ class ExponentPlan:
     shuffle_labels: bool = False
     hidden: int | None = None
     misstated: Misstatement = field(default=Misstatement())
+    dims: tuple[int, ...] = ()
 
     def sequences(self) -> list[tuple[Path, Fraction, list[int]]]:
         """Every path and gamma once, with its sizes, increasing."""
@@ -118,7 +122,23 @@ class ExponentPlan:
 
     def problem(self, path: Path, gamma: Fraction, dim: int) -> Problem:
         """What the theory is asked: the law of token sequences, its leading features kept exactly."""
-        target = power_law(float(gamma + self.misstated.gamma), dim)
-        return Problem(
-            1.0, target, path.decay.at(dim), self.noise * self.misstated.noise, tokens=TOKENS, leading=kept_exactly(dim)
-        )
+        return self._problem(path, power_law(self._told(gamma), dim), kept_exactly(dim))
+
+    def gaussian_problem(self, path: Path, gamma: Fraction, dim: int) -> Problem:
+        """The same of Gaussian indices, at any d."""
+        return self._problem(path, power_law(self._told(gamma), dim, per_octave=PER_OCTAVE), 0)
+
+    def cell(self, path: Path, gamma: Fraction) -> Regime:
+        """The cell at the gamma that the theory is told."""
+        return path.cell(gamma + self.misstated.gamma)
+
+    def correction(self, path: Path, gamma: Fraction) -> float:
+        """The power of the slowest correction there."""
+        return path.slowest_correction(gamma + self.misstated.gamma)
+
+    def _told(self, gamma: Fraction) -> float:
+        return float(gamma + self.misstated.gamma)
+
+    def _problem(self, path: Path, target: PowerLaw, leading: int) -> Problem:
+        noise = self.noise * self.misstated.noise
+        return Problem(1.0, target, path.decay.at(target.dim), noise, tokens=TOKENS, leading=leading)

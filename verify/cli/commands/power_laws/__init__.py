@@ -1,0 +1,1 @@
+"""Commands about power-law targets at large d."""

@@ -1,0 +1,102 @@
+"""`python -m verify exponents`: slopes of narrow students at large d beside the theory's, and the exponents that both tend to."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, positive, print_json, write_atomically
+from verify.cli.arguments import add_job, integers, note, opened, size_counts
+from verify.exponents.measure import StudentResult
+from verify.exponents.plan import PATHS, ExponentPlan, Misstatement
+from verify.exponents.run import STUDENT_PROTOCOL
+from verify.exponents.study import ExponentOutcome, study_exponents
+from verify.figures.drawing import styled
+from verify.figures.exponents import exponent_figure
+from verify.jobs.pool import Pool
+from verify.jobs.store import Store
+from verify.report.exponents import exponent_document, exponent_lines
+
+STORE = "students.jsonl"
+#: Below it the paths hold no learned feature at the lesser number of samples.
+LEAST_DIM = 100
+_BEYOND = (10**4, 10**8, 10**12)  #: where the theory goes on alone
+
+
+def add(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "exponents",
+        help="scaling exponents of trained students at large d, with intervals, beside the derived ones",
+        epilog="example: python -m verify exponents --gamma 3/4 --cell decay --dim 200,400 --runs 6",
+    )
+    parser.add_argument("--gamma", type=grid("--gamma"), default="3/4", metavar="GRID",
+                        help="eigenvalues of the target proportional to k^-GAMMA, above 1/2 (default 3/4)")  # fmt: skip
+    parser.add_argument("--cell", default=",".join(PATHS), metavar="NAME,NAME",
+                        help="decay: limited by weight decay of order one; noise: by label noise (default both)")  # fmt: skip
+    parser.add_argument("--dim", type=integers("--dim", LEAST_DIM), default="200,400,800", metavar="N,N",
+                        help="sizes d; slopes of two or more have a limit (default 200,400,800)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default="6", metavar="N",
+                        help="runs per slope, one number or one for each size (default 6)")  # fmt: skip
+    parser.add_argument("--hidden", type=integer("--hidden", 1, 10_000, "leave it out"), metavar="N",
+                        help="columns of the students (default 32 for decay, 4 d^0.6 for noise)")  # fmt: skip
+    add_problem_arguments(parser, "noise", defaults={"noise": "0.5"})
+    parser.add_argument("--theory-gamma-off", type=grid("--theory-gamma-off"), default="0", metavar="X",
+                        help="tell the theory a gamma so far off, on purpose: the verdict must turn negative")  # fmt: skip
+    parser.add_argument("--theory-noise-factor", type=positive("--theory-noise-factor", "try 2"), default="1", metavar="X",
+                        help="tell the theory so many times the noise, on purpose: likewise")  # fmt: skip
+    add_job(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train what is not stored, compare, write figure and JSON, print the verdict."""
+    started, plan, folder = time.perf_counter(), plan_of(arguments), Path(arguments.out)
+    store = student_store(folder)
+    with Pool(arguments.workers) as pool:
+        outcome = study_exponents(plan, store, pool)
+    _deliver(outcome, folder, time.perf_counter() - started, arguments.json)
+    return 0 if outcome.agrees else 1
+
+
+def student_store(folder: Path) -> Store[StudentResult]:
+    """The finished students of that folder. Raises BadInput if it cannot be written."""
+    return opened(lambda path: Store(path, StudentResult, STORE, STUDENT_PROTOCOL), folder)
+
+
+def _deliver(outcome: ExponentOutcome, folder: Path, seconds: float, as_json: bool) -> None:
+    note("figures")
+    for suffix, content in styled(partial(exponent_figure, outcome)).items():
+        write_atomically(folder / f"exponents.{suffix}", content)
+    document = {**exponent_document(outcome), "seconds": seconds}
+    write_atomically(folder / "exponents.json", (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    if as_json:
+        print_json(document)
+    else:
+        sys.stdout.write("".join(exponent_lines(outcome)) + f"see exponents.png and exponents.json in {folder}/\n")
+
+
+def plan_of(arguments: argparse.Namespace) -> ExponentPlan:
+    """What the arguments ask for.
+
+    Raises BadInput for what makes no sense together.
+    """
+    names = tuple(dict.fromkeys(arguments.cell.split(",")))
+    if unknown := [name for name in names if name not in PATHS]:
+        raise BadInput("--cell", unknown[0], "is no cell", f"use {' or '.join(PATHS)}")
+    off, gammas = Fraction(arguments.theory_gamma_off[0]), [Fraction(gamma) for gamma in arguments.gamma]
+    if low := [gamma for gamma in gammas if min(gamma, gamma + off) <= Fraction(1, 2)]:
+        raise BadInput("--gamma", str(low[0]), "must exceed 1/2, told to the theory too", "try 3/4")
+    sizes = size_counts(arguments.dim, arguments.runs)
+    counts = tuple((name, gamma, dim, runs) for name in names for gamma in gammas for dim, runs in sizes)
+    wrong = Misstatement(off, float(arguments.theory_noise_factor))
+    return ExponentPlan(
+        counts, float(arguments.noise), arguments.seed, arguments.device, arguments.shuffle_labels, arguments.hidden, wrong,
+        _BEYOND,
+    )  # fmt: skip
