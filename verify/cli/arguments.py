@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from numeric.cli.arguments import BadInput, integer
+from numeric.cli.arguments import BadInput, integer, number, positive
 from numeric.laws.law import Target
 from numeric.problem.problem import Problem
+from numeric.studies.regimes import LEAST_GAMMA
+from verify.exponents.measure import StudentResult
+from verify.exponents.plan import Misstatement
+from verify.exponents.run import STUDENT_PROTOCOL
 from verify.jobs.store import AnyResult, Store
 from verify.training.measure import RunResult
 from verify.training.minimise import MINIMISERS
@@ -36,6 +41,23 @@ def add_job(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shuffle-labels", action="store_true",
                         help="break the data on purpose: the verdict must turn negative")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def add_misstatement(parser: argparse.ArgumentParser) -> None:
+    """Add what makes the theory of the exponents wrong on purpose."""
+    shift = number("--theory-gamma-off", "is any number", lambda _: True, "try 0.1")
+    parser.add_argument("--theory-gamma-off", type=shift, default="0", metavar="X",
+                        help="tell the exponents' theory a gamma so far off on purpose: the verdict must turn negative")  # fmt: skip
+    parser.add_argument("--theory-noise-factor", type=positive("--theory-noise-factor", "try 2"), default="1", metavar="X",
+                        help="tell it so many times the noise, on purpose: likewise")  # fmt: skip
+
+
+def misstatement(arguments: argparse.Namespace, gammas: Iterable[Fraction]) -> Misstatement:
+    """What the arguments of `add_misstatement` say. Raises BadInput where the theory would have no exponents at one of the gammas."""
+    off = arguments.theory_gamma_off
+    if any(gamma + off <= LEAST_GAMMA for gamma in gammas):
+        raise BadInput("--theory-gamma-off", str(off), "brings gamma to 1/2 or below, without exponents", "try 0.1")
+    return Misstatement(off, float(arguments.theory_noise_factor))
 
 
 def execution_fields(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -94,6 +116,11 @@ def opened(open_store: Callable[[Path], Store[AnyResult]], folder: Path) -> Stor
 def result_store(folder: Path) -> Store[RunResult]:
     """The finished runs of that folder. Raises BadInput if it cannot be written."""
     return opened(lambda path: Store(path, RunResult), folder)
+
+
+def student_store(folder: Path) -> Store[StudentResult]:
+    """The finished narrow students of that folder. Raises BadInput if it cannot be written."""
+    return opened(lambda path: Store(path, StudentResult, "students.jsonl", STUDENT_PROTOCOL), folder)
 
 
 def note(text: str) -> None:

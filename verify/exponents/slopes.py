@@ -36,7 +36,7 @@ class Interval(NamedTuple):
 
     def contains(self, value: float) -> bool:
         """Whether a value lies between the ends."""
-        return self.low <= value <= self.high
+        return bool(self.low <= value <= self.high)
 
 
 def log_slope(samples: Sequence[int], errors: np.ndarray) -> np.ndarray:
@@ -73,7 +73,7 @@ def _interval(value: float, drawn: np.ndarray, runs: int, level: float) -> Inter
     tail = (1 + level) / 2
     wider = math.sqrt(runs / (runs - 1)) * student.ppf(tail, runs - 1) / norm.ppf(tail)
     low, high = np.quantile(drawn, [1 - tail, tail])
-    return Interval(value, value + (float(low) - value) * wider, value + (float(high) - value) * wider)
+    return Interval(value, *(value + (float(end) - value) * float(wider) for end in (low, high)))
 
 
 def pooled(intervals: Sequence[Interval]) -> Interval:

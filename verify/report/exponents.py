@@ -7,7 +7,7 @@ from typing import Any
 
 from verify.exponents.slopes import Interval
 from verify.exponents.study import ExponentOutcome, ExponentSeen, SlopeAtSize
-from verify.report.documents import versions
+from verify.report.versions import versions
 
 _NAMES = {"excess_error": "excess test error", "estimation_error": "estimation error"}
 

@@ -11,6 +11,7 @@ from numeric.cli.arguments import BadInput
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from verify.__main__ import COMMANDS, build_parser, main
+from verify.cli.arguments import student_store
 from verify.jobs.store import Store
 from verify.judging.spectra import distance, zero_fraction
 from verify.report.page import report_files
@@ -101,7 +102,11 @@ def test_the_report_stands_alone(tmp_path, monkeypatch):
     base = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=24)
     campaign = Campaign(DataKind.SEQUENCES, ((16, 4), (24, 4)), (1.0, 2.0), (1.0,))
     outcome = do_main_job(
-        Plan(base, (campaign,), ((1.0, 24, 4),)), Store(tmp_path, RunResult), lambda stage: None, workers=2
+        Plan(base, (campaign,), ((1.0, 24, 4),)),
+        Store(tmp_path, RunResult),
+        student_store(tmp_path),
+        lambda stage: None,
+        workers=2,
     )
     files = report_files(outcome)
     page = files["index.html"].decode()

@@ -6,24 +6,27 @@ import argparse
 import json
 import sys
 import time
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, positive, print_json, write_atomically
-from verify.cli.arguments import add_job, integers, note, opened, size_counts
-from verify.exponents.measure import StudentResult
-from verify.exponents.plan import PATHS, ExponentPlan, Misstatement
-from verify.exponents.run import STUDENT_PROTOCOL
+from numeric.cli.arguments import (
+    BadInput,
+    add_problem_arguments,
+    grid,
+    integer,
+    print_json,
+    write_atomically,
+)
+from numeric.studies.regimes import LEAST_GAMMA
+from verify.cli.arguments import add_job, add_misstatement, integers, misstatement, note, size_counts, student_store
+from verify.exponents.plan import PATHS, ExponentPlan
 from verify.exponents.study import ExponentOutcome, study_exponents
 from verify.figures.drawing import styled
 from verify.figures.exponents import exponent_figure
 from verify.jobs.pool import Pool
-from verify.jobs.store import Store
 from verify.report.exponents import exponent_document, exponent_lines
 
-STORE = "students.jsonl"
 #: Below it the paths hold no learned feature at the lesser number of samples.
 LEAST_DIM = 100
 _BEYOND = (10**4, 10**8, 10**12)  #: where the theory goes on alone
@@ -47,10 +50,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--hidden", type=integer("--hidden", 1, 10_000, "leave it out"), metavar="N",
                         help="columns of the students (default 32 for decay, 4 d^0.6 for noise)")  # fmt: skip
     add_problem_arguments(parser, "noise", defaults={"noise": "0.5"})
-    parser.add_argument("--theory-gamma-off", type=grid("--theory-gamma-off"), default="0", metavar="X",
-                        help="tell the theory a gamma so far off, on purpose: the verdict must turn negative")  # fmt: skip
-    parser.add_argument("--theory-noise-factor", type=positive("--theory-noise-factor", "try 2"), default="1", metavar="X",
-                        help="tell the theory so many times the noise, on purpose: likewise")  # fmt: skip
+    add_misstatement(parser)
     add_job(parser)
     parser.set_defaults(run=run)
 
@@ -63,11 +63,6 @@ def run(arguments: argparse.Namespace) -> int:
         outcome = study_exponents(plan, store, pool)
     _deliver(outcome, folder, time.perf_counter() - started, arguments.json)
     return 0 if outcome.agrees else 1
-
-
-def student_store(folder: Path) -> Store[StudentResult]:
-    """The finished students of that folder. Raises BadInput if it cannot be written."""
-    return opened(lambda path: Store(path, StudentResult, STORE, STUDENT_PROTOCOL), folder)
 
 
 def _deliver(outcome: ExponentOutcome, folder: Path, seconds: float, as_json: bool) -> None:
@@ -90,13 +85,11 @@ def plan_of(arguments: argparse.Namespace) -> ExponentPlan:
     names = tuple(dict.fromkeys(arguments.cell.split(",")))
     if unknown := [name for name in names if name not in PATHS]:
         raise BadInput("--cell", unknown[0], "is no cell", f"use {' or '.join(PATHS)}")
-    off, gammas = Fraction(arguments.theory_gamma_off[0]), [Fraction(gamma) for gamma in arguments.gamma]
-    if low := [gamma for gamma in gammas if min(gamma, gamma + off) <= Fraction(1, 2)]:
-        raise BadInput("--gamma", str(low[0]), "must exceed 1/2, told to the theory too", "try 3/4")
+    if low := [gamma for gamma in arguments.gamma if gamma <= LEAST_GAMMA]:
+        raise BadInput("--gamma", str(low[0]), "must exceed 1/2", "try 3/4")
     sizes = size_counts(arguments.dim, arguments.runs)
-    counts = tuple((name, gamma, dim, runs) for name in names for gamma in gammas for dim, runs in sizes)
-    wrong = Misstatement(off, float(arguments.theory_noise_factor))
+    counts = tuple((name, gamma, dim, runs) for name in names for gamma in arguments.gamma for dim, runs in sizes)
     return ExponentPlan(
-        counts, float(arguments.noise), arguments.seed, arguments.device, arguments.shuffle_labels, arguments.hidden, wrong,
-        _BEYOND,
+        counts, float(arguments.noise), arguments.seed, arguments.device, arguments.shuffle_labels, arguments.hidden,
+        misstatement(arguments, arguments.gamma), _BEYOND,
     )  # fmt: skip
