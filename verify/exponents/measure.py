@@ -19,8 +19,8 @@ from verify.training.minimise import DescentStatus, Lbfgs
 from verify.training.risk import total_loss
 
 #: Fresh sequences of a test error, the same at every number of samples: the slope over an octave then scatters by .003.
-TEST_SAMPLES = 100_000
-TOLERANCE = (
+FRESH_SAMPLES = 100_000
+RELATIVE_GRADIENT = (
     1e-4  #: relative gradient: errors are then within 2e-5 of those at 1e-5, where runs scatter by a hundred times more
 )
 _BLOCK = 4096  #: sequences drawn at a time
@@ -79,7 +79,7 @@ def train_student(run: StudentRun) -> StudentResult:
     start = torch.as_tensor(rng["start"].standard_normal((run.dim, run.hidden)), device=run.device)
     decay = run.decay * math.sqrt(run.dim / run.hidden)
     risks = [NarrowRisk(tokens[:n], labels[:n], decay, 1.0) for n in run.samples]
-    minimiser = Lbfgs(tolerance=TOLERANCE, proximal_steps=0)
+    minimiser = Lbfgs(tolerance=RELATIVE_GRADIENT, proximal_steps=0)
     minima = [minimiser.minimise(risk, start) for risk in risks]  # type: ignore[arg-type]  # as without proximal steps no map is asked for
     found = [torch.as_tensor(minimum.weights, device=run.device) for minimum in minima]
     measured = [_overlaps(weights, target) for weights in found]
@@ -139,8 +139,8 @@ def _excess_errors(
     """Test error of each student above that of the best multiple of the target, on the same fresh sequences."""
     contrasts: list[list[torch.Tensor]] = [[] for _ in (*found, target)]
     labels = []
-    for first in range(0, TEST_SAMPLES, _BLOCK):
-        shape = (min(_BLOCK, TEST_SAMPLES - first), TOKENS, run.dim)
+    for first in range(0, FRESH_SAMPLES, _BLOCK):
+        shape = (min(_BLOCK, FRESH_SAMPLES - first), TOKENS, run.dim)
         tokens = torch.as_tensor(rng.standard_normal(shape), device=run.device)
         h0 = _target_indices(tokens, target)
         labels.append(draw_labels(h0, run.noise, 1.0, rng))
@@ -150,4 +150,4 @@ def _excess_errors(
             contrasts[k].append(contrasts_of_projected(tokens @ weights, unit, weights.square().sum()))
     y, *students, best = (torch.cat(parts) for parts in (labels, *contrasts))
     least = minimize_scalar(lambda c: total_loss(c * best, y, 1.0), bounds=(0, _STEEPEST), method="bounded").fun
-    return tuple((total_loss(c, y, 1.0) - float(least)) / TEST_SAMPLES for c in students)
+    return tuple((total_loss(c, y, 1.0) - float(least)) / FRESH_SAMPLES for c in students)

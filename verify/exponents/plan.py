@@ -16,7 +16,7 @@ from verify.exponents.run import TOKENS, StudentRun
 from verify.judging.sequences import kept_exactly
 
 _OCTAVE = 2  #: slopes are taken from n/sqrt(2) to n sqrt(2)
-PER_OCTAVE = (
+TAIL_BLOCKS = (
     64  #: blocks of the target's tail far beyond training: slopes change by less than 1e-3 from sixteen times as many
 )
 _COLUMNS = 8  #: students have a multiple of so many
@@ -70,13 +70,15 @@ class Path:
 
 #: Weight decay of order one, spikes above the bulk: exponent -(2 - 1/gamma) of the excess test error. Samples so few that two tokens
 #: at d = 1600 fit into 8 GiB; a handful of features is learned.
-DECAY = Path("decay", "spikes.decay", "excess_error", PowerOfDim(0.5, 1.75), DecayLaw("0.5", 0.5), PowerOfDim(32, 0))
+DECAY_PATH = Path(
+    "decay", "spikes.decay", "excess_error", PowerOfDim(0.5, 1.75), DecayLaw("0.5", 0.5), PowerOfDim(32, 0)
+)
 #: Weak decay, the bulk just open: exponent -(1 - 1/(2 gamma)) of ||S - S0||^2/d, as the excess test error ends at a floor there
 #: (theory note, section 8). The factor keeps n above LEAST_RATIO d from d = 400 on; the rank is that of the open bulk.
-NOISE = Path(
+NOISE_PATH = Path(
     "noise", "spikes_and_slit.noise", "estimation_error", PowerOfDim(3.3, 1.25), DecayLaw("d^-0.6", 1.0, -0.6), PowerOfDim(4, 0.6)
 )  # fmt: skip
-PATHS: Mapping[str, Path] = {path.name: path for path in (DECAY, NOISE)}
+PATHS: Mapping[str, Path] = {path.name: path for path in (DECAY_PATH, NOISE_PATH)}
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class ExponentPlan:
 
     def gaussian_problem(self, path: Path, gamma: Fraction, dim: int) -> Problem:
         """The same of Gaussian indices, at any d."""
-        return self._problem(path, power_law(self._told(gamma), dim, per_octave=PER_OCTAVE), 0)
+        return self._problem(path, power_law(self._told(gamma), dim, per_octave=TAIL_BLOCKS), 0)
 
     def cell(self, path: Path, gamma: Fraction) -> Regime:
         """The cell at the gamma that the theory is told."""

@@ -14,7 +14,7 @@ LEVEL = 0.95
 _DRAWS = 4000  #: of the bootstrap: the ends of its intervals then scatter by 2 per cent of their width
 
 
-class Interval(NamedTuple):
+class SlopeInterval(NamedTuple):
     """A value and the ends of its interval."""
 
     value: float
@@ -26,13 +26,13 @@ class Interval(NamedTuple):
         """Half of the distance of the ends."""
         return (self.high - self.low) / 2
 
-    def shifted(self, by: float) -> Interval:
+    def shifted(self, by: float) -> SlopeInterval:
         """The interval of the value plus a known number."""
-        return Interval(self.value + by, self.low + by, self.high + by)
+        return SlopeInterval(self.value + by, self.low + by, self.high + by)
 
-    def widened(self, by: float) -> Interval:
+    def widened(self, by: float) -> SlopeInterval:
         """With both ends moved out by an error of another kind."""
-        return Interval(self.value, self.low - by, self.high + by)
+        return SlopeInterval(self.value, self.low - by, self.high + by)
 
     def contains(self, value: float) -> bool:
         """Whether a value lies between the ends."""
@@ -46,13 +46,13 @@ def log_slope(samples: Sequence[int], errors: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(errors) @ centred / (centred @ centred))
 
 
-def trained_slope(samples: Sequence[int], errors: np.ndarray, rng: np.random.Generator, level: float) -> Interval:
+def trained_slope(samples: Sequence[int], errors: np.ndarray, rng: np.random.Generator, level: float) -> SlopeInterval:
     """Slope of the mean errors of runs, `errors` of shape (runs, points), whole runs drawn: they share data along n."""
     value = float(log_slope(samples, errors.mean(axis=0)))
     return _interval(value, log_slope(samples, _means_drawn(errors, rng)), len(errors), level)
 
 
-def trained_level(theory: Sequence[float], errors: np.ndarray, rng: np.random.Generator, level: float) -> Interval:
+def trained_level(theory: Sequence[float], errors: np.ndarray, rng: np.random.Generator, level: float) -> SlopeInterval:
     """Mean over the points of log(mean error/theory), whole runs drawn."""
     expected = np.log(np.asarray(theory))
     value = float((np.log(errors.mean(axis=0)) - expected).mean())
@@ -65,7 +65,7 @@ def _means_drawn(errors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(errors[rng.integers(len(errors), size=(_DRAWS, len(errors)))].mean(axis=1))
 
 
-def _interval(value: float, drawn: np.ndarray, runs: int, level: float) -> Interval:
+def _interval(value: float, drawn: np.ndarray, runs: int, level: float) -> SlopeInterval:
     """Bootstrap quantiles about a value, as wide as Student's interval of so few runs.
 
     Resampling alone lacks a degree of freedom and the heavy tails: five runs would be given 60 per cent of their interval.
@@ -73,15 +73,15 @@ def _interval(value: float, drawn: np.ndarray, runs: int, level: float) -> Inter
     tail = (1 + level) / 2
     wider = math.sqrt(runs / (runs - 1)) * student.ppf(tail, runs - 1) / norm.ppf(tail)
     low, high = np.quantile(drawn, [1 - tail, tail])
-    return Interval(value, *(value + (float(end) - value) * float(wider) for end in (low, high)))
+    return SlopeInterval(value, *(value + (float(end) - value) * float(wider) for end in (low, high)))
 
 
-def pooled(intervals: Sequence[Interval]) -> Interval:
+def pooled(intervals: Sequence[SlopeInterval]) -> SlopeInterval:
     """Mean of independent estimates of one number, each by its inverse squared half-width."""
     weights = np.array([interval.half_width for interval in intervals]) ** -2.0
     value = float(weights @ [interval.value for interval in intervals] / weights.sum())
     half = float(weights.sum() ** -0.5)
-    return Interval(value, value - half, value + half)
+    return SlopeInterval(value, value - half, value + half)
 
 
 def limit_weights(dims: Sequence[int], power: float, half_widths: Sequence[float]) -> np.ndarray:
@@ -91,9 +91,9 @@ def limit_weights(dims: Sequence[int], power: float, half_widths: Sequence[float
     return np.asarray(np.linalg.solve((design.T * importance) @ design, design.T * importance)[0])
 
 
-def extrapolated(
-    dims: Sequence[int], slopes: Sequence[Interval], power: float, theory: Sequence[float], exponent: float
-) -> Interval:
+def limit_of_slopes(
+    dims: Sequence[int], slopes: Sequence[SlopeInterval], power: float, theory: Sequence[float], exponent: float
+) -> SlopeInterval:
     """Limit of trained slopes at two sizes or more for a slowest correction d^-power, without their theory.
 
     What the same fit makes of the theory's slopes at the same sizes misses the exponent by what corrections beyond the slowest
@@ -104,4 +104,4 @@ def extrapolated(
     value = float(weights @ [slope.value for slope in slopes])
     scatter = math.sqrt(float(np.square(weights * half_widths).sum()))
     missed = abs(float(weights @ np.asarray(theory)) - exponent)
-    return Interval(value, value - scatter, value + scatter).widened(missed)
+    return SlopeInterval(value, value - scatter, value + scatter).widened(missed)

@@ -19,7 +19,15 @@ from numeric.studies.scaling import ScalingPoint, scaling_curve
 from verify.exponents.measure import StudentResult, train_student
 from verify.exponents.plan import ExponentPlan, Path
 from verify.exponents.run import StudentRun
-from verify.exponents.slopes import LEVEL, Interval, extrapolated, log_slope, pooled, trained_level, trained_slope
+from verify.exponents.slopes import (
+    LEVEL,
+    SlopeInterval,
+    limit_of_slopes,
+    log_slope,
+    pooled,
+    trained_level,
+    trained_slope,
+)
 from verify.jobs.pool import Job, Pool
 from verify.jobs.store import Store
 from verify.judging.scores import MINIMUM_RUNS
@@ -48,16 +56,16 @@ class SlopeAtSize:
     hidden: int
     errors: tuple[float, ...]
     theory_errors: tuple[float, ...]
-    trained: Interval
-    judged: Interval
-    level: Interval
+    trained: SlopeInterval
+    judged: SlopeInterval
+    level: SlopeInterval
     theory: float
     theory_error: float
     exponent: float
     left_out: int
 
     @property
-    def seen(self) -> Interval:
+    def seen(self) -> SlopeInterval:
         """The exponent seen: trained slope, and what the theory has left of its way."""
         return self.trained.shifted(self.exponent - self.theory)
 
@@ -90,8 +98,8 @@ class ExponentSeen:
     exponent: Fraction
     correction: float
     slopes: tuple[SlopeAtSize, ...]
-    seen: Interval
-    limit: Interval | None
+    seen: SlopeInterval
+    limit: SlopeInterval | None
     approach: tuple[tuple[int, float], ...] = ()
 
     @property
@@ -132,7 +140,7 @@ def study_exponents(plan: ExponentPlan, store: Store[StudentResult], pool: Pool)
     keys = _sizes(plan)
     results = {key: pool.results([_training_job(run, store) for run in plan.runs(*key)]) for key in keys}
     points = {key: pool.results([_theory_job(plan, *key)])[0] for key in (*keys, *_beyond(plan))}
-    return judge(plan, results, points)
+    return judge_exponents(plan, results, points)
 
 
 SizeKey = tuple[Path, Fraction, int]
@@ -148,7 +156,7 @@ def _beyond(plan: ExponentPlan) -> list[SizeKey]:
     return [(path, gamma, dim) for path, gamma, trained in plan.sequences() for dim in plan.dims if dim > trained[-1]]
 
 
-def judge(
+def judge_exponents(
     plan: ExponentPlan,
     results: Mapping[SizeKey, Sequence[StudentResult]],
     points: Mapping[SizeKey, Sequence[ScalingPoint]],
@@ -244,8 +252,8 @@ def _require_width(hidden: int, points: Sequence[ScalingPoint]) -> None:
         )
 
 
-def _limit(slopes: Sequence[SlopeAtSize], correction: float) -> Interval | None:
+def _limit(slopes: Sequence[SlopeAtSize], correction: float) -> SlopeInterval | None:
     if len(slopes) == 1:
         return None
     dims, theory = [slope.dim for slope in slopes], [slope.theory for slope in slopes]
-    return extrapolated(dims, [slope.trained for slope in slopes], correction, theory, slopes[0].exponent)
+    return limit_of_slopes(dims, [slope.trained for slope in slopes], correction, theory, slopes[0].exponent)

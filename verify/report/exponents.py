@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from verify.exponents.slopes import Interval
+from verify.exponents.slopes import SlopeInterval
 from verify.exponents.study import ExponentOutcome, ExponentSeen, SlopeAtSize
 from verify.report.versions import versions
 
@@ -41,7 +41,7 @@ def _exponent_line(one: ExponentSeen) -> str:
     )
 
 
-def _text(interval: Interval) -> str:
+def _text(interval: SlopeInterval) -> str:
     return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 

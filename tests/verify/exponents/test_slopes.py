@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from verify.exponents.slopes import (
-    Interval,
-    extrapolated,
+    SlopeInterval,
+    limit_of_slopes,
     limit_weights,
     log_slope,
     pooled,
@@ -60,7 +60,7 @@ def test_a_higher_level_is_a_wider_interval():
 def test_the_limit_of_slopes_that_follow_the_correction_is_exact():
     dims, power = (200, 400, 800), 0.125
     slopes = [-2 / 3 + 0.3 * dim**-power for dim in dims]
-    found = extrapolated(dims, [Interval(s, s - 0.01, s + 0.01) for s in slopes], power, slopes, -2 / 3)
+    found = limit_of_slopes(dims, [SlopeInterval(s, s - 0.01, s + 0.01) for s in slopes], power, slopes, -2 / 3)
     assert found.value == pytest.approx(-2 / 3, abs=1e-9)
     weights = limit_weights(dims, power, [0.01] * 3)
     assert found.half_width == pytest.approx(0.01 * np.linalg.norm(weights), rel=1e-6)
@@ -69,14 +69,16 @@ def test_the_limit_of_slopes_that_follow_the_correction_is_exact():
 def test_what_the_fit_misses_of_the_theory_widens_the_limit():
     dims, power = (200, 400, 800), 0.125
     theory = [-2 / 3 + 0.3 * dim**-power + 5 / dim for dim in dims]
-    slopes = [Interval(s, s - 0.01, s + 0.01) for s in theory]
-    found, exact = extrapolated(dims, slopes, power, theory, -2 / 3), limit_weights(dims, power, [0.01] * 3)
+    slopes = [SlopeInterval(s, s - 0.01, s + 0.01) for s in theory]
+    found, exact = limit_of_slopes(dims, slopes, power, theory, -2 / 3), limit_weights(dims, power, [0.01] * 3)
     missed = abs(float(exact @ theory) + 2 / 3)
     assert found.half_width == pytest.approx(0.01 * np.linalg.norm(exact) + missed)
     assert found.contains(-2 / 3)
 
 
 def test_pooling_weighs_by_the_square_of_the_width():
-    found = pooled([Interval(0.0, -1.0, 1.0), Interval(1.0, 0.0, 2.0)])
+    found = pooled([SlopeInterval(0.0, -1.0, 1.0), SlopeInterval(1.0, 0.0, 2.0)])
     assert found == pytest.approx((0.5, 0.5 - 0.5**0.5, 0.5 + 0.5**0.5))
-    assert pooled([Interval(0.0, -1.0, 1.0), Interval(5.0, -95.0, 105.0)]).value == pytest.approx(5e-4, rel=1e-3)
+    assert pooled([SlopeInterval(0.0, -1.0, 1.0), SlopeInterval(5.0, -95.0, 105.0)]).value == pytest.approx(
+        5e-4, rel=1e-3
+    )

@@ -11,13 +11,15 @@ import torch
 from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.studies.scaling import scaling_curve
 from verify.exponents.measure import StudentResult, train_student
-from verify.exponents.plan import DECAY, NOISE, PATHS, ExponentPlan, Misstatement
+from verify.exponents.plan import DECAY_PATH, NOISE_PATH, PATHS, ExponentPlan, Misstatement
 from verify.exponents.risk import NarrowRisk
 from verify.exponents.run import STUDENT_PROTOCOL, StudentRun
-from verify.exponents.study import judge, study_exponents
+from verify.exponents.study import judge_exponents, study_exponents
 from verify.jobs.pool import Pool
 from verify.jobs.store import Store
 from verify.report.exponents import exponent_document, exponent_lines
+from verify.studies.exponents import Approach
+from verify.studies.main_job import FIGURE_ONE, MainJobOutcome, preset
 from verify.training.data import Sequences, row_softmax
 from verify.training.minimise import DescentStatus
 from verify.training.risk import Risk
@@ -71,7 +73,7 @@ def trained():
 
 
 def test_runs_that_follow_the_theory_agree(trained):
-    outcome = judge(PLAN, trained, gaussian_points(PLAN))
+    outcome = judge_exponents(PLAN, trained, gaussian_points(PLAN))
     assert outcome.agrees
     for one in outcome.exponents:
         assert one.seen.contains(float(one.exponent))
@@ -92,7 +94,7 @@ def test_runs_that_follow_the_theory_agree(trained):
 )
 def test_a_wrong_theory_turns_both_verdicts_negative(trained, wrong):
     plan = dataclasses.replace(PLAN, misstated=wrong)
-    outcome = judge(plan, trained, gaussian_points(plan))
+    outcome = judge_exponents(plan, trained, gaussian_points(plan))
     assert [one.agrees for one in outcome.exponents] == [False, False]
     assert list(exponent_lines(outcome))[-1] == "exponents: DISAGREE\n"
     if wrong.gamma:  # seen in the slope itself, not in the prefactor alone
@@ -105,7 +107,9 @@ def test_shuffled_labels_turn_the_verdict_negative(tmp_path):
     found = {shuffled: dataclasses.replace(plan, shuffle_labels=shuffled) for shuffled in (False, True)}
     points = gaussian_points(plan)
     outcomes = {
-        shuffled: judge(broken, {key: [train_student(run) for run in broken.runs(*key)] for key in points}, points)
+        shuffled: judge_exponents(
+            broken, {key: [train_student(run) for run in broken.runs(*key)] for key in points}, points
+        )
         for shuffled, broken in found.items()
     }
     slopes = {shuffled: outcome.exponents[0].slopes[0] for shuffled, outcome in outcomes.items()}
@@ -154,7 +158,7 @@ def test_students_narrower_than_what_is_learned_are_refused(trained):
     plan = dataclasses.replace(PLAN, hidden=8)
     points = gaussian_points(plan)
     with pytest.raises(InvalidParameter, match="directions that are learned"):
-        judge(plan, synthetic(plan, points), points)
+        judge_exponents(plan, synthetic(plan, points), points)
 
 
 def test_too_few_converged_runs_have_no_slope(trained):
@@ -163,7 +167,7 @@ def test_too_few_converged_runs_have_no_slope(trained):
         for key, group in trained.items()
     }
     with pytest.raises(NoAnswer, match="0 runs converged"):
-        judge(PLAN, stopped, gaussian_points(PLAN))
+        judge_exponents(PLAN, stopped, gaussian_points(PLAN))
 
 
 def test_paths_run_inside_their_cells_at_every_gamma():
@@ -173,8 +177,8 @@ def test_paths_run_inside_their_cells_at_every_gamma():
             logs = (path.samples.power, path.decay.power, 1.0)
             assert path.cell(gamma).margin(*logs) > 0.01
             assert 0 < path.slowest_correction(gamma) < 0.5
-        assert DECAY.cell(gamma).risk[0] == -(2 - 1 / gamma)
-        assert NOISE.cell(gamma).risk[0] == -(1 - 1 / (2 * gamma))
+        assert DECAY_PATH.cell(gamma).risk[0] == -(2 - 1 / gamma)
+        assert NOISE_PATH.cell(gamma).risk[0] == -(1 - 1 / (2 * gamma))
 
 
 def test_the_theory_beyond_training_counts():
@@ -183,10 +187,10 @@ def test_the_theory_beyond_training_counts():
     points = gaussian_points(dataclasses.replace(plan, dims=()))
     results = synthetic(plan, points)
     key = next(iter(points))
-    far = (DECAY, GAMMA, 10**4)
-    ahead = scaling_curve(plan.gaussian_problem(*far), DECAY.octave(10**4))
-    assert judge(plan, results, {**points, far: ahead}).agrees
-    behind = judge(
+    far = (DECAY_PATH, GAMMA, 10**4)
+    ahead = scaling_curve(plan.gaussian_problem(*far), DECAY_PATH.octave(10**4))
+    assert judge_exponents(plan, results, {**points, far: ahead}).agrees
+    behind = judge_exponents(
         plan, results, {**points, far: [ahead[0], dataclasses.replace(ahead[1], excess_error=ahead[0].excess_error)]}
     )
     assert not behind.agrees
@@ -204,3 +208,28 @@ def test_the_study_trains_what_is_missing(tmp_path, monkeypatch):
     assert len(store.load()) == 2
     assert outcome.exponents[0].slopes[0].level_agrees
     assert isinstance(outcome.agrees, bool)
+
+
+def test_the_main_job_is_judged_by_both_legs(trained):
+    """Trained slopes on the theory's way to the exponent, and the theory on its own."""
+    outcome = judge_exponents(PLAN, trained, gaussian_points(PLAN))
+    leg = Approach("noise", Fraction(-1, 3), ((10**4, -0.38, 1e-4), (10**8, -0.35, 1e-4)))
+    job = MainJobOutcome(
+        preset("quick", FIGURE_ONE), {}, {}, {}, [], {}, {}, 0.0, None, exponents=(leg,), trained=outcome
+    )
+    assert job.agrees
+    away = dataclasses.replace(leg, slopes=leg.slopes[::-1])
+    assert not dataclasses.replace(job, exponents=(away,)).agrees
+    wrong = dataclasses.replace(PLAN, misstated=Misstatement(noise=2.0))
+    broken = judge_exponents(wrong, trained, gaussian_points(wrong))
+    assert not dataclasses.replace(job, trained=broken).agrees
+
+
+def test_the_main_job_trains_students_as_it_is_told():
+    plan = dataclasses.replace(
+        preset("main", FIGURE_ONE.varied(shuffle_labels=True)), misstated=Misstatement(noise=2.0)
+    )
+    asked = plan.exponent_plan()
+    assert asked.shuffle_labels
+    assert asked.misstated.noise == 2.0
+    assert {path for path, *_ in asked.counts} == set(PATHS)

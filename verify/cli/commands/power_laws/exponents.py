@@ -57,7 +57,7 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train what is not stored, compare, write figure and JSON, print the verdict."""
-    started, plan, folder = time.perf_counter(), plan_of(arguments), Path(arguments.out)
+    started, plan, folder = time.perf_counter(), exponents_asked(arguments), Path(arguments.out)
     store = student_store(folder)
     with Pool(arguments.workers) as pool:
         outcome = study_exponents(plan, store, pool)
@@ -77,7 +77,7 @@ def _deliver(outcome: ExponentOutcome, folder: Path, seconds: float, as_json: bo
         sys.stdout.write("".join(exponent_lines(outcome)) + f"see exponents.png and exponents.json in {folder}/\n")
 
 
-def plan_of(arguments: argparse.Namespace) -> ExponentPlan:
+def exponents_asked(arguments: argparse.Namespace) -> ExponentPlan:
     """What the arguments ask for.
 
     Raises BadInput for what makes no sense together.
