@@ -94,7 +94,7 @@ def limit_weights(dims: Sequence[int], power: float, half_widths: Sequence[float
 def limit_of_slopes(
     dims: Sequence[int], slopes: Sequence[SlopeInterval], power: float, theory: Sequence[float], exponent: float
 ) -> SlopeInterval:
-    """Limit of trained slopes at two sizes or more for a slowest correction d^-power, without their theory.
+    """Limit of trained slopes at several sizes for a slowest correction d^-power, without their theory.
 
     What the same fit makes of the theory's slopes at the same sizes misses the exponent by what corrections beyond the slowest
     add: the interval is widened by that.

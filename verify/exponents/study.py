@@ -38,6 +38,7 @@ from verify.training.minimise import DescentStatus
 LEVEL_ALLOWED = 0.05
 #: The same of a slope: a change by that of d/n over an octave of n.
 SLOPE_ALLOWED = 0.01
+_LEAST_SIZES = 3  #: of a limit of trained slopes alone: through two sizes any power passes
 _INTERVAL = 1.96  #: errors of the theory are half-widths of intervals of 95 %
 _COST = 20.0  #: seconds of the theory at one size
 
@@ -66,7 +67,12 @@ class SlopeAtSize:
 
     @property
     def seen(self) -> SlopeInterval:
-        """The exponent seen: trained slope, and what the theory has left of its way."""
+        """The exponent seen: trained slope, and what the theory has left of its way, with the theory's own error."""
+        return self.without_theory_error.widened(self.theory_error)
+
+    @property
+    def without_theory_error(self) -> SlopeInterval:
+        """The same with the scatter between runs alone."""
         return self.trained.shifted(self.exponent - self.theory)
 
     @property
@@ -89,8 +95,8 @@ class SlopeAtSize:
 class ExponentSeen:
     """One exponent at one gamma: slopes along d, the exponent seen at all sizes together, and the limit of trained slopes alone.
 
-    `limit` is missing for a single size; `correction` is the derived power of d with which slopes tend to it. `approach`: (d, slope)
-    of the theory of Gaussian indices far beyond training, along the same path.
+    `limit` is missing for fewer than three sizes; `correction` is the derived power of d with which slopes tend to it. `approach`:
+    (d, slope) of the theory of Gaussian indices far beyond training, along the same path.
     """
 
     path: Path
@@ -174,7 +180,9 @@ def judge_exponents(
             for dim in dims
         )
         beyond = [dim for dim in plan.dims if dim > dims[-1]]
-        seen, limit = pooled([slope.seen for slope in slopes]), _limit(slopes, correction)
+        # errors of the theory at several sizes are alike, those of runs independent
+        seen = pooled([slope.without_theory_error for slope in slopes]).widened(max(s.theory_error for s in slopes))
+        limit = _limit(slopes, correction)
         approach = tuple((dim, _theory_slope(path, points[path, gamma, dim])) for dim in beyond)
         exponents.append(ExponentSeen(path, gamma, cell.risk[0], correction, slopes, seen, limit, approach))
     return ExponentOutcome(plan, tuple(exponents))
@@ -253,7 +261,7 @@ def _require_width(hidden: int, points: Sequence[ScalingPoint]) -> None:
 
 
 def _limit(slopes: Sequence[SlopeAtSize], correction: float) -> SlopeInterval | None:
-    if len(slopes) == 1:
+    if len(slopes) < _LEAST_SIZES:
         return None
     dims, theory = [slope.dim for slope in slopes], [slope.theory for slope in slopes]
     return limit_of_slopes(dims, [slope.trained for slope in slopes], correction, theory, slopes[0].exponent)

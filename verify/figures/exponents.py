@@ -21,7 +21,11 @@ def exponent_figure(outcome: ExponentOutcome) -> Figure:
             _draw(axes, one, colour)
         quantity = path.quantity.replace("_", " ")
         axes.set(xscale="log", xlabel="$d$", ylabel=f"d log({quantity})/d log $n$", title=_TITLES[path.name])
-        axes.legend(fontsize=8)
+        axes.legend(fontsize=8, frameon=True, framealpha=0.9, edgecolor="none")
+        if not any(one.approach for one in outcome.exponents):  # else decades are enough
+            dims = sorted({slope.dim for one in outcome.exponents if one.path == path for slope in one.slopes})
+            axes.set_xticks(dims, [str(dim) for dim in dims])
+            axes.minorticks_off()
     return figure
 
 

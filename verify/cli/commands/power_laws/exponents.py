@@ -44,7 +44,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--cell", default=",".join(PATHS), metavar="NAME,NAME",
                         help="decay: limited by weight decay of order one; noise: by label noise (default both)")  # fmt: skip
     parser.add_argument("--dim", type=integers("--dim", LEAST_DIM), default="200,400,800", metavar="N,N",
-                        help="sizes d; slopes of two or more have a limit (default 200,400,800)")  # fmt: skip
+                        help="sizes d; slopes of three or more have a limit (default 200,400,800)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), default="6", metavar="N",
                         help="runs per slope, one number or one for each size (default 6)")  # fmt: skip
     parser.add_argument("--hidden", type=integer("--hidden", 1, 10_000, "leave it out"), metavar="N",
