@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from verify.cli.arguments import result_store
+from verify.cli.arguments import result_store, student_store
 from verify.studies.main_job import FIGURE_ONE, JOB_PRESETS, do_main_job, preset
 
 
@@ -20,7 +20,9 @@ def lines(name: str, workers: int | None) -> list[str]:
     """A line per stage, and one for all."""
     begun = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
-        outcome = do_main_job(preset(name, FIGURE_ONE), result_store(Path(folder)), lambda _: None, workers)
+        outcome = do_main_job(
+            preset(name, FIGURE_ONE), result_store(Path(folder)), student_store(Path(folder)), lambda _: None, workers
+        )
     seconds = {**outcome.seconds, "between the jobs": time.process_time() - begun}
     total = math.fsum(seconds.values())
     return [

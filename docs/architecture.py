@@ -56,6 +56,7 @@ FLOORS = {
             "verify.judging",
             "verify.networks",
             "verify.published",
+            "verify.exponents",
             "verify.studies",
             "verify.messages",
             "verify.figures",

@@ -21,7 +21,7 @@ from verify.cli.commands import (
     spectrum,
     thresholds,
 )
-from verify.cli.power_laws import gap, scaling, width
+from verify.cli.power_laws import exponents, gap, scaling, width
 from verify.jobs.pool import WorkerError
 
 COMMANDS = (
@@ -30,6 +30,7 @@ COMMANDS = (
     spectrum,
     scaling,
     gap,
+    exponents,
     thresholds,
     cross_validate,
     message_passing,

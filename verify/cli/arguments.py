@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from numeric.cli.arguments import BadInput, integer
+from numeric.cli.arguments import BadInput, integer, number, positive
 from numeric.laws.law import Target
 from numeric.problem.problem import Problem
+from numeric.studies.regimes import LEAST_GAMMA
+from verify.exponents.measure import StudentResult
+from verify.exponents.plan import Misstatement
+from verify.exponents.run import STUDENT_PROTOCOL
 from verify.jobs.store import AnyResult, Store
 from verify.training.measure import RunResult
 from verify.training.minimise import MINIMISERS
@@ -18,19 +23,41 @@ from verify.training.target import TargetKind
 
 
 def add_execution(parser: argparse.ArgumentParser) -> None:
-    """Add what every command that trains takes."""
+    """Add what every command that trains heads takes."""
+    add_job(parser)
+    parser.add_argument("--target", choices=[str(k) for k in TargetKind], default="deterministic",
+                        help="how the target's eigenvalues are drawn")  # fmt: skip
+    parser.add_argument("--minimiser", choices=tuple(MINIMISERS), default="lbfgs", help="default lbfgs")
+
+
+def add_job(parser: argparse.ArgumentParser) -> None:
+    """Add what every command that trains takes, whatever it trains and how."""
     parser.add_argument("--out", default="report", metavar="FOLDER", help="where runs and report go (default report)")
     parser.add_argument("--seed", type=integer("--seed", 0, 2**64 - 1, "try 0"), default="0", metavar="N",
                         help="from which the seed of every run is spawned (default 0)")  # fmt: skip
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where to train (default cpu)")
-    parser.add_argument("--target", choices=[str(k) for k in TargetKind], default="deterministic",
-                        help="how the target's eigenvalues are drawn")  # fmt: skip
-    parser.add_argument("--minimiser", choices=tuple(MINIMISERS), default="lbfgs", help="default lbfgs")
     parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
                         help="processes (default one per core)")  # fmt: skip
     parser.add_argument("--shuffle-labels", action="store_true",
                         help="break the data on purpose: the verdict must turn negative")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def add_misstatement(parser: argparse.ArgumentParser) -> None:
+    """Add what makes the theory of the exponents wrong on purpose."""
+    shift = number("--theory-gamma-off", "is any number", lambda _: True, "try 0.1")
+    parser.add_argument("--theory-gamma-off", type=shift, default="0", metavar="X",
+                        help="tell the exponents' theory a gamma so far off on purpose: the verdict must turn negative")  # fmt: skip
+    parser.add_argument("--theory-noise-factor", type=positive("--theory-noise-factor", "try 2"), default="1", metavar="X",
+                        help="tell it so many times the noise, on purpose: likewise")  # fmt: skip
+
+
+def misstatement(arguments: argparse.Namespace, gammas: Iterable[Fraction]) -> Misstatement:
+    """What the arguments of `add_misstatement` say. Raises BadInput where the theory would have no exponents at one of the gammas."""
+    off = arguments.theory_gamma_off
+    if any(gamma + off <= LEAST_GAMMA for gamma in gammas):
+        raise BadInput("--theory-gamma-off", str(off), "brings gamma to 1/2 or below, without exponents", "try 0.1")
+    return Misstatement(off, float(arguments.theory_noise_factor))
 
 
 def execution_fields(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -89,6 +116,11 @@ def opened(open_store: Callable[[Path], Store[AnyResult]], folder: Path) -> Stor
 def result_store(folder: Path) -> Store[RunResult]:
     """The finished runs of that folder. Raises BadInput if it cannot be written."""
     return opened(lambda path: Store(path, RunResult), folder)
+
+
+def student_store(folder: Path) -> Store[StudentResult]:
+    """The finished narrow students of that folder. Raises BadInput if it cannot be written."""
+    return opened(lambda path: Store(path, StudentResult, "students.jsonl", STUDENT_PROTOCOL), folder)
 
 
 def note(text: str) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import platform
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
 from numeric.laws.eigenvalue_list import Eigenvalues
@@ -17,14 +15,14 @@ from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
 from verify.judging.spectra import TrainedSpectrum, zero_fraction
 from verify.networks.width import WidthPoint
+from verify.report.exponents import exponent_document
+from verify.report.versions import versions
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
 from verify.studies.message_passing import MessagePassingPoint
 from verify.studies.models import JUDGED, ModelOutcome
 from verify.studies.scaling import ERROR_PARTS, Place, ScalingOutcome
 from verify.training.run import Run
-
-LIBRARIES = ("torch", "numpy", "scipy", "numba")
 
 
 def main_job_document(outcome: MainJobOutcome) -> dict[str, Any]:
@@ -42,10 +40,11 @@ def main_job_document(outcome: MainJobOutcome) -> dict[str, Any]:
         ],
         "scaling": scaling_document(outcome.laws) if outcome.laws else None,
         "exponents": [
-            {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached,
+            {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached, "closes_in": a.closes_in,
              "slopes": [{"dim": dim, "slope": slope, "error": error} for dim, slope, error in a.slopes]}
             for a in outcome.exponents
         ],
+        "trained_exponents": exponent_document(outcome.trained) if outcome.trained else None,
         "parameters": {key: base[key] for key in _SHARED},
         "seed": outcome.plan.base.entropy,
         "seconds": outcome.seconds,
@@ -157,11 +156,6 @@ def _run_document(run: Run) -> dict[str, Any]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def versions() -> dict[str, str]:
-    """Return what the numbers may depend on."""
-    return {"python": platform.python_version()} | {name: version(name) for name in LIBRARIES}
 
 
 def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:

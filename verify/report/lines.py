@@ -8,8 +8,10 @@ from typing import Any, Protocol
 
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
+from verify.judging.sequences import LEADING, LEAST_RATIO
 from verify.networks.width import WidthPoint
 from verify.published.comparison import PublishedCurve
+from verify.report.exponents import exponent_lines
 from verify.studies.cross_validation import ChoiceGroup
 from verify.studies.descents import Descents
 from verify.studies.gap import GapTrend
@@ -18,7 +20,6 @@ from verify.studies.main_job import MainJobOutcome
 from verify.studies.message_passing import MessagePassingPoint
 from verify.studies.models import ModelOutcome
 from verify.studies.scaling import ScalingOutcome, Slope
-from verify.studies.scaling_plan import LEADING, LEAST_RATIO
 from verify.studies.thresholds import Sighting
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run
@@ -44,7 +45,10 @@ def main_job_lines(outcome: MainJobOutcome) -> Iterator[str]:
         yield from scaling_lines(outcome.laws)
     for approach in outcome.exponents:
         slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope, _ in approach.slopes)
-        yield f"exponent {approach.exponent} ({approach.regime}): theory {slopes}\n"
+        word = "reached" if approach.reached else "approached" if approach.closes_in else "NOT APPROACHED"
+        yield f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}\n"
+    if outcome.trained:
+        yield from exponent_lines(outcome.trained)
     for panel in outcome.panels:
         word = "agrees" if panel.agrees else "disagrees"
         yield f"spectrum at alpha {panel.alpha:g}: {word}; distance {panel.distance:.4f}, p {panel.p_value:.3f}\n"

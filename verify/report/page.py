@@ -67,6 +67,18 @@ def _verdict(outcome: MainJobOutcome) -> str:
         tone_of = "good" if outcome.laws.agrees else "bad"
         rows += f'<li class="{tone_of}"><b>scaling laws</b>: {"agree" if outcome.laws.agrees else "disagree"}</li>'
     rows += "".join(
+        f'<li class="{"good" if one.agrees else "bad"}"><b>exponent {one.exponent}</b> of the samples: trained heads '
+        f"{'agree' if one.agrees else 'disagree'}; seen {formatted(one.seen.value, '.3f')} "
+        f"[{formatted(one.seen.low, '.3f')}, {formatted(one.seen.high, '.3f')}]</li>"
+        for one in (outcome.trained.exponents if outcome.trained else ())
+    )
+    rows += "".join(
+        f'<li class="{"good" if leg.closes_in else "bad"}"><b>exponent {leg.exponent}</b>: the theory '
+        f"{'reaches it to 0.01' if leg.reached else 'approaches it' if leg.closes_in else 'does not approach it'} at "
+        f"d = {leg.slopes[-1][0]:.0e}</li>"
+        for leg in outcome.exponents
+    )
+    rows += "".join(
         f'<li class="{"good" if p.agrees else "bad"}"><b>spectrum</b> at α = {p.alpha:g}: '
         f"{'agrees' if p.agrees else 'disagrees'}; distance of the distribution functions {p.distance:.4f}, "
         f"p = {p.p_value:.3f}</li>"

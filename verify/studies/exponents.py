@@ -36,6 +36,12 @@ class Approach:
         _, slope, error = self.slopes[-1]
         return abs(slope - float(self.exponent)) + error < CLOSE
 
+    @property
+    def closes_in(self) -> bool:
+        """Whether the exponent is reached, or the last slope is the closest to it: what a short list of dimensions can show."""
+        distances = [abs(slope - float(self.exponent)) for _, slope, _ in self.slopes]
+        return self.reached or distances[-1] == min(distances)
+
 
 def slope_jobs(dims: Sequence[int], noise: float) -> list[Job]:
     """A job for each slope that `approaches` asks for."""

@@ -20,8 +20,9 @@ from numeric.studies.scaling import ScalingPoint
 from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
 from verify.judging.scores import BAND
+from verify.judging.sequences import LEADING, kept_exactly
 from verify.studies.scaling import INTERVAL
-from verify.studies.scaling_plan import LEADING, kept_exactly, scaling_curve_job
+from verify.studies.scaling_plan import scaling_curve_job
 from verify.training.measure import RunResult
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run

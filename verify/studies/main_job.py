@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -22,6 +22,9 @@ from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.proven_digits import Threshold
 from numeric.thresholds.recovery import recovery
+from verify.exponents.measure import StudentResult
+from verify.exponents.plan import ExponentPlan, Misstatement
+from verify.exponents.study import ExponentOutcome, exponent_jobs, study_exponents
 from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
 from verify.judging.scores import Comparison, compare_with_theory
@@ -70,6 +73,7 @@ class Plan:
     """What to do: `base` holds the parameters that do not vary; `spectra` lists (alpha, d, number of runs).
 
     `scaling_sizes`: (d, number of runs) of a power-law target on Gaussian-equivalent data; `dims`: of the theory's slopes.
+    `exponent_sizes`: (path, d, number of runs) of narrow students, which the theory is told of as `misstated` says.
     """
 
     base: Run
@@ -77,6 +81,16 @@ class Plan:
     spectra: tuple[tuple[float, int, int], ...] = ()
     scaling_sizes: tuple[tuple[int, int], ...] = ()
     dims: tuple[int, ...] = ()
+    exponent_sizes: tuple[tuple[str, int, int], ...] = ()
+    misstated: Misstatement = field(default=Misstatement())
+
+    def exponent_plan(self) -> ExponentPlan:
+        """Narrow students of the same power law on token sequences, whose slopes show both exponents."""
+        counts = tuple((path, GAMMA, dim, runs) for path, dim, runs in self.exponent_sizes)
+        base = self.base
+        return ExponentPlan(
+            counts, base.problem.noise, base.entropy, base.device, base.shuffle_labels, misstated=self.misstated
+        )
 
     def scaling_plan(self) -> ScalingPlan:
         """Heads trained on a power-law target at the paper's weight decays, where both exponents show."""
@@ -111,7 +125,11 @@ class Plan:
 
     def run_count(self) -> int:
         """Number of all runs, with those of the scaling laws."""
-        return len(self.runs()) + (len(self.scaling_plan().runs()) if self.scaling_sizes else 0)
+        return (
+            len(self.runs())
+            + (len(self.scaling_plan().runs()) if self.scaling_sizes else 0)
+            + sum(runs for _, _, runs in self.exponent_sizes)
+        )
 
 
 class TargetDensity(NamedTuple):
@@ -136,26 +154,36 @@ class MainJobOutcome:
     target: TargetDensity
     laws: ScalingOutcome | None = None
     exponents: tuple[Approach, ...] = ()
+    trained: ExponentOutcome | None = None
+
+    @property
+    def exponents_agree(self) -> bool:
+        """Whether both legs of the exponents stand: trained slopes on the theory's way, and the theory on its way to the exponent."""
+        return (self.trained is None or self.trained.agrees) and all(leg.closes_in for leg in self.exponents)
 
     @property
     def agrees(self) -> bool:
-        """Whether every quantity agrees on every kind of data, and every spectrum with its law."""
+        """Whether every quantity agrees on every kind of data, every spectrum with its law, and both exponents."""
         quantities = all(comparison.agrees for comparison in self.comparisons.values())
         laws = self.laws is None or self.laws.agrees
-        return quantities and laws and all(panel.agrees for panel in self.panels)
+        return quantities and laws and self.exponents_agree and all(panel.agrees for panel in self.panels)
 
 
 def do_main_job(
-    plan: Plan, store: Store[RunResult], note: Callable[[str], None], workers: int | None = None
+    plan: Plan,
+    store: Store[RunResult],
+    students: Store[StudentResult],
+    note: Callable[[str], None],
+    workers: int | None = None,
 ) -> MainJobOutcome:
-    """Do the job: train what `store` lacks, solve the theory, compare.
+    """Do the job: train what the stores of heads and of narrow students lack, solve the theory, compare.
 
     `note` is told what begins. Raises WorkerError if a run fails, NoAnswer if the theory has no answer.
     """
     started = time.perf_counter()
     with Pool(workers) as pool:
         note("training, and the theory that does not wait for it")
-        pool.results(_first_jobs(plan, store))
+        pool.results(_first_jobs(plan, store, students))
         thresholds = _thresholds(plan.base)
         runs = plan.runs()
         results = dict(zip(runs, pool.results([training_job(run, store) for run in runs]), strict=True))
@@ -168,19 +196,21 @@ def do_main_job(
         curves = {width: list(pool.results([_curve_job(plan, width)])[0].values()) for width in plan.widths()}
         laws = study_scaling(plan.scaling_plan(), store, pool) if plan.scaling_sizes else None
         found = approaches(plan.dims, plan.base.problem.noise, pool) if plan.dims else ()
+        trained = study_exponents(plan.exponent_plan(), students, pool) if plan.exponent_sizes else None
     return MainJobOutcome(
         plan, results, comparisons, curves, panels, thresholds, pool.seconds, time.perf_counter() - started,
-        _target_density(plan.base), laws, found,
+        _target_density(plan.base), laws, found, trained,
     )  # fmt: skip
 
 
-def _first_jobs(plan: Plan, store: Store[RunResult]) -> list[Job]:
+def _first_jobs(plan: Plan, store: Store[RunResult], students: Store[StudentResult]) -> list[Job]:
     """All that does not depend on what was trained: together, so that the longest runs begin first and no core waits for the last."""
     return [
         *(training_job(run, store) for run in plan.runs()),
         *(_curve_job(plan, width) for width in plan.widths()),
         *(scaling_jobs(plan.scaling_plan(), store) if plan.scaling_sizes else ()),
         *(slope_jobs(plan.dims, plan.base.problem.noise) if plan.dims else ()),
+        *exponent_jobs(plan.exponent_plan(), students),
     ]
 
 
@@ -222,6 +252,7 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
         "spectra": ((0.05, 100, 8), (0.5, 100, 8), (4.0, 100, 8), (40.0, 100, 1)),
         "scaling_sizes": ((28, 8), (40, 8)),
         "dims": (10**4, 10**8, 10**12, 10**18),
+        "exponent_sizes": (("decay", 200, 6), ("decay", 400, 6), ("noise", 200, 6)),
     },
     "quick": {
         "campaigns": (
@@ -230,13 +261,21 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
         ),
         "spectra": ((0.1, 52, 8), (0.5, 52, 8), (2.0, 52, 8)),
         "scaling_sizes": ((16, 8), (24, 8)),
-        "dims": (10**4, 10**6),
+        "dims": (10**4, 10**18),
+        "exponent_sizes": (("decay", 200, 6), ("noise", 200, 4)),
     },
     "paper": {
         "campaigns": (Campaign(DataKind.SEQUENCES, ((52, 64), (76, 64), (100, 64)), _ALPHAS, _WIDTHS), _EQUIVALENT),
         "spectra": ((0.05, 200, 1), (0.5, 200, 1), (4.0, 200, 1), (40.0, 200, 1)),
         "scaling_sizes": ((40, 16), (56, 16)),
         "dims": (10**4, 10**8, 10**12, 10**18),
+        "exponent_sizes": (
+            ("decay", 200, 6),
+            ("decay", 400, 6),
+            ("decay", 800, 4),
+            ("noise", 200, 6),
+            ("noise", 400, 6),
+        ),
     },
 }
 

@@ -15,15 +15,11 @@ from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.studies.scaling import ScalingPoint, power_law_of, scaling_curve
 from verify.jobs.pool import Job, Pool
+from verify.judging.sequences import LEAST_RATIO, kept_exactly
 from verify.training.data import DataKind
 from verify.training.run import Run
 
-#: Samples for each dimension from which the theory of n ~ d^2 is judged on token sequences. The noise in S, a sum of n products of
-#: tokens, is semicircular up to d/n: excess errors are 3 per cent off at n = 2.5 d, 2 at 5 d, .5 at 10 d, whatever d
-#: (docs/performance.md).
-LEAST_RATIO = 10
 _COST, _COST_LEADING = 0.12, 10.0  #: seconds of a point of the theory, without and with these
-LEADING = 8  #: features kept exactly beside sequences: with twice as many the excess error changes by less than 2e-3
 
 
 @dataclass(frozen=True)
@@ -124,11 +120,6 @@ class PlaceTheory(NamedTuple):
 
 
 PlaceKey = tuple[int, float, int]  #: size d, weight decay, samples
-
-
-def kept_exactly(dim: int) -> int:
-    """Number of features whose indices keep their law: some are left for the Gaussian rest."""
-    return min(LEADING, dim // 2)
 
 
 def key_of(run: Run) -> PlaceKey:

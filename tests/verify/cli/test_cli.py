@@ -11,6 +11,7 @@ from numeric.cli.arguments import BadInput
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from verify.__main__ import COMMANDS, build_parser, main
+from verify.cli.arguments import student_store
 from verify.jobs.store import Store
 from verify.judging.spectra import distance, zero_fraction
 from verify.report.page import report_files
@@ -40,6 +41,14 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
         (["curve", "--model", "quadratic_network", "--tokens", "3"], "--tokens 3: is for tied attention"),
         (["curve", "--model", "nowhere"], "--model 'nowhere'"),
         (["models", "--model", "quadratic_network", "--lambda", "1"], "--lambda 1: is part of a setting"),
+        (["exponents", "--gamma", "1/2"], "--gamma 1/2: must exceed 1/2"),
+        (["exponents", "--cell", "width"], "--cell width: is no cell; use decay or noise"),
+        (["exponents", "--runs", "6,6"], "--runs 6,6: must be one number or 3"),
+        (["exponents", "--dim", "50"], "--dim 50: must lie from 100"),
+        (["exponents", "--hidden", "300", "--dim", "200"], "--hidden 300: must be 1 to d = 200"),
+        (["exponents", "--dim", "2000", "--cell", "decay"], "--dim 2000: .* GiB"),
+        (["exponents", "--theory-gamma-off=-1/4"], "--theory-gamma-off -1/4: brings gamma to 1/2"),
+        (["--theory-noise-factor", "0"], "--theory-noise-factor 0: must be positive"),
         (["models", "--dim", "12"], "--dim 12: one size cannot be extrapolated"),
         (["--out", "/dev/null/report"], "--out /dev/null/report: cannot be written"),
     ],
@@ -101,7 +110,11 @@ def test_the_report_stands_alone(tmp_path, monkeypatch):
     base = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=24)
     campaign = Campaign(DataKind.SEQUENCES, ((16, 4), (24, 4)), (1.0, 2.0), (1.0,))
     outcome = do_main_job(
-        Plan(base, (campaign,), ((1.0, 24, 4),)), Store(tmp_path, RunResult), lambda stage: None, workers=2
+        Plan(base, (campaign,), ((1.0, 24, 4),)),
+        Store(tmp_path, RunResult),
+        student_store(tmp_path),
+        lambda stage: None,
+        workers=2,
     )
     files = report_files(outcome)
     page = files["index.html"].decode()

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from numeric.cli.arguments import Parser, print_json, write_atomically
-from verify.cli.arguments import add_execution, execution_fields, note, result_store
+from verify.cli.arguments import (
+    add_execution,
+    add_misstatement,
+    execution_fields,
+    misstatement,
+    note,
+    result_store,
+    student_store,
+)
 from verify.report.documents import main_job_document
 from verify.report.lines import main_job_lines
 from verify.report.page import report_files
+from verify.studies.exponents import GAMMA
 from verify.studies.main_job import FIGURE_ONE, JOB_PRESETS, do_main_job, preset
 
 
@@ -19,16 +29,20 @@ def add(parser: Parser) -> None:
     parser.add_argument(
         "--preset", choices=tuple(JOB_PRESETS), default="main", help="size of the main job (default main)"
     )
+    add_misstatement(parser)
     add_execution(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do the main job and write its report."""
-    plan = preset(arguments.preset, FIGURE_ONE.varied(**execution_fields(arguments)))
+    plan = replace(
+        preset(arguments.preset, FIGURE_ONE.varied(**execution_fields(arguments))),
+        misstated=misstatement(arguments, [GAMMA]),
+    )
     folder = Path(arguments.out)
     note(f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder}/; --preset quick is shorter")
-    outcome = do_main_job(plan, result_store(folder), note, arguments.workers)
+    outcome = do_main_job(plan, result_store(folder), student_store(folder), note, arguments.workers)
     note("report")
     for name, content in report_files(outcome).items():
         write_atomically(folder / name, content)

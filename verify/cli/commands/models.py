@@ -17,9 +17,10 @@ from numeric.problem.problem import own_parts
 from verify.cli.arguments import integers, note, size_counts
 from verify.figures.models import model_figure
 from verify.jobs.pool import Pool
-from verify.report.documents import model_document, versions
+from verify.report.documents import model_document
 from verify.report.lines import model_lines
 from verify.report.model_page import model_page
+from verify.report.versions import versions
 from verify.studies.models import EXTRA, SETTINGS, ModelOutcome, ModelSetting, Trial, at_setting, study_models
 from verify.training.run import MINIMUM_DIM
 

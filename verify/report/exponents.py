@@ -1,0 +1,76 @@
+"""Exponents against training as lines of text and as JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from verify.exponents.slopes import SlopeInterval
+from verify.exponents.study import ExponentOutcome, ExponentSeen, SlopeAtSize
+from verify.report.versions import versions
+
+_NAMES = {"excess_error": "excess test error", "estimation_error": "estimation error"}
+
+
+def exponent_lines(outcome: ExponentOutcome) -> Iterator[str]:
+    """Every slope beside the theory's, what is seen of each exponent, and the verdict."""
+    for one in outcome.exponents:
+        yield f"gamma {one.gamma}, {one.path.name}, slope of the {_NAMES[one.path.quantity]}, exponent {one.exponent}:\n"
+        for slope in one.slopes:
+            yield _slope_line(slope)
+        yield _exponent_line(one)
+    yield f"exponents: {'agree' if outcome.agrees else 'DISAGREE'}\n"
+
+
+def _slope_line(slope: SlopeAtSize) -> str:
+    left_out = f"; {slope.left_out} runs left out, not converged" if slope.left_out else ""
+    return (
+        f"  d {slope.dim}, n {slope.samples[0]} to {slope.samples[-1]}, {slope.runs} runs of {slope.hidden} columns: trained "
+        f"{_text(slope.trained)}, theory {slope.theory:.3f}; exponent seen {_text(slope.seen)}, "
+        f"{'agrees' if slope.slope_agrees else 'DISAGREES'}; errors over theory {1 + slope.level.value:.3f}, "
+        f"{'agree' if slope.level_agrees else 'DISAGREE'}{left_out}\n"
+    )
+
+
+def _exponent_line(one: ExponentSeen) -> str:
+    limit = f", limit of the trained slopes alone {_text(one.limit)}" if one.limit else ""
+    beyond = "; theory beyond: " + ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope in one.approach)
+    word = "agrees" if one.agrees else "DISAGREES"
+    return (
+        f"  exponent {float(one.exponent):.3f}: {word}; seen {_text(one.seen)}{limit}{beyond if one.approach else ''}\n"
+    )
+
+
+def _text(interval: SlopeInterval) -> str:
+    return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def exponent_document(outcome: ExponentOutcome) -> dict[str, Any]:
+    """The outcome as JSON values."""
+    plan = outcome.plan
+    return {
+        "agrees": outcome.agrees,
+        "parameters": {"noise": plan.noise, "seed": plan.entropy, "shuffle_labels": plan.shuffle_labels,
+                       "theory_gamma_off": str(plan.misstated.gamma), "theory_noise_factor": plan.misstated.noise},
+        "exponents": [_exponent_document(one) for one in outcome.exponents],
+        "versions": versions(),
+    }  # fmt: skip
+
+
+def _exponent_document(one: ExponentSeen) -> dict[str, Any]:
+    return {
+        "gamma": str(one.gamma), "cell": one.path.name, "quantity": one.path.quantity, "exponent": str(one.exponent),
+        "agrees": one.agrees, "seen": one.seen._asdict(), "limit": one.limit._asdict() if one.limit else None,
+        "slowest_correction": one.correction,
+        "slopes": [_slope_document(slope) for slope in one.slopes],
+        "beyond": [{"dim": dim, "theory": slope} for dim, slope in one.approach],
+    }  # fmt: skip
+
+
+def _slope_document(slope: SlopeAtSize) -> dict[str, Any]:
+    intervals = {name: getattr(slope, name)._asdict() for name in ("trained", "seen", "level")}
+    names = (
+        *("dim", "samples", "runs", "hidden", "errors", "theory_errors", "theory", "theory_error", "slope_agrees"),
+        *("level_agrees", "left_out"),
+    )
+    return {**{name: getattr(slope, name) for name in names}, **intervals}
