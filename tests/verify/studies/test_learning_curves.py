@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.problem.problem import Parametrisation, Problem
+from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
 from verify.__main__ import main
@@ -27,6 +27,7 @@ from verify.studies.learning_curves import (
 )
 from verify.studies.main_job import FIGURE_ONE
 from verify.training.measure import execute
+from verify.training.run import Start
 
 BASE = FIGURE_ONE
 FIGURE_TWO = Problem(alpha=1.0, target=MarchenkoPastur(0.05), lambda_=0.1, noise=0.05)
@@ -150,3 +151,20 @@ def test_the_norm_of_a_general_matrix_counts_its_antisymmetric_part():
         solution.estimation_error, rel=1e-12
     )
     assert trained_norm(solution) > 1.001 * solution.q
+
+
+def test_starts_are_compared_on_the_same_data_and_judged_by_the_branch_of_the_preset(tmp_path, few_points, in_process):
+    """Two curves, of which theory alone draws the second; a random start alone is judged."""
+    families = (Family("trained", {"lambda_": 0.05}), Family("theory", {"lambda_": 0.0}, trained=False))
+    preset = Preset(
+        "starts", families, (1.0,), ((12, 2), (16, 2)), line=(0.5, 1.0),
+        sample_minimum=SampleMinimum.FITTED, starts=(Start.RANDOM, Start.TARGET),
+    )  # fmt: skip
+    assert len(runs_of(preset, BASE)) == 8
+    outcome = study_learning_curves(preset, BASE, tmp_path, lambda text: None)
+    assert [effect.dim for effect in outcome.starts] == [12, 16]
+    assert all(effect.runs == 2 and effect.largest < 1e-3 for effect in outcome.starts)  # the energy is convex there
+    first, second = outcome.curves
+    assert {score.groups[0].runs for score in first.scores} == {2} and not second.scores
+    assert [s.problem.alpha for s in second.solutions] == [0.5, 1.0]
+    assert all(s.problem.sample_minimum is SampleMinimum.FITTED for s in first.solutions)

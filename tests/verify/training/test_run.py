@@ -17,7 +17,7 @@ from numeric.problem.problem import Problem
 from verify.jobs.pool import WorkerError, execute_all
 from verify.jobs.store import Store
 from verify.training.data import DataKind
-from verify.training.draw import draw
+from verify.training.draw import draw, empirical_risk
 from verify.training.measure import RunResult, execute, fresh_errors, leading_overlaps
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run
@@ -236,3 +236,15 @@ def test_resuming_does_only_what_is_missing(tmp_path):
 def test_a_failure_in_a_worker_is_raised(tmp_path, task, message):
     with pytest.raises(WorkerError, match=message):
         execute_all([TINY], Store(tmp_path, RunResult), workers=1, progress=False, task=task)
+
+
+def test_an_informed_start_is_near_the_target_and_sees_the_same_data():
+    """All columns of W move: those that the target leaves at zero would stay there."""
+    run = Run(Problem(0.5, MarchenkoPastur(0.5), 0.05, 0.5), dim=24)
+    random, informed = draw(run), draw(run.varied(start="target"))
+    assert torch.equal(random.labels, informed.labels) and torch.equal(random.s0, informed.s0)
+    risk = empirical_risk(run, informed)
+    distance = [float((risk.weights.attention_map(drawn.start) - drawn.s0).norm()) for drawn in (random, informed)]
+    assert distance[1] < 0.3 * distance[0]
+    assert float(informed.start.norm(dim=0).min()) > 0
+    assert run.key != run.varied(start="target").key
