@@ -114,8 +114,7 @@ class Fitted:
         m, q, V = overlaps[:3]
         if single_well(Setting(V, problem.beta, problem.beta0)):
             return self.convex.average(overlaps, problem)
-        rho = problem.rho
-        found = fitted.fitted_average(m, q, V, rho, problem.beta, problem.beta0, self.resolution)
+        found, rho = self._along_rays(overlaps, problem), problem.rho
         derivatives = generated.channel_derivatives(m, q, V, rho, found.train, V**2 * found.dual, found.F1, found.F2)
         return one_replicate(*map(float, derivatives), found.train, found.test)
 
@@ -125,8 +124,12 @@ class Fitted:
 
     def response(self, overlaps: Overlaps, problem: Problem) -> float:
         """Mean square response of the dual field."""
-        m, q, V = overlaps[:3]
-        return fitted.fitted_average(m, q, V, problem.rho, problem.beta, problem.beta0, self.resolution).response
+        return self._along_rays(overlaps, problem).response
+
+    def _along_rays(self, overlaps: Overlaps, problem: Problem) -> fitted.FittedAverages:
+        (m, q, V), rho = overlaps[:3], problem.rho
+        require_pair(m, q, V, rho)
+        return fitted.fitted_average(m, q, V, rho, problem.beta, problem.beta0, self.resolution)
 
     def refined(self) -> "Fitted":
         """One and a half times the nodes."""

@@ -3,7 +3,7 @@
 import argparse
 from fractions import Fraction
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, exact_texts, grid
+from numeric.cli.arguments import BadInput, add_problem_arguments, exact_texts, grid, positive
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.target_arguments import add_target_arguments, float64_target, lists_target
 from numeric.model import DEFAULT
@@ -48,6 +48,27 @@ def add_sample_minimum(parser: argparse.ArgumentParser) -> None:
         help="which minimum a sample takes where it has several: the lowest, or that connected to its label, near which "
         "training is at weak decay (default global)",
     )
+
+
+def add_decay_search(parser: argparse.ArgumentParser) -> None:
+    """Add a grid of sample ratios, the problem without a weight decay, and --tolerance, how precisely the best one is searched."""
+    add_alpha_grid(parser)
+    add_problem(parser, *(name for name in PROBLEM if name != "lambda_"))
+    parser.add_argument(
+        "--tolerance",
+        type=positive("--tolerance", "relative precision of lambda, e.g. 0.01"),
+        default="1/100",
+        metavar="X",
+        help="relative precision of lambda (default 1/100)",
+    )
+
+
+def problem_of_any_decay(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  # the import is deferred
+    """As `problem_of`, for `add_decay_search`: at a weight decay that the search does not use, and without its text."""
+    arguments.lambda_ = Fraction(1)
+    asked, given = problem_of(arguments, arguments.alpha[0])
+    del given["lambda"]
+    return asked, given
 
 
 def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred

@@ -70,8 +70,8 @@ class Beside:
 
     @property
     def agrees(self) -> bool:
-        """Whether the theory is solved and within what is allowed."""
-        return self.solution.trusted and abs(self.ratio - 1) <= self.published.allowed
+        """Whether the theory is solved, and the released number within what is allowed of it."""
+        return self.solution.trusted and abs(1 / self.ratio - 1) <= self.published.allowed
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from numeric.channel.softmax.sequence_minimiser import (
 )
 from numeric.maths.kernels import inner
 
-# Of Newton's steps along the path, in units of 1/beta: a first one so short stays in its basin, the second must be so much shorter.
+# Of Newton's steps to the next point of a path, in units of 1/beta: a first one so short stays in its basin, each is to be so much
+# shorter than the one before.
 LONGEST, CONTRACTION = 1.0, 0.25
 SOLVED = 1e-7  # step in units of 1/beta + |x| after which the error is its square
-SHORTEST = (
-    1e-3  # step of t below which the minimum is taken to end: a safeguarded descent finds it again where it does not
-)
+# Step of t below which the minimum is taken to end: a safeguarded descent finds it again where it does not.
+SHORTEST = 1e-3
 
 
 @inner

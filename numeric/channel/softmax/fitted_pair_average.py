@@ -21,7 +21,8 @@ from numpy.polynomial.hermite_e import hermegauss
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
-from numeric.channel.softmax import pair_minimiser
+from numeric.channel.softmax import fitted_minimiser, pair_minimiser
+from numeric.channel.softmax.fitted_minimiser import CONTRACTION, LONGEST
 from numeric.channel.softmax.pair_minimiser import REACH, Sample, Setting, descend, dual_field
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.kernels import digest, entry, inner, over_blocks
@@ -30,9 +31,6 @@ from numeric.model import float64 as physics
 Array = NDArray[np.float64]
 
 CUT = 6.5  # standard deviations of the field kept; the rest has probability 7e-10
-# Newton's steps to the next point of a ray, in units of 1/beta: a first one so short stays in its basin, each is to be so much
-# shorter than the one before.
-LONGEST, CONTRACTION = 1.0, 0.25
 SOLVED = 1e-9  # step in units of 1/beta + |u| after which nothing is left but rounding
 RESTART = 0.02  # standard deviations: first step behind a fold
 LEAST_LABEL = 1e-10  # probability below which a label is left out
@@ -200,7 +198,7 @@ def _integrate_ray(ray, setting, field, rule, longest, shortest, weight, total):
             r, step, lost, least = right, RESTART * spread, 1.0, 2.0 * least
 
 
-_SOURCES = digest(physics, pair_minimiser)
+_SOURCES = digest(physics, pair_minimiser, fitted_minimiser)
 
 
 @entry
@@ -238,15 +236,13 @@ def _add_labels(  # type: ignore[no-untyped-def]
 def fitted_average(
     m: float, q: float, V: float, rho: float, beta: float, beta0: float, resolution: Resolution
 ) -> FittedAverages:
-    """Averages on the fitted branch at overlaps m, q (eigenvalue^2) and V (index^2/loss), T = 2.
+    """Averages on the fitted branch at overlaps m, q (eigenvalue^2) that a pair of matrices has and V (index^2/loss), T = 2.
 
     Args: as `pair_average.average`.
 
     Raises:
-        OutsideDomain: no pair of matrices has these overlaps, or the probabilities found do not add up to 1.
+        OutsideDomain: the probabilities found do not add up to 1.
     """
-    if not (V > 0 and q - m**2 / rho > 0):
-        raise OutsideDomain(f"need V > 0 and q > m^2/rho, got m = {m!r}, q = {q!r}, V = {V!r}, rho = {rho!r}")
     field = tuple(map(float, physics.field_coefficients(m, q, rho)))
     setting, axes = Setting(float(V), float(beta), float(beta0)), tuple(map(float, physics.principal_axes()))
     labels, weights, rule = _rule(resolution)

@@ -3,11 +3,9 @@
 import argparse
 import sys
 import time
-from fractions import Fraction
 
-from numeric.cli.arguments import positive
 from numeric.cli.output import add_outputs, deliver, outputs
-from numeric.cli.problem_arguments import PROBLEM, add_alpha_grid, add_problem, problem_of
+from numeric.cli.problem_arguments import add_decay_search, problem_of_any_decay
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -18,15 +16,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         epilog="example: python -m numeric bayes --alpha 0.1:4:8 --kappa0 .5 --noise .5 --plot bayes.png",
     )
     parser.set_defaults(run=run)
-    add_alpha_grid(parser)
-    add_problem(parser, *(name for name in PROBLEM if name != "lambda_"))
-    parser.add_argument(
-        "--tolerance",
-        type=positive("--tolerance", "relative precision of lambda, e.g. 0.01"),
-        default="1/100",
-        metavar="X",
-        help="relative precision of lambda (default 1/100)",
-    )
+    add_decay_search(parser)
     add_outputs(parser)
 
 
@@ -34,9 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print optimal and learned errors; exit 1 if one was not reached."""
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
-    arguments.lambda_ = Fraction(1)  # the search does not use it
-    asked, given = problem_of(arguments, arguments.alpha[0])
-    del given["lambda"]
+    asked, given = problem_of_any_decay(arguments)
     from tqdm import tqdm
 
     from numeric.prediction.prediction import best_prediction

@@ -3,17 +3,13 @@
 import argparse
 import sys
 import time
-from fractions import Fraction
 
-from numeric.cli.arguments import positive
 from numeric.cli.output import add_outputs, deliver, outputs
 from numeric.cli.problem_arguments import (
-    PROBLEM,
-    add_alpha_grid,
+    add_decay_search,
     add_parametrisation,
-    add_problem,
     add_sample_minimum,
-    problem_of,
+    problem_of_any_decay,
 )
 
 OPTIMUM = ("lambda", "relative_uncertainty", "test_error", "test_error_error")
@@ -27,17 +23,9 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         epilog="example: python -m numeric optimal-lambda --alpha 0.1:4:10 --kappa0 .05 --noise .05 --plot optimal.png",
     )
     parser.set_defaults(run=run)
-    add_alpha_grid(parser)
-    add_problem(parser, *(name for name in PROBLEM if name != "lambda_"))
+    add_decay_search(parser)
     add_parametrisation(parser)
     add_sample_minimum(parser)
-    parser.add_argument(
-        "--tolerance",
-        type=positive("--tolerance", "relative precision of lambda, e.g. 0.01"),
-        default="1/100",
-        metavar="X",
-        help="relative precision of lambda (default 1/100)",
-    )
     add_outputs(parser)
 
 
@@ -45,9 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the optimal weight decay along alpha; exit 1 if a point was not solved."""
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
-    arguments.lambda_ = Fraction(1)  # the search does not use it
-    asked, given = problem_of(arguments, arguments.alpha[0])
-    del given["lambda"]
+    asked, given = problem_of_any_decay(arguments)
     from tqdm import tqdm
 
     from numeric.problem.solution import NotConverged

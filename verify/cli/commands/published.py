@@ -33,6 +33,7 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Solve the theory at every released point, print ratios and scores, write them as JSON."""
     started, folder = time.perf_counter(), Path(arguments.out)
+    folder.mkdir(parents=True, exist_ok=True)
     names = list(SETS) if arguments.set == "all" else [arguments.set]
     with Pool(arguments.workers) as pool:
         found = {name: set_beside(list(SETS[name]()), pool) for name in names}
@@ -45,7 +46,6 @@ def run(arguments: argparse.Namespace) -> int:
         },
         "seconds": time.perf_counter() - started,
     }
-    folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "published.json", (json.dumps(content, indent=1) + "\n").encode())
     if arguments.json:
         print_json(content)
