@@ -33,7 +33,7 @@ class DataKind(enum.StrEnum):
 
 
 class Output(enum.StrEnum):
-    """What of a head is compared with the target's: its attention (T x T), or the sequence that it puts out, attention times tokens."""
+    """What of a head is compared with the target's: its attention (T x T), or the sequence that it puts out, attention times X."""
 
     LABELS = "labels"
     SEQUENCES = "sequences"
@@ -121,7 +121,7 @@ class Sequences:
         return out.div_(math.sqrt(dim))
 
     def output_metric(self) -> torch.Tensor:
-        """Return (x_a - x_T).(x_b - x_T)/d, shape (n, T - 1, T - 1): ||r X||_F^2/d of rows r that sum to 0, from all but their last."""
+        """Return (x_a - x_T).(x_b - x_T)/d, (n, T - 1, T - 1): ||r X||_F^2/d of rows r that sum to 0, from all but their last."""
         return torch.bmm(self._differences, self._differences.transpose(1, 2)).div_(self.tokens.shape[-1])
 
     @cached_property

@@ -3,7 +3,8 @@
     L(W) = sum_mu || y^mu - softmax(beta h_S(X^mu)) ||_F^2 + lambda ||W||_F^2,   S = W W^T / sqrt(m d)
     L(A) = the same with S = A and lambda d ||A||_F^2
 
-Of the output sequences y X in place of labels y each sample's loss is || (y - softmax(beta h)) X ||_F^2/d. All values are per d^2, where the theory has its limit.   (sections 1, 6)
+Of the output sequences y X in place of labels y each sample's loss is || (y - softmax(beta h)) X ||_F^2/d. All values are
+per d^2, where the theory has its limit.   (sections 1, 6)
 """
 
 from __future__ import annotations
