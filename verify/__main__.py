@@ -14,6 +14,7 @@ from verify.cli.commands import (
     cross_validate,
     curve,
     figure,
+    figures,
     main_job,
     message_passing,
     models,
@@ -27,6 +28,7 @@ from verify.jobs.pool import WorkerError
 COMMANDS = (
     curve,
     figure,
+    figures,
     spectrum,
     scaling,
     gap,

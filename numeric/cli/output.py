@@ -8,7 +8,7 @@ from pathlib import Path
 
 from numeric.cli.arguments import BadInput, print_json, writable, write_atomically
 
-FIGURES = (".png", ".pdf", ".svg")
+FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
 
 
 def add_outputs(parser: argparse.ArgumentParser, table: bool = True) -> None:
@@ -21,7 +21,7 @@ def add_outputs(parser: argparse.ArgumentParser, table: bool = True) -> None:
 
 def outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
     """Table and figure to write, checked before any work."""
-    table, figure = writable("--csv", arguments.csv), writable("--plot", arguments.plot, *FIGURES)
+    table, figure = writable("--csv", arguments.csv), writable("--plot", arguments.plot, *FIGURE_SUFFIXES)
     if table and table == figure:
         raise BadInput("--plot", figure, "is the file of --csv", "name two files")
     return table, figure
@@ -56,19 +56,26 @@ def print_rows(rows: list[dict[str, object]]) -> None:
 def deliver(arguments: argparse.Namespace, rows: list[dict[str, object]], draw, document) -> None:  # type: ignore[no-untyped-def]
     """Write the table and the figure asked for, and print the rows, or the document that `document()` gives if it is JSON.
 
-    `draw` makes the figure from the module numeric.cli.plots, which is imported only if it is needed.
+    `draw` makes the figure from the module numeric.plots, which is imported only if it is needed.
     """
     table, figure = outputs(arguments)
     if table:
         write_table(table, rows)
     if figure:
-        from numeric.cli import plots
+        from numeric import plots
 
-        plots.save(draw(plots), figure)
+        save(draw(plots), figure)
     if arguments.json:
         print_json(document())
     else:
         print_rows(rows)
+
+
+def save(figure, path: Path) -> None:  # type: ignore[no-untyped-def]  # matplotlib is imported where it is needed
+    """Write a figure in the format of the file's suffix, whole or not at all."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=path.suffix.lstrip("."), dpi=150, bbox_inches="tight")
+    write_atomically(path, buffer.getvalue())
 
 
 def print_unsolved(solutions) -> int:  # type: ignore[no-untyped-def]  # the import is deferred

@@ -7,13 +7,12 @@ from itertools import groupby, pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 from scipy.interpolate import PchipInterpolator
 
 from numeric.problem.solution import Solution, Status
-from verify.judging.scores import Score
 from verify.studies.learning_curves import Curve
 
 COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f", "#b08b1a", "#2a8fa8", "#5b5b5b", "#a8324a")
@@ -22,16 +21,18 @@ SMOOTH = 200  #: points of a line as drawn
 QUANTITY_NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
 
 
-def draw_curves(axes: Axes, curves: Sequence[Curve], quantities: Sequence[str]) -> None:
-    """Each quantity of each curve against alpha, on logarithmic axes.
+def draw_curves(
+    axes: Axes, curves: Sequence[Curve], quantities: Sequence[str], name: str = r"sample ratio $\alpha = n/d^2$"
+) -> None:
+    """Each quantity of each curve against alpha in units of the curve, its `name`; both axes are logarithmic.
 
     Points are means at the largest d. Where replica symmetry is broken the line is thin and dotted; an unsolved point leaves a gap.
     """
     for colour, curve in zip(COLOURS, curves, strict=False):
         for quantity, (line, marker) in zip(quantities, STYLES, strict=False):
-            _theory(axes, curve.solutions, quantity, colour, line)
-            _trained(axes, curve.scores, quantity, colour, marker)
-    axes.set(xscale="log", yscale="log", xlabel=r"sample ratio $\alpha = n/d^2$")
+            _theory(axes, curve, quantity, colour, line)
+            _trained(axes, curve, quantity, colour, marker)
+    axes.set(xscale="log", yscale="log", xlabel=name)
     axes.set_ylabel(QUANTITY_NAMES[quantities[0]] if len(quantities) == 1 else "mean square error per sample")
     for axis in (axes.xaxis, axes.yaxis):
         low, high = axis.get_view_interval()
@@ -42,9 +43,10 @@ def draw_curves(axes: Axes, curves: Sequence[Curve], quantities: Sequence[str]) 
         axis.set_minor_formatter(NullFormatter())
 
 
-def add_legend(figure: Figure, curves: Sequence[Curve], quantities: Sequence[str] = ()) -> None:
+def add_legend(figure: Figure | SubFigure, curves: Sequence[Curve], quantities: Sequence[str] = ()) -> None:
     """Above the panels: colours of the curves, styles of the quantities that share a panel, and what else has a label."""
-    families = [Line2D([], [], color=c, lw=1.5, label=curve.label) for c, curve in zip(COLOURS, curves, strict=False)]
+    labels = dict.fromkeys(curve.label for curve in curves)  # those of one label have one colour, each in its panel
+    families = [Line2D([], [], color=c, lw=1.5, label=label) for c, label in zip(COLOURS, labels, strict=False)]
     styles = style_handles(quantities)
     others = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
     figure.legend(
@@ -68,10 +70,10 @@ def _title(curves: Sequence[Curve]) -> str:
     return f"lines: theory{' (dotted: replica symmetry broken)' if broken else ''}; points: {trained}"
 
 
-def _theory(axes: Axes, solutions: Sequence[Solution], quantity: str, colour: str, line: str) -> None:
+def _theory(axes: Axes, curve: Curve, quantity: str, colour: str, line: str) -> None:
     """Through the points solved, a cubic in logarithms that keeps their monotony."""
-    for stable, points in _pieces(solutions):
-        alphas = np.log([solution.problem.alpha for solution in points])
+    for stable, points in _pieces(curve.solutions):
+        alphas = np.log([solution.problem.alpha / curve.unit for solution in points])
         values = np.array([getattr(solution, quantity) for solution in points])
         errors = np.array([solution.errors.get(quantity, 0.0) for solution in points])
         x = np.linspace(alphas[0], alphas[-1], SMOOTH)
@@ -94,11 +96,11 @@ def _pieces(solutions: Sequence[Solution]) -> Iterator[tuple[bool, list[Solution
             yield stable, [first for first, _ in pairs] + [pairs[-1][1]]
 
 
-def _trained(axes: Axes, scores: Sequence[Score], quantity: str, colour: str, marker: str) -> None:
-    shown = [score for score in scores if score.quantity == quantity and score.groups]
+def _trained(axes: Axes, curve: Curve, quantity: str, colour: str, marker: str) -> None:
+    shown = [score for score in curve.scores if score.quantity == quantity and score.groups]
     groups = [score.groups[-1] for score in shown]
     axes.errorbar(
-        [score.problem.alpha for score in shown],
+        [score.problem.alpha / curve.unit for score in shown],
         [group.simulation for group in groups],
         yerr=[group.standard_error for group in groups],
         fmt=marker, ms=4.5, mfc="white", mec=colour, ecolor=colour, capsize=2, lw=1, zorder=3,

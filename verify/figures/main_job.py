@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,12 +10,12 @@ from matplotlib.figure import Figure
 from numeric.problem.problem import Problem
 from verify.figures.curve_panel import COLOURS, QUANTITY_NAMES, add_legend, draw_curves
 from verify.figures.drawing import STYLE, png
-from verify.figures.scaling import excess_figure
+from verify.figures.power_laws.scaling import excess_figure
+from verify.figures.spectra import trained_spectrum_figure
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import BAND, Comparison, Score
-from verify.judging.spectra import ZERO, TrainedSpectrum
 from verify.studies.learning_curves import Curve
-from verify.studies.main_job import MainJobOutcome, TargetDensity
+from verify.studies.main_job import MainJobOutcome
 from verify.training.data import DataKind
 
 BOTH_ERRORS = ("test_error", "train_error")
@@ -30,7 +28,7 @@ def main_job_figures(outcome: MainJobOutcome) -> dict[str, bytes]:
         if DataKind.SEQUENCES in outcome.comparisons and outcome.curves:
             figures["curve.png"] = trained_curve_figure(outcome)
         if outcome.panels:
-            figures["spectra.png"] = trained_spectrum_figure(outcome)
+            figures["spectra.png"] = trained_spectrum_figure(outcome.panels)
         if outcome.laws:
             figures["scaling.png"] = excess_figure(outcome.laws)
         return {name: png(figure) for name, figure in figures.items()}
@@ -56,53 +54,6 @@ def _threshold_lines(axes: Axes, outcome: MainJobOutcome) -> None:
         if kind in outcome.thresholds:
             value = float(outcome.thresholds[kind].value)
             axes.axvline(value, color="0.35", ls=style, lw=1, label=f"{name}, {value:.4f}")
-
-
-def trained_spectrum_figure(outcome: MainJobOutcome) -> Figure:
-    """One panel per alpha: density of the singular values of S, trained ones as a histogram, the target's dashed."""
-    columns = min(4, len(outcome.panels))
-    rows = math.ceil(len(outcome.panels) / columns)
-    figure = Figure(figsize=(3.1 * columns, 2.9 * rows), layout="constrained")
-    for axes, panel in zip(figure.subplots(rows, columns, squeeze=False).flat, outcome.panels, strict=False):
-        _spectrum_panel(axes, panel, outcome.target)
-    figure.axes[0].set_ylabel("density")
-    figure.axes[0].legend(fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.72))
-    return figure
-
-
-def _spectrum_panel(axes: Axes, panel: TrainedSpectrum, target: TargetDensity) -> None:
-    values = panel.values.ravel()
-    nonzero = values[values > ZERO * values.max()]
-    # narrow bins at small values, where a spike of learned noise stands beside a broad bulk
-    edges = nonzero.max() * np.linspace(0, 1, max(12, round(1.6 * len(nonzero) ** 0.4)) + 1) ** 1.6
-    heights, _ = np.histogram(nonzero, bins=edges)
-    density = heights / (len(values) * np.diff(edges))  # of all values, so that its area is the non-zero mass
-    axes.stairs(density, edges, fill=True, color="0.82", label=f"trained, $d={panel.dim}$")
-    axes.plot(panel.theory.x, panel.theory.density, color=COLOURS[0], lw=1.6, label="theory")
-    axes.plot(target.x, target.density, "--", color="#c0392b", lw=1.1, label="target")
-    axes.set_title(rf"$\alpha = {panel.alpha:g}$", fontsize=11)
-    axes.text(
-        0.97, 0.97, f"mass at 0\ntheory {panel.theory.zero_mass:.3f}\ntrained {1 - len(nonzero) / len(values):.3f}",
-        transform=axes.transAxes, ha="right", va="top", fontsize=8,
-    )  # fmt: skip
-    axes.set_xlabel("singular value of $S$")
-    _scale(
-        axes,
-        max(float(density.max()), float(np.max(panel.theory.density, initial=0))),
-        float(np.median(target.density)),
-    )
-    axes.set_xlim(0, None)
-
-
-def _scale(axes: Axes, peak: float, bulk: float) -> None:
-    """Show what was learned (the target's density may diverge), cutting a peak that would flatten the bulk beside it."""
-    top = min(1.45 * peak, 12 * bulk)
-    axes.set_ylim(0, top)
-    if peak > top:
-        axes.annotate(
-            f"peak {peak:.1f}", (0.03, 1), xycoords="axes fraction", xytext=(0.14, 0.93), fontsize=8,
-            arrowprops={"arrowstyle": "->", "lw": 0.7},
-        )  # fmt: skip
 
 
 def score_figure(outcome: MainJobOutcome) -> Figure:

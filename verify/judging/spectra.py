@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.target_spectrum import target_density, target_edges
 from numeric.maths.domain import NoAnswer
 from numeric.model import float64 as generated
+from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum
@@ -28,17 +32,26 @@ from verify.training.target import TargetKind, gaussian_target, rank_ratio
 #: Singular values below this share of the largest are zeros that the descent reached to its tolerance.
 ZERO = 1e-3
 MODEL_DRAWS = 199  #: of the model: p-values are multiples of 1/(MODEL_DRAWS + 1)
+DENSITY_POINTS = 400
 _COST = 4e-5  #: seconds of all draws beside one run, for each entry of its matrix
 LEAST_P = 1 / (
     MODEL_DRAWS + 1
 )  #: reached where no drawn distance is as large as the trained one: by chance once in 200 spectra
 
 
+class TargetDensity(NamedTuple):
+    """Density (1/eigenvalue) of the target's law at positions x, from edge to edge."""
+
+    x: np.ndarray
+    density: np.ndarray
+
+
 @dataclass(frozen=True)
 class TrainedSpectrum:
     """Singular values of S at one alpha: the theory's law, and those of the trained maps, shape (runs, d).
 
-    `simulated`: distances from the law of as many maps drawn from the theory's model, shape (MODEL_DRAWS,).
+    `simulated`: distances from the law of as many maps drawn from the theory's model, shape (MODEL_DRAWS,). `target`: None where its
+    law has no density.
     """
 
     alpha: float
@@ -46,6 +59,7 @@ class TrainedSpectrum:
     theory: LearnedSpectrum
     values: np.ndarray
     simulated: np.ndarray
+    target: TargetDensity | None = None
 
     def trained_ranks(self) -> tuple[np.ndarray, np.ndarray]:
         """Ranks 1 to d and the mean singular value of each, without the zeros."""
@@ -90,9 +104,16 @@ def trained_spectrum(results: Sequence[RunResult], solved: Solution | None = Non
     theory = learned_spectrum(solution)
     rng = np.random.default_rng(run.entropy)
     drawn = [distance(theory, model_spectra(solution, run, len(converged), rng)) for _ in range(MODEL_DRAWS)]
-    return TrainedSpectrum(
-        run.problem.alpha, run.dim, theory, np.array([r.singular_values for r in converged]), np.array(drawn)
-    )
+    values = np.array([r.singular_values for r in converged])
+    return TrainedSpectrum(run.problem.alpha, run.dim, theory, values, np.array(drawn), _target_density(run.problem))
+
+
+def _target_density(problem: Problem) -> TargetDensity | None:
+    target = problem.target
+    if not isinstance(target, MarchenkoPastur):
+        return None
+    x, _ = edge_grid(*target_edges(target), DENSITY_POINTS)
+    return TargetDensity(x, target_density(x, target))
 
 
 def spectrum_job(results: Sequence[RunResult], solved: Solution | None = None) -> Job:

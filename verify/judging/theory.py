@@ -36,17 +36,17 @@ def watched_predictions(problems: Sequence[Problem], quantities: Sequence[str] =
     A progress bar on stderr counts points: more than two tokens take seconds for each. Raises numeric's NotConverged where the solver
     did not converge.
     """
-    families = _families(problems)
+    families = families_of(problems)
     with progress("theory", len(problems)) as watch:
         curves = [solve_along(family, alphas, watch) for family, alphas in families.items()]
-    return _picked(problems, families, curves, quantities)
+    return picked(problems, families, curves, quantities)
 
 
 def pooled_predictions(pool: Pool) -> Predictor:
     """`watched_predictions` with a job of `pool` for each curve."""
 
     def theory(problems: Sequence[Problem]) -> list[Expected]:
-        return _picked(problems, _families(problems), pool.results(_prediction_jobs(problems)))
+        return picked(problems, families_of(problems), pool.results(_prediction_jobs(problems)))
 
     return theory
 
@@ -64,19 +64,19 @@ def curve_job(problem: Problem, alphas: Iterable[float], stage: str) -> Job:
 
 
 def _prediction_jobs(problems: Sequence[Problem]) -> list[Job]:
-    families = _families(problems).items()
+    families = families_of(problems).items()
     return [curve_job(family, alphas, "theory at the realised targets") for family, alphas in families]
 
 
-def _families(problems: Sequence[Problem]) -> dict[Problem, set[float]]:
-    """The alphas of each curve."""
+def families_of(problems: Sequence[Problem]) -> dict[Problem, set[float]]:
+    """The alphas of each curve: problems that differ in alpha alone share one."""
     families: dict[Problem, set[float]] = {}
     for problem in problems:
         families.setdefault(problem.at(1.0), set()).add(problem.alpha)
     return families
 
 
-def _picked(
+def picked(
     problems: Sequence[Problem],
     families: Iterable[Problem],
     curves: Iterable[Mapping[float, Solution]],

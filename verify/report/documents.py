@@ -33,9 +33,8 @@ def main_job_document(outcome: MainJobOutcome) -> dict[str, Any]:
         "comparisons": {str(kind): comparison_document(c) for kind, c in outcome.comparisons.items()},
         "thresholds": {kind: {"value": t.value, "digits": t.digits} for kind, t in outcome.thresholds.items()},
         "spectra": [
-            {"alpha": p.alpha, "dim": p.dim, "runs": len(p.values), "zero_mass": p.theory.zero_mass,
-             "distance": p.distance, "p_value": p.p_value, "agrees": p.agrees,
-             "second_moment": p.theory.second_moment, "trained_second_moment": float((p.values**2).mean())}
+            {**spectrum_summary(p), "second_moment": p.theory.second_moment,
+             "trained_second_moment": float((p.values**2).mean())}
             for p in outcome.panels
         ],
         "scaling": scaling_document(outcome.laws) if outcome.laws else None,
@@ -168,9 +167,8 @@ def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
         "points": [_place_document(place) for place in outcome.places],
         "slopes": [{**dataclasses.asdict(slope), "decay": slope.decay.name, "agrees": slope.agrees} for slope in outcome.slopes],
         "spectra": [
-            {"lambda": decay.name, "alpha": alpha, "dim": p.dim, "runs": len(p.values), "distance": p.distance, "p_value": p.p_value,
-             "agrees": p.agrees}
-            for (decay, alpha), p in outcome.panels.items()
+            {"lambda": decay.name, **spectrum_summary(p)}
+            for (decay, _), p in outcome.panels.items()
         ],
         "comparison": comparison_document(outcome.comparison),
     }  # fmt: skip
@@ -185,6 +183,14 @@ def _place_document(place: Place) -> dict[str, Any]:
         "z": _finite(place.z), "learned": place.learned,
         "parts": dict(zip(ERROR_PARTS, place.parts, strict=True)),
         "theory_parts": dict(zip(ERROR_PARTS, map(_finite, place.theory_parts), strict=True)),
+    }  # fmt: skip
+
+
+def spectrum_summary(spectrum: TrainedSpectrum) -> dict[str, Any]:
+    """What a spectrum is of, and how far it is from its law."""
+    return {
+        "alpha": spectrum.alpha, "dim": spectrum.dim, "runs": len(spectrum.values), "zero_mass": spectrum.theory.zero_mass,
+        "distance": spectrum.distance, "p_value": spectrum.p_value, "agrees": spectrum.agrees,
     }  # fmt: skip
 
 
@@ -203,7 +209,7 @@ def spectrum_document(spectrum: TrainedSpectrum) -> dict[str, object]:
     }
 
 
-def learning_curve_document(name: str, outcome: LearningCurveOutcome, seconds: float) -> dict[str, Any]:
+def learning_curve_document(name: str, outcome: LearningCurveOutcome) -> dict[str, Any]:
     """The outcome as JSON values; numbers that do not exist are null."""
     return {
         "figure": name,
@@ -211,7 +217,7 @@ def learning_curve_document(name: str, outcome: LearningCurveOutcome, seconds: f
         "agrees": outcome.agrees,
         "curves": [
             {
-                "label": curve.label,
+                "label": curve.name,
                 "theory": [
                     {
                         "alpha": s.problem.alpha,
@@ -227,10 +233,10 @@ def learning_curve_document(name: str, outcome: LearningCurveOutcome, seconds: f
             for curve in outcome.curves
         ],
         "comparison": comparison_document(outcome.comparison),
+        "spectra": [{"label": label, **spectrum_summary(spectrum)} for label, spectrum in outcome.spectra],
         "training_order": list(outcome.training_order),
         "theory_order": list(outcome.theory_order),
         "starts": [effect._asdict() for effect in outcome.starts],
-        "seconds": seconds,
     }
 
 

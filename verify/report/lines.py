@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
 from verify.judging.sequences import LEADING, LEAST_RATIO
+from verify.judging.spectra import TrainedSpectrum
 from verify.networks.width import WidthPoint
 from verify.published.comparison import PublishedCurve
 from verify.report.exponents import exponent_lines
@@ -50,8 +51,13 @@ def main_job_lines(outcome: MainJobOutcome) -> Iterator[str]:
     if outcome.trained:
         yield from exponent_lines(outcome.trained)
     for panel in outcome.panels:
-        word = "agrees" if panel.agrees else "disagrees"
-        yield f"spectrum at alpha {panel.alpha:g}: {word}; distance {panel.distance:.4f}, p {panel.p_value:.3f}\n"
+        yield spectrum_line("spectrum", panel)
+
+
+def spectrum_line(name: str, spectrum: TrainedSpectrum) -> str:
+    """Whether a spectrum agrees with its law."""
+    word = "agrees" if spectrum.agrees else "disagrees"
+    return f"{name} at alpha {spectrum.alpha:g}: {word}; distance {spectrum.distance:.4f}, p {spectrum.p_value:.3f}\n"
 
 
 def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
@@ -82,13 +88,15 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
         for alpha in sorted({score.problem.alpha for score in curve.scores}):
             scores = {score.quantity: score for score in curve.scores if score.problem.alpha == alpha}
             yield (
-                f"{curve.label:<26} {alpha:>6g}"
+                f"{curve.name:<26} {alpha:>6g}"
                 + "".join(f"{scores[name].z:>+15.2f}" for name in COMPARED_QUANTITIES)
                 + "\n"
             )
     for solution in (s for curve in outcome.curves for s in curve.solutions if not s.trusted):
         yield f"no theory at alpha {solution.problem.alpha:g}: {solution.status.value}\n"
     yield from excluded_lines(outcome.comparison.excluded)
+    for label, spectrum in outcome.spectra:
+        yield spectrum_line(f"spectrum, {label},", spectrum)
     for item in outcome.training_order:
         yield (
             f"trained {item['parametrisation']} minus factors, alpha {item['alpha']:g}, d {item['dim']}: test error "

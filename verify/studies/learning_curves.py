@@ -7,7 +7,7 @@ cross-validation among those listed, and a chosen head is judged by the theory a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -15,26 +15,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
 from numeric.problem.solution import Solution
-from numeric.saddle.curve import Watch, learning_curve
-from numeric.studies.optimal_decay import optimal_lambda
-from verify.jobs.pool import execute_all
+from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
-from verify.judging.realised import Expected
 from verify.judging.scores import Comparison, Score, compare_with_theory
-from verify.judging.theory import progress, watched_predictions
+from verify.judging.spectra import TrainedSpectrum, spectrum_job
+from verify.judging.theory_lines import LineStore, TheoryLine, kept_predictions, line_job, line_store
 from verify.studies.cross_validation import ChoiceGroup, against_factors, choice_store
-from verify.training.cross_validation import SEEDING_DECAY, DecaySearch, choose
+from verify.training.cross_validation import SEEDING_DECAY, DecayChoice, DecaySearch, choose
 from verify.training.draw import require_memory
 from verify.training.measure import RunResult
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run, Start
 
 LINE_ACCURACY = 1e-2  #: relative, of every quantity: as wide as a line is thick; shown as its band
+LINE_POINTS = 25  #: of a line: smooth over two decades
 FOLDS = 5
-DECAY_TOLERANCE = 0.1  #: of log lambda: the test error is flat at its minimum and changes by 0.1 per cent or less
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,8 @@ class Family:
     """One curve: what of a Run it changes; `every` how manieth of the sample ratios of a line is solved.
 
     `decays` are those to choose from, none where lambda is given: for all curves of a preset or for none. trained: whether heads are,
-    at each `start` that the preset has.
+    at each `start` that the preset has. Its sample ratios are those of the preset times `unit`. `panel`: curves of one name share a
+    panel. spectrum: whether the preset's spectra are shown of it.
     """
 
     label: str
@@ -50,6 +48,9 @@ class Family:
     every: int = 1
     decays: tuple[float, ...] = ()
     trained: bool = True
+    unit: float = 1.0
+    panel: str = ""
+    spectrum: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,18 +59,21 @@ class Preset:
 
     `settings` are parameters common to all curves where they are not those of Figure 1; `line` are the sample ratios of the theory, a
     grid over those trained at by default; `sample_minimum` is that of the theory. Runs from other starts than the first are compared
-    with those alone: they have the same data.
+    with those alone: they have the same data. `spectra`: sample ratios, d and number of runs. `axis` names what the sample ratios of
+    the preset are.
     """
 
     title: str
     families: tuple[Family, ...]
     alphas: tuple[float, ...]
-    sizes: tuple[tuple[int, int], ...] = ((32, 8), (48, 8))
+    sizes: tuple[tuple[int, int], ...]
     quantities: tuple[str, ...] = ("test_error", "train_error")
     settings: Mapping[str, Any] = field(default_factory=dict)
     line: tuple[float, ...] = ()
     sample_minimum: SampleMinimum = SampleMinimum.GLOBAL
     starts: tuple[Start, ...] = (Start.RANDOM,)
+    spectra: tuple[tuple[float, int, int], ...] = ()
+    axis: str = r"sample ratio $\alpha = n/d^2$"
 
     @property
     def chooses(self) -> bool:
@@ -77,92 +81,23 @@ class Preset:
         return all(family.decays for family in self.families)
 
 
-_ALPHAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-WEAK_DECAYS = (1e-2, 2e-3, 1e-3, 5e-4, 1e-4, 1e-5)
-TRAINED_DECAYS = (1e-3, 1e-5)
-FEW = (0.1, 0.3, 1.0, 3.0)  #: where training or theory takes longer
-LARGE = ((40, 8), (60, 8))
-LINE_POINTS = 25  #: of a line: smooth over two decades
-SAMPLED = 4  #: `every` where the theory takes seconds a point
-SEARCHED = 6  #: and where each point is a search of twenty such
-_FACTORS = {"parametrisation": Parametrisation.FACTORISED}
-_SYMMETRIC = {"parametrisation": Parametrisation.SYMMETRIC}
-_GENERAL = {"parametrisation": Parametrisation.GENERAL}
-
-
-def _decays(least: float, count: int) -> tuple[float, ...]:
-    """Up to 0.3. Least: a tenth of the best one at few samples; factors at weaker decay take thousands of steps there."""
-    return tuple(float(decay) for decay in np.geomspace(least, 0.3, count))
-
-
-FIGURE_PRESETS: dict[str, Preset] = {
-    "1": Preset(
-        "width of the student",
-        tuple(Family(rf"$\kappa = {width:g}$", {"width": width}) for width in (0.75, 1.0)),
-        (0.05, *_ALPHAS),
-        LARGE,
-    ),
-    "2": Preset(
-        "factors against direct training, each at its best weight decay",
-        (
-            Family("factors $W W^T$", _FACTORS, decays=_decays(1e-3, 8)),
-            Family("symmetric $A$", _SYMMETRIC, decays=_decays(1e-4, 9)),
-            Family("general $A$", _GENERAL, SEARCHED, _decays(1e-4, 9)),
-        ),
-        FEW,
-        quantities=("test_error",),
-        settings={"target": MarchenkoPastur(0.05), "noise": 0.05},
-    ),
-    "6": Preset(
-        "weak weight decay and the interpolation peak, on the fitted branch",
-        (
-            *(
-                Family(rf"$\lambda = {decay:g}$", {"lambda_": decay}, trained=decay in TRAINED_DECAYS)
-                for decay in WEAK_DECAYS
-            ),
-            Family(r"$\lambda \to 0^+$", {"lambda_": 0.0}, trained=False),
-        ),
-        (0.05, 0.1, 0.155, 0.194, 0.241, 0.272, 0.35, 0.5),
-        ((40, 8), (60, 8), (80, 8)),
-        settings={"target": MarchenkoPastur(0.5), "noise": 0.5, "width": 1.0},
-        line=tuple(np.linspace(0.025, 0.5, 60).tolist()),
-        sample_minimum=SampleMinimum.FITTED,
-        starts=(Start.RANDOM, Start.TARGET),
-    ),
-    "10": Preset(
-        "inverse temperature of the student",
-        tuple(Family(rf"$\beta = {beta:g}$", {"beta": beta}) for beta in (0.5, 1.0, 2.0)),
-        _ALPHAS,
-    ),
-    "11": Preset(
-        "tokens per sequence",
-        tuple(Family(f"$T = {t}$", {"tokens": t}, 1 if t == 2 else SAMPLED) for t in (2, 3, 4)),
-        FEW,
-    ),
-    "rank": Preset(
-        "width of the student, below and above the rank of the target",
-        tuple(Family(rf"$\kappa = {width:g}$", {"width": width}) for width in (0.25, 0.75)),
-        FEW,
-    ),
-    "direct": Preset(
-        "factors against direct training at one weight decay",
-        (
-            Family("factors $W W^T$", _FACTORS),
-            Family("symmetric $A$", _SYMMETRIC),
-            Family("general $A$", _GENERAL, SAMPLED),
-        ),
-        FEW,
-    ),
-}
-
-
 @dataclass(frozen=True)
 class Curve:
-    """Theory along alpha (any points, solved or not) and the scores of heads trained at these settings."""
+    """Theory along alpha (any points, solved or not) and the scores of heads trained at these settings.
+
+    Drawn in the panel of that name, its sample ratios in multiples of `unit`.
+    """
 
     label: str
     solutions: tuple[Solution, ...]
     scores: tuple[Score, ...]
+    panel: str = ""
+    unit: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """Label and panel."""
+        return f"{self.label}, {self.panel}" if self.panel else self.label
 
 
 class StartEffect(NamedTuple):
@@ -178,50 +113,49 @@ class StartEffect(NamedTuple):
 
 @dataclass(frozen=True)
 class LearningCurveOutcome:
-    """Curves of a preset, the comparison with training, and direct training against factors where lambda was chosen."""
+    """Curves of a preset, comparison with training, spectra by curve, and direct training against factors where lambda was chosen."""
 
     preset: Preset
     curves: tuple[Curve, ...]
     comparison: Comparison
+    spectra: tuple[tuple[str, TrainedSpectrum], ...] = ()
     training_order: tuple[dict[str, Any], ...] = ()
     theory_order: tuple[dict[str, Any], ...] = ()
     starts: tuple[StartEffect, ...] = ()
 
     @property
     def agrees(self) -> bool:
-        """Whether training agrees with the theory, and direct training is nowhere better than factors."""
-        return self.comparison.agrees and all(item["agrees"] for item in (*self.training_order, *self.theory_order))
+        """Whether training agrees with the theory, spectra too, and direct training is nowhere better than factors."""
+        orders = all(item["agrees"] for item in (*self.training_order, *self.theory_order))
+        return self.comparison.agrees and orders and all(spectrum.agrees for _, spectrum in self.spectra)
 
 
-def study_learning_curves(
-    preset: Preset, base: Run, folder: Path, note: Callable[[str], None], workers: int | None = None
-) -> LearningCurveOutcome:
+def study_learning_curves(preset: Preset, base: Run, folder: Path, pool: Pool) -> LearningCurveOutcome:
     """Train what `folder` lacks, solve the theory, compare; `base` says how to train and holds the settings of Figure 1.
 
     Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
     """
     base = base.varied(**preset.settings)
-    note("training")
-    comparison, orders, starts = (_cross_validated if preset.chooses else _trained)(preset, base, folder, workers)
-    note("theory curves")
-    grids = [_grid(preset)[:: family.every] for family in preset.families]
-    with progress("theory", sum(map(len, grids))) as watch:
-        lines = [
-            _line(preset, dataclasses.replace(base.problem, **family.changes), grid, watch)
-            for family, grid in zip(preset.families, grids, strict=True)
-        ]
+    lines, heads = line_store(folder), Store(folder, RunResult)
+    asked = [line_job(_line(preset, base, family), lines) for family in preset.families]
+    decays = [line_job(line, lines) for line, _ in _spectrum_lines(preset, base)]
+    training = _search_jobs(preset, base, folder) if preset.chooses else _training_jobs(preset, base, heads)
+    pool.results([*training, *asked, *decays])  # together: no core waits for the last
+    comparison, orders, starts = (_cross_validated if preset.chooses else _trained)(preset, pool, training, lines)
+    solved = [job.solutions for job in pool.results(asked)]
     curves = tuple(
-        Curve(family.label, tuple(line), _scores(comparison, family))
-        for family, line in zip(preset.families, lines, strict=True)
+        Curve(family.label, line, _scores(comparison, family), family.panel, family.unit)
+        for family, line in zip(preset.families, solved, strict=True)
     )
     theory_order = tuple(order_of_theory(curves[0], curve) for curve in curves[1:]) if preset.chooses else ()
-    return LearningCurveOutcome(preset, curves, comparison, orders, theory_order, starts)
+    spectra = tuple(_spectra(preset, base, pool, lines, heads))
+    return LearningCurveOutcome(preset, curves, comparison, spectra, orders, theory_order, starts)
 
 
 def runs_of(preset: Preset, base: Run) -> list[Run]:
     """Every run of the preset: all curves, sample ratios and sizes."""
     return [
-        base.varied(dim=dim, alpha=alpha, index=index, start=start, **family.changes)
+        base.varied(dim=dim, alpha=alpha * family.unit, index=index, start=start, **family.changes)
         for family, (dim, count), alpha, start in product(preset.families, preset.sizes, preset.alphas, preset.starts)
         if family.trained
         for index in range(count)
@@ -232,16 +166,17 @@ def runs_of(preset: Preset, base: Run) -> list[Run]:
 Judged = tuple[Comparison, tuple[dict[str, Any], ...], tuple[StartEffect, ...]]
 
 
-def _trained(preset: Preset, base: Run, folder: Path, workers: int | None) -> Judged:
+def _training_jobs(preset: Preset, base: Run, heads: Store[RunResult]) -> list[Job]:
     runs = runs_of(preset, base)
     require_memory(runs)
-    results = execute_all(runs, Store(folder, RunResult), workers=workers)
+    return [training_job(run, heads) for run in runs]
 
-    def theory(problems: Sequence[Problem]) -> list[Expected]:
-        return watched_predictions([dataclasses.replace(p, sample_minimum=preset.sample_minimum) for p in problems])
 
+def _trained(preset: Preset, pool: Pool, training: Sequence[Job], lines: LineStore) -> Judged:
+    results: list[RunResult] = pool.results(training)
     first = [result for result in results if result.run.start is preset.starts[0]]
-    return compare_with_theory(first, theory), (), tuple(start_effects(preset, results))
+    compared = compare_with_theory(first, kept_predictions(pool, lines, preset.sample_minimum))
+    return compared, (), tuple(start_effects(preset, results))
 
 
 def start_effects(preset: Preset, results: Sequence[RunResult]) -> Iterator[StartEffect]:
@@ -260,17 +195,21 @@ def start_effects(preset: Preset, results: Sequence[RunResult]) -> Iterator[Star
             yield StartEffect(family.label, dim, len(changes), float(np.mean(changes)), error, largest)
 
 
-def _cross_validated(preset: Preset, base: Run, folder: Path, workers: int | None) -> Judged:
-    base = base.varied(lambda_=SEEDING_DECAY)
+def _search_jobs(preset: Preset, base: Run, folder: Path) -> list[Job]:
     searches = [
         DecaySearch(run, family.decays, FOLDS)
         for family in preset.families
-        for run in runs_of(dataclasses.replace(preset, families=(family,)), base)
+        for run in runs_of(dataclasses.replace(preset, families=(family,)), base.varied(lambda_=SEEDING_DECAY))
     ]
     require_memory(search.base for search in searches)
-    choices = execute_all(searches, choice_store(folder), workers=workers, task=choose)
-    comparison = compare_with_theory([choice.trained for choice in choices], watched_predictions, _any_decay)
-    members: dict[tuple[float, int, Parametrisation], list[Any]] = {}
+    store = choice_store(folder)
+    return [training_job(search, store, choose) for search in searches]
+
+
+def _cross_validated(preset: Preset, pool: Pool, training: Sequence[Job], lines: LineStore) -> Judged:
+    choices: list[DecayChoice] = pool.results(training)
+    comparison = compare_with_theory([choice.trained for choice in choices], kept_predictions(pool, lines), _any_decay)
+    members: dict[tuple[float, int, Parametrisation], list[DecayChoice]] = {}
     for choice in choices:
         run = choice.run.base
         members.setdefault((run.problem.alpha, run.dim, run.problem.parametrisation), []).append(choice)
@@ -282,19 +221,35 @@ def _any_decay(run: Run) -> Problem:
     return dataclasses.replace(run.problem, lambda_=SEEDING_DECAY)
 
 
-def _grid(preset: Preset) -> list[float]:
-    return list(preset.line) or np.geomspace(min(preset.alphas), max(preset.alphas), LINE_POINTS).tolist()
+def _line(preset: Preset, base: Run, family: Family) -> TheoryLine:
+    grid = preset.line or np.geomspace(min(preset.alphas), max(preset.alphas), LINE_POINTS).tolist()
+    return _theory(preset, base, family, tuple(family.unit * alpha for alpha in grid[:: family.every]))
 
 
-def _line(preset: Preset, problem: Problem, alphas: Sequence[float], watch: Watch) -> list[Solution]:
-    along = best_decay_along if preset.chooses else learning_curve
-    asked = dataclasses.replace(problem, sample_minimum=preset.sample_minimum)
-    return along(asked, alphas, watch, LINE_ACCURACY)
+def _theory(preset: Preset, base: Run, family: Family, alphas: tuple[float, ...]) -> TheoryLine:
+    problem = dataclasses.replace(base.problem, sample_minimum=preset.sample_minimum, **family.changes)
+    return TheoryLine(problem.at(1.0), alphas, LINE_ACCURACY, preset.chooses)
 
 
-def best_decay_along(problem: Problem, alphas: Sequence[float], watch: Watch, accuracy: float) -> list[Solution]:
-    """The solution at the weight decay of least test error, at each alpha."""
-    return [optimal_lambda(problem.at(alpha), DECAY_TOLERANCE, accuracy).solution for alpha in watch(alphas)]
+def _spectrum_lines(preset: Preset, base: Run) -> list[tuple[TheoryLine, Family]]:
+    """The theory at the sample ratios of the spectra, for its weight decay where that is chosen."""
+    alphas = tuple(alpha for alpha, _, _ in preset.spectra)
+    return [(_theory(preset, base, family, alphas), family) for family in preset.families if family.spectrum]
+
+
+def _spectra(
+    preset: Preset, base: Run, pool: Pool, lines: LineStore, heads: Store[RunResult]
+) -> Iterator[tuple[str, TrainedSpectrum]]:
+    """Heads at the theory's weight decay, theirs that are of a curve among them where it is given."""
+    for line, family in _spectrum_lines(preset, base):
+        (solved,) = pool.results([line_job(line, lines)])
+        jobs = []
+        for solution, (alpha, dim, count) in zip(solved.solutions, preset.spectra, strict=True):
+            at = {**family.changes, "lambda_": solution.unwrap().problem.lambda_, "alpha": alpha * family.unit}
+            jobs.append([training_job(base.varied(dim=dim, index=i, **at), heads) for i in range(count)])
+        pool.results([job for group in jobs for job in group])
+        found = pool.results([spectrum_job(pool.results(group)) for group in jobs])
+        yield from ((family.label, spectrum) for spectrum in found)
 
 
 def _scores(comparison: Comparison, family: Family) -> tuple[Score, ...]:
@@ -312,7 +267,7 @@ def order_of_theory(factors: Curve, direct: Curve) -> dict[str, Any]:
     excess = [d.test_error - f.test_error for d, f in pairs]
     allowed = [d.errors["test_error"] + f.errors["test_error"] for d, f in pairs]
     return {
-        "curve": direct.label,
+        "curve": direct.name,
         "least_excess_test_error": min(excess),
         "agrees": all(e >= -a for e, a in zip(excess, allowed, strict=True)),
     }

@@ -7,14 +7,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from numeric.laws.law import edge_grid
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
-from numeric.laws.target_spectrum import target_density, target_edges
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
@@ -39,7 +37,6 @@ from verify.training.run import Run
 from verify.training.target import TargetKind, rank_ratio
 
 THRESHOLD_DIGITS = 50
-DENSITY_POINTS = 400
 CURVE_POINTS = 30  #: of the theory, per width: enough for a smooth line over two decades
 
 
@@ -132,13 +129,6 @@ class Plan:
         )
 
 
-class TargetDensity(NamedTuple):
-    """Density (1/eigenvalue) of the target's law at positions x, from edge to edge."""
-
-    x: np.ndarray
-    density: np.ndarray
-
-
 @dataclass(frozen=True)
 class MainJobOutcome:
     """Everything that a report shows."""
@@ -151,7 +141,6 @@ class MainJobOutcome:
     thresholds: dict[str, Threshold]
     seconds: dict[str, float]  #: processor time of the workers, by stage
     elapsed: float  #: seconds
-    target: TargetDensity
     laws: ScalingOutcome | None = None
     exponents: tuple[Approach, ...] = ()
     trained: ExponentOutcome | None = None
@@ -199,7 +188,7 @@ def do_main_job(
         trained = study_exponents(plan.exponent_plan(), students, pool) if plan.exponent_sizes else None
     return MainJobOutcome(
         plan, results, comparisons, curves, panels, thresholds, pool.seconds, time.perf_counter() - started,
-        _target_density(plan.base), laws, found, trained,
+        laws, found, trained,
     )  # fmt: skip
 
 
@@ -218,12 +207,6 @@ def _curve_job(plan: Plan, width: float) -> Job:
     alphas = [alpha for campaign in plan.campaigns for alpha in campaign.alphas]
     grid = np.geomspace(min(alphas), max(alphas), CURVE_POINTS)
     return curve_job(dataclasses.replace(plan.base.problem, width=width), grid.tolist(), "theory curves")
-
-
-def _target_density(base: Run) -> TargetDensity:
-    target = MarchenkoPastur(rank_ratio(base.problem.target))
-    x, _ = edge_grid(*target_edges(target), DENSITY_POINTS)
-    return TargetDensity(x, target_density(x, target))
 
 
 def _thresholds(base: Run) -> dict[str, Threshold]:

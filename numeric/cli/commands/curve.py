@@ -6,7 +6,7 @@ import time
 
 from numeric.cli import digits
 from numeric.cli.arguments import print_json
-from numeric.cli.output import add_outputs, document_key, outputs, print_unsolved, write_table
+from numeric.cli.output import add_outputs, document_key, outputs, print_unsolved, save, write_table
 from numeric.cli.problem_arguments import (
     add_alpha_grid,
     add_parametrisation,
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     if table:
         write_table(table, points)
     if figure:
-        from numeric.cli.plots import curve_figure, save
+        from numeric.plots import curve_figure
 
         save(curve_figure(solutions), figure)
     if arguments.json:

@@ -17,7 +17,7 @@ from numeric.cli.arguments import (
 from numeric.cli.commands.exponents import gamma
 from numeric.cli.commands.scaling import decay_law, dimension
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import FIGURES, print_rows
+from numeric.cli.output import FIGURE_SUFFIXES, print_rows, save
 from numeric.model import DEFAULT
 
 
@@ -68,7 +68,7 @@ def _decay(text: str) -> Fraction:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the regimes and the slopes."""
-    figure = writable("--plot", arguments.plot, *FIGURES)
+    figure = writable("--plot", arguments.plot, *FIGURE_SUFFIXES)
     if arguments.gamma is None:
         raise BadInput("--gamma", "symbolic", "a diagram is drawn at one number", "give e.g. 3/4, or use `exponents`")
     started = time.perf_counter()
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         raise BadInput("--lambda", arguments.lambda_, "is an axis of the diagram", "add --axis width, or leave it out")
     if figure:
-        from numeric.cli.plots import phase_figure, save
+        from numeric.plots import phase_figure
 
         save(phase_figure(diagram), figure)
     second = {"decay": "lambda", "width": "m"}[arguments.axis]

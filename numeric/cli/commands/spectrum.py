@@ -5,7 +5,7 @@ import dataclasses
 import sys
 
 from numeric.cli.arguments import BadInput, positive, print_json, writable
-from numeric.cli.output import FIGURES, add_outputs
+from numeric.cli.output import FIGURE_SUFFIXES, add_outputs, save
 from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
 
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the learned spectrum at one point; exit 1 if the point was not solved."""
     if arguments.parametrisation == "general":
         raise BadInput("--parametrisation", "general", "eigenvalues are those of a symmetric map", "use symmetric")
-    figure = writable("--plot", arguments.plot, *FIGURES)
+    figure = writable("--plot", arguments.plot, *FIGURE_SUFFIXES)
     asked, given = problem_of(arguments, arguments.alpha)
     from numeric.saddle.solve import solve
     from numeric.studies.spectrum import learned_spectrum
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     found = learned_spectrum(solution)
     if figure:
-        from numeric.cli.plots import save, spectrum_figure
+        from numeric.plots import spectrum_figure
 
         save(spectrum_figure(found, rf"$\alpha={asked.alpha:g}$"), figure)
     if arguments.json:

@@ -5,9 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from numeric.cli.plots import recovery_figure
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.model import float64 as generated
+from numeric.plots import recovery_figure
 from numeric.problem.problem import Problem
 from numeric.studies.against_bayes import cost_curve
 from numeric.studies.bayes_estimation_error import bayes_error, cubed_density

@@ -34,7 +34,7 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
         (["curve", "--lambda", "0"], "--lambda 0: the theory needs weight decay"),
         (["curve", "--runs", "8,8,8"], "--runs 8,8,8: must be one number or 2"),
         (["curve", "--data", "gaussian-equivalent", "--dim", "300,400"], "--dim 300: .* GiB"),
-        (["figure", "7"], "figure 7: is unknown; use one of 1,2,6"),
+        (["figure", "7"], "figure 7: is unknown; use one of 1,2,3,4,5,6"),
         (["figure", "1", "--runs", "8,8,8"], "--runs 8,8,8: must be one number or 2"),
         (["cross-validate", "--parametrisation", "free"], "--parametrisation free: is unknown"),
         (["cross-validate", "--decays", "1,0.1,0.01"], "--decays .*: must be three or more, positive and increasing"),

@@ -1,77 +1,85 @@
-"""`python -m verify figure`: a learning curve of the paper, theory beside trained heads, as PNG and PDF, with a verdict."""
+"""`python -m verify figure`: a figure of the paper, theory beside trained heads, as PNG and PDF, with a verdict."""
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, print_json, write_atomically
-from verify.cli.arguments import add_execution, execution_fields, integers, note, result_store, size_counts
-from verify.cli.power_laws import scaling as scaling_command
-from verify.figures.learning_curves import preset_figure
-from verify.report.documents import learning_curve_document
-from verify.report.lines import learning_curve_lines
-from verify.studies import learning_curves as gallery
-from verify.studies.learning_curves import Preset
-from verify.studies.main_job import FIGURE_ONE
+from verify.cli.arguments import add_execution, execution_fields, integers, result_store, size_counts
+from verify.gallery.drawn import DrawnFigure, PaperFigure, Request
+from verify.gallery.figures import FIGURES
+from verify.jobs.pool import Pool
 from verify.training.run import MINIMUM_DIM
-
-_NAMES = {
-    **{name: preset.title for name, preset in gallery.FIGURE_PRESETS.items()},
-    **{name: title for name, (title, _) in scaling_command.DRAWINGS.items()},
-}
 
 
 def add(commands: Any) -> None:
     """Add the command and its arguments."""
-    listed = "; ".join(f"{name}: {title}" for name, title in _NAMES.items())
+    listed = "; ".join(f"{name}: {figure.title}" for name, figure in FIGURES.items())
     parser = commands.add_parser(
         "figure",
-        help="a learning curve of the paper, theory beside trained heads",
-        description=f"Presets: {listed}.",
+        help="a figure of the paper, theory beside trained heads",
+        description=f"Figures: {listed}.",
         epilog="example: python -m verify figure 6 --out report",
     )
-    parser.add_argument("preset", type=_preset, metavar=f"{{{','.join(_NAMES)}}}", help="which figure")
+    parser.add_argument("figure", type=figure_name, metavar=f"{{{','.join(FIGURES)}}}", help="which figure")
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), metavar="N,N",
-                        help="sizes d, at least two to extrapolate from (default: the preset's)")  # fmt: skip
+                        help="sizes d, at least two to extrapolate from (default: the figure's)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), metavar="N",
-                        help="runs per point, one number or one for each size (default 8)")  # fmt: skip
+                        help="runs per point, one number or one for each size (default: the figure's)")  # fmt: skip
+    add_paper(parser)
     add_execution(parser)
     parser.set_defaults(run=run)
 
 
-def _preset(name: str) -> str:
-    if name not in _NAMES:
-        raise BadInput("figure", name, "is unknown", f"use one of {','.join(_NAMES)}")
+def add_paper(parser: argparse.ArgumentParser) -> None:
+    """Add what chooses the sizes of the paper."""
+    parser.add_argument("--paper", action="store_true",
+                        help="train at the sizes of the paper: hours (default: smaller sizes, minutes)")  # fmt: skip
+
+
+def figure_name(name: str) -> str:
+    """Argument type: the name of a figure."""
+    if name not in FIGURES:
+        raise BadInput("figure", name, "is unknown", f"use one of {','.join(FIGURES)}")
     return name
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Carry a preset out, write its figure and its JSON, print the scores."""
-    if arguments.preset in scaling_command.DRAWINGS:
-        return scaling_command.figure(arguments)
+    """Draw a figure, write its files, print what it shows."""
     started = time.perf_counter()
-    preset = sized(gallery.FIGURE_PRESETS[arguments.preset], arguments.dim, arguments.runs)
-    folder = Path(arguments.out)
-    result_store(folder)  # an unwritable folder is refused before an hour of training
-    base = FIGURE_ONE.varied(**execution_fields(arguments))
-    outcome = gallery.study_learning_curves(preset, base, folder, note, arguments.workers)
-    name = f"figure_{arguments.preset}"
-    for suffix, content in preset_figure(outcome.curves, preset.quantities).items():
-        write_atomically(folder / f"{name}.{suffix}", content)
+    asked = request(FIGURES[arguments.figure], arguments)
+    with Pool(arguments.workers) as pool:
+        drawn = FIGURES[arguments.figure].draw(asked, pool)
+    write(drawn, asked.folder)
     if arguments.json:
-        print_json(learning_curve_document(arguments.preset, outcome, time.perf_counter() - started))
+        print_json({**drawn.document, "seconds": time.perf_counter() - started})
     else:
-        sys.stdout.write("".join(learning_curve_lines(outcome)) + f"see {folder / name}.png and .pdf\n")
-    return 0 if outcome.agrees else 1
+        sys.stdout.write("".join(drawn.lines) + f"see {', '.join(drawn.files)} in {asked.folder}/\n")
+    return 0 if drawn.agrees else 1
 
 
-def sized(preset: Preset, dims: Sequence[int] | None, runs: Sequence[int] | None) -> Preset:
-    """The preset at other sizes, other numbers of runs, or both."""
-    own_dims, own_runs = zip(*preset.sizes, strict=True)
-    return dataclasses.replace(preset, sizes=size_counts(dims or own_dims, runs or own_runs))
+def request(figure: PaperFigure, arguments: argparse.Namespace) -> Request:
+    """What the arguments ask of a figure.
+
+    Raises BadInput for sizes where nothing is trained, and for a folder that cannot be written.
+    """
+    folder, own = Path(arguments.out), figure.sizes(arguments.paper)
+    result_store(folder)  # an unwritable folder is refused before an hour of training
+    dims, runs = vars(arguments).get("dim"), vars(arguments).get("runs")
+    if (dims or runs) and not own:
+        raise BadInput(
+            "--dim" if dims else "--runs", dims or runs, "has no meaning where nothing is trained", "leave it out"
+        )
+    own_dims, own_runs = zip(*own, strict=True) if own else ((), ())
+    sizes = size_counts(dims or own_dims, runs or own_runs) if own else ()
+    return Request(folder, sizes, arguments.paper, execution_fields(arguments))
+
+
+def write(drawn: DrawnFigure, folder: Path) -> None:
+    """All its files, each whole or not at all."""
+    for name, content in drawn.files.items():
+        write_atomically(folder / name, content)

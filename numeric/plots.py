@@ -3,9 +3,7 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from io import BytesIO
 from itertools import cycle
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +11,6 @@ from matplotlib import colormaps
 from matplotlib.colors import ListedColormap, to_hex
 from matplotlib.figure import Figure
 
-from numeric.cli.arguments import write_atomically
 from numeric.problem.solution import Solution, Status
 from numeric.studies.scaling import power_law_of, regime_of
 from numeric.studies.spectrum import LearnedSpectrum
@@ -33,13 +30,6 @@ _STYLE = (
     ("train_error", "training error", "C1", "--"),
     ("estimation_error", "estimation error", "C2", ":"),
 )
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure in the format of the file's suffix, whole or not at all."""
-    buffer = BytesIO()
-    figure.savefig(buffer, format=path.suffix.lstrip("."), dpi=150, bbox_inches="tight")
-    write_atomically(path, buffer.getvalue())
 
 
 def curve_figure(solutions: Sequence[Solution]) -> Figure:

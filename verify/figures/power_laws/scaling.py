@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numeric.plots import phase_figure
 from numeric.problem.decay_law import DecayLaw
 from verify.figures.curve_panel import COLOURS
 from verify.studies.scaling import ERROR_PARTS, PHASE_DIM, ScalingOutcome, Slope
@@ -109,8 +110,10 @@ def trained_decomposition_figure(outcome: ScalingOutcome) -> Figure:
     return figure
 
 
-def draw_windows(figure: Figure, outcome: ScalingOutcome) -> Figure:
+def regime_figure(outcome: ScalingOutcome) -> Figure:
     """The paper's Figure 5: over the theory's phase diagram, windows over which slopes of trained heads were fitted."""
+    assert outcome.phases is not None  # as the plan asks for it
+    figure = phase_figure(outcome.phases)
     axes, dim = figure.axes[0], outcome.plan.sizes[-1][0]
     for slope in outcome.slopes:
         if slope.dim == dim:

@@ -1,0 +1,1 @@
+"""Figures of power-law targets: excess errors and regimes, exponents, universality gap, width."""

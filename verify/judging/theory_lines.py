@@ -1,0 +1,135 @@
+"""Lines of the theory as jobs whose results are kept: an interrupted figure does not solve them again.
+
+A solution holds laws of many kinds: a line is stored as a pickle, under a digest of all code that makes it, so that no other reads it.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import pickle
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
+from numeric.problem.solution import Solution
+from numeric.saddle.curve import learning_curve
+from numeric.studies.optimal_decay import optimal_lambda
+from verify.jobs.pool import Job, Pool
+from verify.jobs.store import Store
+from verify.judging.realised import Expected, Predictor
+from verify.judging.theory import ACCURACY, families_of, picked
+
+#: Of log lambda, where it is chosen: the test error is flat at its minimum and changes by 0.1 per cent or less.
+DECAY_TOLERANCE = 0.1
+#: Seconds of a point by what makes it slow: rays on the fitted branch, sampled channels, the search of a weight decay; else `_POINT`.
+_POINT, _FITTED, _SAMPLED, _SEARCH = 0.15, 2.0, 8.0, 12
+
+
+@dataclass(frozen=True)
+class TheoryLine:
+    """Solutions of `problem` at the sample ratios `alphas`, to a relative `accuracy`.
+
+    chosen: each at its weight decay of least test error, which the problem's own does not matter for.
+    """
+
+    problem: Problem
+    alphas: tuple[float, ...]
+    accuracy: float
+    chosen: bool = False
+
+    @property
+    def key(self) -> str:
+        """Under which it is stored."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:32]
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds it takes."""
+        problem = self.problem
+        sampled = problem.tokens > 2 or problem.parametrisation is Parametrisation.GENERAL
+        fitted = problem.sample_minimum is SampleMinimum.FITTED
+        point = _SAMPLED if sampled else _FITTED if fitted else _POINT
+        return point * len(self.alphas) * (_SEARCH if self.chosen else 1)
+
+
+@dataclass(frozen=True)
+class SolvedLine:
+    """The solutions of a line, solved or not: a status says which."""
+
+    run: TheoryLine
+    solutions: tuple[Solution, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values; `from_json` is the inverse."""
+        return {"pickled": base64.b64encode(pickle.dumps(self)).decode()}
+
+    @classmethod
+    def from_json(cls, record: dict[str, Any]) -> SolvedLine:
+        """Raises KeyError or ValueError for any other record."""
+        line = pickle.loads(base64.b64decode(record["pickled"]))  # of this code, as the digest in the store says
+        if not isinstance(line, cls):
+            raise ValueError("no line of the theory")
+        return line
+
+
+LineStore = Store[SolvedLine]
+
+
+def line_store(folder: Path) -> LineStore:
+    """Lines solved in `folder`. Raises OSError if it cannot be written."""
+    return Store(folder, SolvedLine, "lines.jsonl", _theory_digest())
+
+
+@cache
+def _theory_digest() -> str:
+    """Of everything that a solution depends on."""
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for package in ("numeric", "generated"):
+        spec = find_spec(package)
+        assert spec is not None and spec.submodule_search_locations
+        for folder in spec.submodule_search_locations:
+            for path in sorted(Path(folder).rglob("*.py")):
+                digest.update(path.read_bytes())
+    for library in ("numpy", "scipy", "numba"):
+        digest.update(version(library).encode())
+    return digest.hexdigest()[:16]
+
+
+def line_job(line: TheoryLine, store: LineStore) -> Job:
+    """The job that solves a line, kept by `store`."""
+    label = f"theory line at lambda {line.problem.lambda_:g}, {line.problem.tokens} tokens"
+    return Job(solve_line, (line,), "theory lines", line.cost, label, store=store)
+
+
+def solve_line(line: TheoryLine) -> SolvedLine:
+    """Along the sample ratios, each point from its neighbours."""
+    if line.chosen:
+        found = [optimal_lambda(line.problem.at(a), DECAY_TOLERANCE, line.accuracy).solution for a in line.alphas]
+    else:
+        found = learning_curve(line.problem, line.alphas, accuracy=line.accuracy)
+    return SolvedLine(line, tuple(found))
+
+
+def kept_predictions(pool: Pool, store: LineStore, sample_minimum: SampleMinimum = SampleMinimum.GLOBAL) -> Predictor:
+    """`watched_predictions` with a kept job of `pool` for each curve, the `sample_minimum` that of the theory."""
+
+    def theory(problems: Sequence[Problem]) -> list[Expected]:
+        asked = [dataclasses.replace(problem, sample_minimum=sample_minimum) for problem in problems]
+        families = families_of(asked)
+        lines = [TheoryLine(family, _sorted(alphas), ACCURACY) for family, alphas in families.items()]
+        solved = pool.results([line_job(line, store) for line in lines])
+        along = [{s.problem.alpha: s.unwrap() for s in line.solutions} for line in solved]
+        return picked(asked, families, along)
+
+    return theory
+
+
+def _sorted(alphas: Iterable[float]) -> tuple[float, ...]:
+    return tuple(sorted(alphas))

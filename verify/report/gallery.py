@@ -1,0 +1,40 @@
+"""The page of the figures."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from verify.report.html import figure_element, page
+
+
+class Shown(NamedTuple):
+    """A figure as the page shows it: caption, PNG file, verdict, lines of text, and how long it took in this run."""
+
+    title: str
+    image: bytes
+    agrees: bool
+    lines: tuple[str, ...]
+    seconds: float
+
+
+def gallery_page(shown: Mapping[str, Shown]) -> str:
+    """Return the page, by the name of each figure; it needs no other file."""
+    return page(
+        "Figures of arXiv 2509.24914",
+        "Every figure, theory beside training",
+        "Lines: replica theory. Points: direct minimisation of the empirical risk.",
+        _sections(shown),
+    )
+
+
+def _sections(shown: Mapping[str, Shown]) -> Iterator[str]:
+    for name, item in shown.items():
+        word, tone = ("agrees", "good") if item.agrees else ("disagrees", "bad")
+        caption = f"Figure {name}: {item.title} ({item.seconds:.0f} s)"
+        lines = html.escape("".join(item.lines))
+        yield (
+            f'<section><h2>{html.escape(caption)}</h2><p class="{tone}">theory and training: {word}</p>'
+            f"{figure_element(caption, item.image)}<details><summary>Scores</summary><pre>{lines}</pre></details></section>"
+        )
