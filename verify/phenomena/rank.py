@@ -62,15 +62,14 @@ class RankCurve:
     uppers: tuple[Score, ...]
 
     @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """Of each quantity that was trained for."""
-        judged = (("rank", self.ranks), ("upper", self.uppers))
-        return tuple(verdict_of(quantity, scores) for quantity, scores in judged if scores)
+    def verdict(self) -> Verdict:
+        """Of the rank."""
+        return verdict_of("rank", self.ranks)
 
     @property
     def agrees(self) -> bool:
-        """Whether training agrees with the theory."""
-        return all(verdict.agrees for verdict in self.verdicts)
+        """Whether training agrees with the theory. Where bulks are well apart the upper one has its number of eigenvalues exactly."""
+        return self.verdict.agrees and all(score.agrees for score in self.uppers)
 
 
 def study_ranks(
