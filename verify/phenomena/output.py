@@ -1,7 +1,7 @@
 """Heads trained on the sequences that they put out, Y = softmax(beta h) X, beside the same heads trained on labels.
 
 The loss of a sequence is ||(y - softmax(beta h)) X||_F^2/d = tr r (X X^T/d) r^T, r the residual of the label. As X X^T/d =
-1 + e/sqrt(d), e the index of the identity, both have one limit. The difference starts at order d^-1/2 with E tr r e r^T, which vanishes
+1 + e/sqrt(d), e the index of the identity, both have one limit. The difference starts at order d^-1/2 with E tr r e r^T, which is 0
 by parity for two tokens: there it is of order 1/d.   (theory note, section 11)
 """
 
@@ -14,13 +14,14 @@ from itertools import product
 
 import numpy as np
 
+from numeric.laws.law import Array
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from verify.jobs.pool import Pool, training_job
 from verify.jobs.store import Store
 from verify.judging.realised import COMPARED_QUANTITIES
-from verify.judging.scores import BAND, Comparison, compare_with_theory
+from verify.judging.scores import BAND, Comparison, compare_with_theory, normal_score
 from verify.judging.theory import curve_job, pooled_predictions
 from verify.training.data import Output
 from verify.training.measure import RunResult
@@ -34,14 +35,16 @@ _BATCHES, _BATCH = 40, 50_000  #: of Gaussian samples: their error is a tenth of
 
 @dataclass(frozen=True)
 class Term:
-    """Coefficient of a power of 1/d, with its standard error."""
+    """A coefficient with its standard error; `degrees_of_freedom` are those of the error, infinite where it is known."""
 
     value: float
     error: float
+    degrees_of_freedom: float = math.inf
 
-    def minus(self, other: Term) -> float:
-        """The difference in standard errors."""
-        return (self.value - other.value) / math.hypot(self.error, other.error)
+    def against(self, expected: Term) -> float:
+        """The score of the difference; the error of what is expected is known."""
+        ratio = (self.value - expected.value) / math.hypot(self.error, expected.error)
+        return normal_score(ratio, self.degrees_of_freedom)
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class OutputDifference:
     @property
     def z(self) -> float:
         """The term of order d^-1/2 against the theory, in standard errors; not a number where it has none."""
-        return self.root.minus(self.expected_root) if self.expected_root else math.nan
+        return self.root.against(self.expected_root) if self.expected_root else math.nan
 
 
 @dataclass(frozen=True)
@@ -141,27 +144,39 @@ def _differences(labels: Sequence[RunResult], sequences: Sequence[RunResult]) ->
         values = [np.array([b - a for a, b in some]) for some in by_size]
         means = np.array([value.mean() for value in values])
         errors = np.array([value.std(ddof=1) / math.sqrt(len(value)) for value in values])
-        root, inverse = _fitted(np.stack([np.power(dims, -0.5), np.power(dims, -1.0)]), means, errors)
+        runs = np.array([len(value) for value in values])
+        root, inverse = fitted_terms(np.array(dims), (-0.5, -1.0), means, errors, runs)
         yield OutputDifference(
             problem, quantity, dims, tuple(means.tolist()), tuple(errors.tolist()),
             float(np.mean([a for a, _ in by_size[-1]])), root, inverse,
-            _slope(np.array(dims), means, errors), expected_root(problem, quantity),
+            _slope(np.array(dims), means, errors, runs), expected_root(problem, quantity),
         )  # fmt: skip
 
 
-def _fitted(terms: np.ndarray, values: np.ndarray, errors: np.ndarray) -> list[Term]:
-    """Weighted least squares: the coefficient of each row of `terms`."""
-    design = (terms / errors).T
-    covariance = np.linalg.inv(design.T @ design)
-    coefficients = covariance @ design.T @ (values / errors)
-    return [Term(float(c), float(v) ** 0.5) for c, v in zip(coefficients, np.diag(covariance), strict=True)]
+def fitted_terms(dims: Array, powers: Sequence[float], values: Array, errors: Array, runs: Array) -> list[Term]:
+    """Coefficients of these powers of d in `values` with standard `errors`, by least squares.
+
+    A mean counts by runs * d^3, as the difference of two runs on equal data scatters like d^-3/2: the measured scatter of a few runs
+    would correlate weights and values.
+    """
+    return _fitted(np.power.outer(dims, np.array(powers)), values, errors, runs, runs * dims**3.0)
 
 
-def _slope(dims: np.ndarray, means: np.ndarray, errors: np.ndarray) -> Term | None:
+def _slope(dims: Array, means: Array, errors: Array, runs: Array) -> Term | None:
     if np.any(np.abs(means) < 2 * errors):
         return None
     logs = np.log(dims)
-    return _fitted(np.stack([logs, np.ones_like(logs)]), np.log(np.abs(means)), errors / np.abs(means))[0]
+    design = np.stack([logs, np.ones_like(logs)], axis=1)  # a mean falls by d^-1/2 less than its scatter
+    return _fitted(design, np.log(np.abs(means)), errors / np.abs(means), runs, runs * dims)[0]
+
+
+def _fitted(design: Array, values: Array, errors: Array, runs: Array, importance: Array) -> list[Term]:
+    """The coefficients of the columns of `design`; degrees of freedom by Welch and Satterthwaite."""
+    shares = np.linalg.solve((design.T * importance) @ design, design.T * importance)
+    variances = (shares * errors) ** 2
+    total = variances.sum(1)
+    degrees = total**2 / (variances**2 / (runs - 1)).sum(1)
+    return [Term(*map(float, row)) for row in zip(shares @ values, np.sqrt(total), degrees, strict=True)]
 
 
 def expected_root(problem: Problem, quantity: str) -> Term | None:
@@ -191,6 +206,6 @@ def _residual_term(problem: Problem, c: float, spread: float, rng: np.random.Gen
     return float(((r @ h0) * r).sum((1, 2)).mean())
 
 
-def _softmax(scores: np.ndarray) -> np.ndarray:
+def _softmax(scores: Array) -> Array:
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return np.asarray(weights / weights.sum(-1, keepdims=True))
