@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -105,9 +105,18 @@ class OutputFigure:
 
 
 def _difference_document(difference: OutputDifference) -> dict[str, Any]:
-    fields = asdict(difference)
-    problem = difference.problem
-    return {"alpha": problem.alpha, "tokens": problem.tokens, **{k: v for k, v in fields.items() if k != "problem"}}
+    terms = {
+        name: term and {"value": term.value, "error": term.error}
+        for name in ("root", "inverse", "slope", "expected_root")
+        for term in [getattr(difference, name)]
+    }
+    return {
+        "alpha": difference.problem.alpha,
+        "tokens": difference.problem.tokens,
+        **{name: getattr(difference, name) for name in ("quantity", "dims", "means", "errors", "labels")},
+        **terms,
+        "z": difference.z if difference.expected_root else None,
+    }
 
 
 def _output_lines(outcome: OutputOutcome) -> Iterator[str]:

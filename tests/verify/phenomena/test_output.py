@@ -12,8 +12,9 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Problem
-from verify.figures.drawing import styled
-from verify.figures.output import output_figure
+from verify.gallery import beyond
+from verify.gallery.drawn import Request
+from verify.gallery.figures import FIGURES
 from verify.jobs.pool import Pool
 from verify.jobs.store import Store
 from verify.phenomena.output import Term, _residual_term, expected_root, fitted_terms, study_outputs
@@ -151,5 +152,10 @@ def test_a_difference_that_stays_is_seen(outcome):
     assert not dataclasses.replace(outcome, differences=(wrong,)).agrees
 
 
-def test_the_figure_is_drawn(outcome):
-    assert set(styled(lambda: output_figure(outcome))) == {"png", "pdf"}
+def test_the_figure_and_its_document(outcome, monkeypatch, tmp_path):
+    monkeypatch.setattr(beyond, "study_outputs", lambda *_: outcome)
+    drawn = FIGURES["sequence-output"].draw(Request(tmp_path, ()), None)
+    assert set(drawn.images) == {"png", "pdf"}
+    document = json.loads(drawn.files["sequence_output.json"])
+    assert document["differences"][0]["expected_root"]["value"] == 0
+    assert sum("theory a" in line for line in drawn.lines) == sum(d["z"] is not None for d in document["differences"])

@@ -1,6 +1,7 @@
 """Ranks of trained heads, the upper bulk, and the study on small heads."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_rank
-from verify.figures.drawing import styled
-from verify.figures.ranks import rank_figure
+from verify.gallery import beyond
+from verify.gallery.drawn import Request
+from verify.gallery.figures import FIGURES
 from verify.jobs.pool import Pool
 from verify.jobs.store import Store
 from verify.judging.spectra import model_spectra
@@ -66,5 +68,10 @@ def test_another_target_is_told_apart(curves):
     assert not dataclasses.replace(curve, uppers=wrong).agrees
 
 
-def test_the_figure_is_drawn(curves):
-    assert set(styled(lambda: rank_figure(curves))) == {"png", "pdf"}
+def test_the_figure_and_its_document(curves, monkeypatch, tmp_path):
+    monkeypatch.setattr(beyond, "study_ranks", lambda *_: curves)
+    drawn = FIGURES["low-rank"].draw(Request(tmp_path, ()), None)
+    assert set(drawn.images) == {"png", "pdf"}
+    (document,) = json.loads(drawn.files["low_rank.json"])["curves"]
+    assert document["split_alpha"] == curves[0].theory.split.alpha
+    assert "two bulks from alpha = 0.4218" in drawn.lines[0]
