@@ -58,6 +58,7 @@ def _rank_document(curve: RankCurve) -> dict[str, Any]:
         "split_error": split.error,
         "alpha": curve.theory.alphas,
         "rank": curve.theory.ranks,
+        "bulks": curve.theory.bulks,
         "scores": [score_document(score) for score in (*curve.ranks, *curve.uppers)],
     }
 

@@ -45,21 +45,26 @@ class RankedRun:
 
 @dataclass(frozen=True)
 class RankLine:
-    """The theory of one target: its rank along alpha, and where its spectrum splits."""
+    """The theory of one target along alpha: rank of S, intervals of its eigenvalues above 0, and where these split."""
 
     alphas: tuple[float, ...]
     ranks: tuple[float, ...]
+    bulks: tuple[tuple[tuple[float, float], ...], ...]
     split: Split
 
 
 @dataclass(frozen=True)
 class RankCurve:
-    """The theory of one target, and scores of heads trained on it: of the rank, beyond the split of the share of the upper bulk."""
+    """The theory of one target, and scores of heads trained on it: of the rank, beyond the split of the share of the upper bulk.
+
+    `spectra`: singular values of one head of the largest size, by sample ratio.
+    """
 
     kappa0: float
     theory: RankLine
     ranks: tuple[Score, ...]
     uppers: tuple[Score, ...]
+    spectra: Mapping[float, tuple[float, ...]]
 
     @property
     def verdict(self) -> Verdict:
@@ -104,14 +109,20 @@ def study_ranks(
 
 
 def rank_line(problem: Problem, alphas: tuple[float, ...]) -> RankLine:
-    """The rank of S at each alpha, increasing, and the split of its spectrum.
+    """The theory at each alpha, increasing, and on both sides of the split of the spectrum.
 
     Raises NoAnswer if a point does not converge, or if the spectrum does not split between two neighbours.
     """
     solutions = [solution.unwrap() for solution in learning_curve(problem, alphas)]
     after = next((k for k, s in enumerate(solutions) if len(learned_spectrum(s, 2).bulks) > 1), 0)
     split = spectrum_split(solutions[after - 1], solutions[after])
-    return RankLine(alphas, tuple(learned_rank(solution)[0] for solution in solutions), split)
+    solutions[after:after] = [split.before, split.after]
+    return RankLine(
+        tuple(solution.problem.alpha for solution in solutions),
+        tuple(learned_rank(solution)[0] for solution in solutions),
+        tuple(learned_spectrum(solution).bulks for solution in solutions),
+        split,
+    )
 
 
 def _line_job(problem: Problem, alphas: Sequence[float]) -> Job:
@@ -124,8 +135,8 @@ def _judged(kappa0: float, theory: RankLine, results: Sequence[RunResult]) -> Ra
     points: dict[float, list[RunResult]] = {}
     for result in converged:
         points.setdefault(result.run.problem.alpha, []).append(result)
-    ranks, uppers = [], []
-    for found in points.values():
+    ranks, uppers, spectra = [], [], {}
+    for alpha, found in points.items():
         solution = solve(found[0].run.problem).unwrap()
         gap = gap_of(solution)
         rank, error = learned_rank(solution)
@@ -134,7 +145,8 @@ def _judged(kappa0: float, theory: RankLine, results: Sequence[RunResult]) -> Ra
         ranks.append(score_at("rank", solution.problem, judged))
         if gap:
             uppers.append(score_at("upper", solution.problem, judged))
-    return RankCurve(kappa0, theory, tuple(ranks), tuple(uppers))
+        spectra[alpha] = max(found, key=lambda result: result.run.dim).singular_values
+    return RankCurve(kappa0, theory, tuple(ranks), tuple(uppers), spectra)
 
 
 def gap_of(solution: Solution) -> float | None:
