@@ -13,11 +13,14 @@ from types import MappingProxyType
 import numpy as np
 
 from numeric.laws.law import Array
+from numeric.laws.power_law import power_law
 from numeric.model import DEFAULT
 from numeric.problem.problem import Problem
 from numeric.saddle.curve import Watch
+from numeric.saddle.solve import solve
 from numeric.studies.regimes import Regime, regimes, width_regimes
 from numeric.studies.scaling import ScalingPoint, local_slope, local_width_slope, power_law_for
+from numeric.studies.spectrum import learned_spectrum
 
 Range = tuple[float, float]
 NONE: Mapping[str, float] = MappingProxyType({})
@@ -85,6 +88,35 @@ def phase_diagram(
     cells = regimes(gamma, model)
     found = _slopes(slope, dim, _grid(samples, decays, count), watch)
     return PhaseDiagram(gamma, dim, samples, decays, cells, found)
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What is learned in the middle of a cell, at (x, y) = (log n, log lambda)/log d.
+
+    `ranks` and `values` of the eigenvalues of S: shape (points,), empty where nothing is learned; `target`: shape (d,), decreasing.
+    """
+
+    x: float
+    y: float
+    ranks: Array
+    values: Array
+    target: Array
+
+
+def spectrum_sketches(diagram: PhaseDiagram, dim: int, noise: float) -> tuple[Sketch, ...]:
+    """The theory's spectrum in every cell of a diagram in the weight decay, at dimension `dim`.
+
+    Raises:
+        NotConverged: a point is not solved.
+    """
+    target = power_law(float(diagram.gamma), dim)
+    found = []
+    for cell in diagram.regimes:
+        x, y = cell.centre(diagram.samples, diagram.vertical)
+        law = learned_spectrum(solve(Problem(dim ** (x - 2), target, dim**y, noise)).unwrap())
+        found.append(Sketch(x, y, *law.ranks(dim), np.array(target.eigenvalues[::-1])))
+    return tuple(found)
 
 
 def width_diagram(

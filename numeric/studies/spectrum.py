@@ -4,7 +4,7 @@ Factors learn S = c (Y - b)_+, a symmetric matrix trained directly A = c Y (theo
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -52,6 +52,59 @@ class LearnedSpectrum:
     outliers: tuple[LearnedOutlier, ...]
     second_moment: float
     moment_error: float
+
+    def mass_above(self, points: Array) -> Array:
+        """The law's mass above each point, by the trapezoidal rule on its grid; shape of `points`, one-dimensional."""
+        mass = np.zeros(len(points))
+        for x, density in self._bulk_densities():
+            pieces = np.concatenate([[0.0], np.cumsum(np.diff(x) * (density[1:] + density[:-1]) / 2)])
+            mass += np.interp(-points, -x[::-1], (pieces[-1] - pieces)[::-1])
+        return np.asarray(mass + sum(outlier.weight * (outlier.value > points) for outlier in self.outliers))
+
+    def ranks(self, dim: int) -> tuple[Array, Array]:
+        """Rank, `dim` times the mass above, against positive eigenvalue; an outlier stands in the middle of its own unit of rank."""
+        outliers = np.array([outlier.value for outlier in self.outliers])
+        values = np.sort(np.concatenate([outliers, self.x]))[::-1]
+        values = values[values > 0]
+        return dim * self.mass_above(values) + 0.5 + 0.5 * np.isin(values, outliers), values
+
+    def singular_values(self) -> "LearnedSpectrum":
+        """The law of absolute values: of singular values, where this one is of eigenvalues of either sign."""
+        if not any(low < 0 for low, _ in self.bulks) and not any(outlier.value < 0 for outlier in self.outliers):
+            return self
+        bulks = _united(
+            (0.0 if low < 0 < high else min(abs(low), abs(high)), max(-low, high)) for low, high in self.bulks
+        )
+        inner = [0.0] if any(low < 0 < high for low, high in self.bulks) else []
+        x = np.unique(np.concatenate([inner, np.abs(self.x)]))
+        outliers = (replace(outlier, value=abs(outlier.value)) for outlier in self.outliers)
+        return replace(
+            self,
+            x=x,
+            density=self._density(x) + self._density(-x),
+            bulks=bulks,
+            outliers=tuple(sorted(outliers, key=lambda outlier: outlier.value)),
+        )
+
+    def _bulk_densities(self) -> Iterator[tuple[Array, Array]]:
+        for low, high in self.bulks:
+            inside = (self.x >= low) & (self.x <= high)
+            yield self.x[inside], self.density[inside]
+
+    def _density(self, points: Array) -> Array:
+        found = [np.interp(points, x, density, left=0.0, right=0.0) for x, density in self._bulk_densities()]
+        return np.asarray(np.sum(found, axis=0))
+
+
+def _united(intervals: Iterable[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """Intervals in order, those that overlap as one."""
+    found: list[tuple[float, float]] = []
+    for low, high in sorted(intervals):
+        if found and low <= found[-1][1]:
+            found[-1] = found[-1][0], max(high, found[-1][1])
+        else:
+            found.append((low, high))
+    return tuple(found)
 
 
 def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:

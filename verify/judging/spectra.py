@@ -1,8 +1,9 @@
 """Trained singular values against the theory's law, with a p-value.
 
 In the theory the learned map is a soft-thresholded noisy target: S = c (S0 + delta Z - b)_+ with Z of the Gaussian orthogonal ensemble
-(arXiv 2509.24914, Claim 4.1). Maps drawn from this model at the size of the trained ones show how far finite size alone takes the
-empirical distribution from the law; eigenvalues repel, so that this falls like 1/d and tables of Kolmogorov and Smirnov do not apply.
+(arXiv 2509.24914, Claim 4.1), or c (S0 + delta Z) itself, where a symmetric matrix is trained directly. Maps drawn from this model at
+the size of the trained ones show how far finite size alone takes the empirical distribution from the law; eigenvalues repel, so that
+this falls like 1/d and tables of Kolmogorov and Smirnov do not apply.
 """
 
 from __future__ import annotations
@@ -67,12 +68,6 @@ class TrainedSpectrum:
         kept = values > ZERO * values.max()
         return np.arange(1, self.dim + 1)[kept], values[kept]
 
-    def theory_ranks(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rank, d times the mass above, against singular value; an outlier stands in the middle of its own unit of rank."""
-        outliers = np.array([outlier.value for outlier in self.theory.outliers])
-        values = np.sort(np.concatenate([outliers, self.theory.x]))[::-1]
-        return self.dim * mass_above(self.theory, values) + 0.5 + 0.5 * np.isin(values, outliers), values
-
     @property
     def distance(self) -> float:
         """Of the trained distribution from the law."""
@@ -101,7 +96,7 @@ def trained_spectrum(results: Sequence[RunResult], solved: Solution | None = Non
     # A power law has no limit of infinite d: its law is that of its own eigenvalues.
     problem = run.problem if isinstance(run.problem.target, MarchenkoPastur) else realised_problem(run, q0)
     solution = (solved or solve(problem)).unwrap()
-    theory = learned_spectrum(solution)
+    theory = learned_spectrum(solution).singular_values()
     rng = np.random.default_rng(run.entropy)
     drawn = [distance(theory, model_spectra(solution, run, len(converged), rng)) for _ in range(MODEL_DRAWS)]
     values = np.array([r.singular_values for r in converged])
@@ -131,6 +126,8 @@ def model_spectra(solution: Solution, run: Run, count: int, rng: np.random.Gener
 def _model_spectrum(solution: Solution, run: Run, rng: np.random.Generator) -> np.ndarray:
     noise = rng.standard_normal((run.dim, run.dim))
     noisy = _seen_target(run, solution, rng) + solution.delta * (noise + noise.T) / np.sqrt(2 * run.dim)
+    if not run.problem.trains_factors:
+        return np.sort(np.abs(solution.c * np.linalg.eigvalsh(noisy)))[::-1]
     values = np.maximum(generated.shrinkage(np.linalg.eigvalsh(noisy)[::-1], solution.b, solution.c), 0.0)
     values[run.columns :] = 0.0
     return values
@@ -152,21 +149,10 @@ def distance(theory: LearnedSpectrum, values: np.ndarray) -> float:
     least = ZERO * values.max()
     nonzero = np.sort(values[values > least])[::-1]
     counts = (np.arange(len(nonzero)) + 0.5) / values.size
-    at_least = abs(float(mass_above(theory, np.array([least]))[0]) - len(nonzero) / values.size)
-    return float(np.max(np.abs(mass_above(theory, nonzero) - counts), initial=at_least))
+    at_least = abs(float(theory.mass_above(np.array([least]))[0]) - len(nonzero) / values.size)
+    return float(np.max(np.abs(theory.mass_above(nonzero) - counts), initial=at_least))
 
 
 def zero_fraction(values: np.ndarray) -> float:
     """Return the share of singular values that are zero."""
     return float((values <= ZERO * values.max()).mean())
-
-
-def mass_above(theory: LearnedSpectrum, points: np.ndarray) -> np.ndarray:
-    """The law's mass above each point, by the trapezoidal rule on its grid."""
-    mass = np.zeros(len(points))
-    for low, high in theory.bulks:
-        inside = (theory.x >= low) & (theory.x <= high)
-        x, density = theory.x[inside], theory.density[inside]
-        pieces = np.concatenate([[0.0], np.cumsum(np.diff(x) * (density[1:] + density[:-1]) / 2)])
-        mass += np.interp(-points, -x[::-1], (pieces[-1] - pieces)[::-1])
-    return mass + sum(outlier.weight * (outlier.value > points) for outlier in theory.outliers)

@@ -11,6 +11,7 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw
 from numeric.problem.problem import Problem
+from verify.judging.error_parts import ERROR_PARTS
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
 from verify.judging.spectra import TrainedSpectrum, zero_fraction
@@ -21,7 +22,7 @@ from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
 from verify.studies.message_passing import MessagePassingPoint
 from verify.studies.models import JUDGED, ModelOutcome
-from verify.studies.scaling import ERROR_PARTS, Place, ScalingOutcome
+from verify.studies.scaling import Place, ScalingOutcome
 from verify.training.run import Run
 
 
@@ -182,8 +183,9 @@ def _place_document(place: Place) -> dict[str, Any]:
         "excess_error": place.mean, "standard_deviation": _finite(place.deviation), "runs": len(place.excess),
         "theory": place.theory, "expected": _finite(place.expected), "ratio": ratio, "ratio_standard_error": _finite(error),
         "z": _finite(place.z), "learned": place.learned,
-        "parts": dict(zip(ERROR_PARTS, place.parts, strict=True)),
-        "theory_parts": dict(zip(ERROR_PARTS, map(_finite, place.theory_parts), strict=True)),
+        "parts": dict(zip(ERROR_PARTS, place.parts.means, strict=True)),
+        "theory_parts": dict(zip(ERROR_PARTS, map(_finite, place.parts.theory.tolist()), strict=True)),
+        "part_scores": dict(zip(ERROR_PARTS, map(_finite, place.parts.scores), strict=True)),
     }  # fmt: skip
 
 

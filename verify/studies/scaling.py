@@ -19,17 +19,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from numeric.model import float64 as generated
-from numeric.prediction.prediction import prediction_of
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Solution
-from numeric.studies.decompose import distance_parts
-from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
+from numeric.studies.phase_diagram import PhaseDiagram, Sketch, phase_diagram, spectrum_sketches
 from numeric.studies.regimes import Regime, regime_at
 from numeric.studies.scaling import ScalingPoint, power_law_of
 from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
+from verify.judging.error_parts import ErrorParts, error_parts, limits_of
 from verify.judging.realised import Expected
 from verify.judging.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
 from verify.judging.spectra import TrainedSpectrum, spectrum_job
@@ -55,9 +52,8 @@ _LEVEL = 0.95
 _LINE = 40  #: points of a theory curve
 INTERVAL = 1.96  #: standard errors in the half-width of the theory's intervals of 95 %
 _LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
+SKETCH_DIM = 1000  #: of the spectra in it: features, bulk and heavy tail are told apart, in seconds
 PHASE_DIM = 10_000  #: of the theory's local slopes in the phase diagram: half a minute for 25
-ERROR_PARTS = ("overfitting", "underfitting", "approximation")
-ErrorShares = tuple[float, float, float]  #: shares of these in the distance
 
 
 @dataclass(frozen=True)
@@ -67,8 +63,8 @@ class Place:
     `excess`, `theory` and `expected` are excess test errors, of the runs, of Gaussian indices and of the law of the runs' own
     indices, the last with a standard error; `ratio` is the first over the second and its standard error: on token sequences the
     universality gap. `learned` is the number of eigenvalues of S that stand for features in the theory, no integer where the
-    threshold cuts the interval over which one of them scatters. `parts` are those of the distance from the best multiple, means
-    over runs, `theory_parts` those of the theory of the runs' own indices.
+    threshold cuts the interval over which one of them scatters. `parts` are those of the error, beside the theory of the runs' own
+    indices.
     """
 
     dim: int
@@ -82,8 +78,7 @@ class Place:
     regime: Regime
     learned: float
     whole_feature: bool
-    parts: ErrorShares
-    theory_parts: ErrorShares
+    parts: ErrorParts
 
     @property
     def mean(self) -> float:
@@ -138,7 +133,7 @@ class ScalingOutcome:
 
     `lines` are theory curves along n, `panels` spectra at the largest size by law of weight decay and n/d^2, where something has been
     learned; `target` the eigenvalues of the target there, decreasing, shape (d,); `comparison` scores the runs at their own d
-    eigenvalues; `phases` the regimes with local slopes of the theory, where the plan asks for them.
+    eigenvalues; `phases` the regimes with local slopes of the theory, where the plan asks for them, `sketches` a spectrum in each.
     """
 
     plan: ScalingPlan
@@ -149,6 +144,7 @@ class ScalingOutcome:
     target: np.ndarray
     comparison: Comparison
     phases: PhaseDiagram | None = None
+    sketches: tuple[Sketch, ...] = ()
 
     @property
     def gaussian(self) -> bool:
@@ -160,7 +156,7 @@ class ScalingOutcome:
         """What the verdict is about."""
         overlaps = ("overlaps", "train and test errors") if self.comparison.scores else ()
         if self.gaussian:
-            return ("excess errors", *overlaps, *(("spectra",) if self.panels else ()))
+            return ("excess errors", "their parts", *overlaps, *(("spectra",) if self.panels else ()))
         return (*overlaps, *(("slopes",) if any(slope.judged for slope in self.slopes) else ()))
 
     @property
@@ -172,7 +168,8 @@ class ScalingOutcome:
         """
         if self.gaussian:
             errors = all(abs(place.z) < BAND for place in self.places)
-            return errors and self.comparison.agrees and all(panel.agrees for panel in self.panels.values())
+            parts = all(place.parts.agrees for place in self.places)
+            return errors and parts and self.comparison.agrees and all(panel.agrees for panel in self.panels.values())
         return (
             bool(self.judged) and self.comparison.agrees and all(slope.agrees for slope in self.slopes if slope.judged)
         )
@@ -232,13 +229,15 @@ def judge(
         {key: found for key, found in zip(trusted, drawn, strict=True) if found.theory.zero_mass < 1},
         plan.base.varied(dim=plan.sizes[-1][0]).target_eigenvalues(),
         _comparison(plan, results, solved),
-        _phases(plan) if plan.tiles else None,
+        *(_phases(plan) if plan.tiles else (None, ())),
     )
 
 
-def _phases(plan: ScalingPlan) -> PhaseDiagram:
+def _phases(plan: ScalingPlan) -> tuple[PhaseDiagram, tuple[Sketch, ...]]:
+    noise = plan.base.problem.noise
     with progress("local slopes", plan.tiles**2) as watch:
-        return phase_diagram(plan.gamma, PHASE_DIM, plan.base.problem.noise, plan.tiles, watch)
+        diagram = phase_diagram(plan.gamma, PHASE_DIM, noise, plan.tiles, watch)
+    return diagram, spectrum_sketches(diagram, SKETCH_DIM, noise)
 
 
 def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]) -> Comparison:
@@ -272,10 +271,10 @@ def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Pla
     for result in results:
         if result.status is DescentStatus.CONVERGED:
             groups.setdefault(key_of(result.run), []).append(result)
+    limits = {(dim, decay): limits_of(plan.run_at(dim, decay).problem) for dim, decay in plan.places()}
     for key, group in groups.items():
         (dim, _, n), (gaussian, own) = key, solved[key]
         decay = plan.decay_of(group[0].run)
-        c_star = prediction_of(plan.own_problem(dim, decay)).best_multiple().c
         learned = solved[key].learned
         yield Place(
             dim,
@@ -289,8 +288,7 @@ def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[Pla
             _regime(plan.run_at(dim, decay).problem, n),
             learned,
             solved[key].whole_feature,
-            trained_parts(group, learned, c_star),
-            _theory_parts(own.solution, c_star),
+            error_parts(group, learned, limits[dim, decay], own.solution, own.excess_error),
         )
 
 
@@ -298,34 +296,6 @@ def _regime(problem: Problem, samples: float) -> Regime:
     target = power_law_of(problem)
     logs = (math.log(samples), math.log(problem.lambda_), math.log(target.dim))
     return regime_at(Fraction(str(target.gamma)), *logs)
-
-
-def _theory_parts(solution: Solution, c_star: float) -> ErrorShares:
-    """Shares of the three parts of the distance; not numbers where there is no solution."""
-    if not solution.trusted:
-        return math.nan, math.nan, math.nan
-    found = distance_parts(solution, c_star)
-    over, under, approximation = (part / found.distance for part in found[: len(ERROR_PARTS)])
-    return over, under, approximation
-
-
-def trained_parts(results: Sequence[RunResult], learned: float, c_star: float) -> ErrorShares:
-    """Shares of overfitting, underfitting and approximation in the distance of trained maps from c* S0, means over runs.
-
-    The `learned` first eigenvectors of S stand for features, the last of them in part, as in the theory (theory note, section 7).
-    """
-    shares = []
-    for result in results:
-        spectra, dim = (result.singular_values, result.run.target_eigenvalues()), result.run.dim
-        ranks = np.arange(dim + 1)
-        q_top, q0_top = (
-            np.interp(learned, ranks, np.concatenate([[0.0], np.cumsum(np.square(x))]) / dim) for x in spectra
-        )
-        gain = float(np.interp(learned, ranks, result.hidden)) / (result.q0 - q0_top) if learned < dim else 0.0
-        *parts, distance = generated.decomposition(result.m, result.q, result.q0, q_top, q0_top, gain, c_star)
-        shares.append([float(part) / float(distance) for part in parts])
-    over, under, approximation = np.mean(shares, axis=0).tolist()
-    return over, under, approximation
 
 
 def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: DecayLaw) -> Iterator[Slope]:

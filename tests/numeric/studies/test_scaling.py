@@ -20,7 +20,7 @@ from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from numeric.studies.decompose import decompose
-from numeric.studies.phase_diagram import phase_diagram
+from numeric.studies.phase_diagram import phase_diagram, spectrum_sketches
 from numeric.studies.regimes import regime_at, regimes, symbolic
 from numeric.studies.scaling import local_slope, regime_of, scaling_curve, slope_between
 
@@ -246,3 +246,20 @@ def test_the_image_agrees_with_the_cells():
     x, y = (np.linspace(*ends, 40) for ends in (diagram.samples, diagram.vertical))
     for row, column in ((3, 5), (20, 20), (35, 10), (39, 39)):
         assert diagram.regimes[image[row, column]] == regime_at(GAMMA, x[column], y[row], 1.0)
+
+
+def test_sketches_show_the_spectrum_of_their_cell():
+    """Nothing where the cell says so, spikes alone where weight decay cuts the bulk off, both where it is weak."""
+    diagram = phase_diagram(GAMMA, None, 0.5, 0)
+    sketches = dict(zip((cell.id for cell in diagram.regimes), spectrum_sketches(diagram, 100, 0.5), strict=True))
+    assert not len(sketches["nothing.target"].ranks)
+    spikes = sketches["spikes.decay"]
+    assert len(spikes.ranks) < 20 and spikes.ranks == pytest.approx(np.arange(1, len(spikes.ranks) + 1), abs=0.6)
+    for name in ("all.noise", "spikes_and_bulk.overfitting"):
+        shown = sketches[name]
+        assert np.all(np.diff(shown.values) <= 0) and np.all(np.diff(shown.ranks) >= 0)
+        multiples = (
+            shown.values[:3] / shown.target[:3]
+        )  # of what is learned: below 1 as labels are noisy, one for all features
+        assert multiples.min() > 0.8 and multiples.max() < 1 and np.ptp(multiples) < 0.03
+        assert shown.ranks[-1] > 50  # and so is a bulk

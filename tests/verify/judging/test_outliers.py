@@ -8,7 +8,7 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum
-from verify.judging.spectra import mass_above
+from verify.judging.spectra import trained_spectrum
 from verify.training.data import DataKind
 from verify.training.measure import execute
 from verify.training.minimise import DescentStatus
@@ -75,7 +75,12 @@ def test_a_symmetric_matrix_trained_directly_keeps_all_eigenvalues():
     assert law.zero_mass == 0 and law.bulks[0][0] < -0.1
     trained = np.sort(np.concatenate([result.singular_values for result in results]))
     counts = (np.arange(len(trained)) + 0.5) / len(trained)
-    expected = mass_above(law, -trained) - mass_above(law, trained)
+    expected = law.mass_above(-trained) - law.mass_above(trained)
     # Eigenvalues repel: an empirical distribution of d of them is within a few times 1/d of its law.
     assert np.abs(counts - expected).max() < 2.5 / run.dim
-    assert mass_above(law, np.array([-10.0, 10.0])) == pytest.approx([1.0, 0.0], abs=1e-4)
+    assert law.mass_above(np.array([-10.0, 10.0])) == pytest.approx([1.0, 0.0], abs=1e-4)
+    # What a run measures are singular values: those of the law were once taken for its eigenvalues.
+    points = np.array([0.05, 0.3, 1.0, 2.0])
+    folded = law.singular_values().mass_above(points)
+    assert folded == pytest.approx(law.mass_above(points) + 1 - law.mass_above(-points), abs=1e-4)
+    assert trained_spectrum(results).agrees

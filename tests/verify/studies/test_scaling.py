@@ -18,11 +18,12 @@ from numeric.studies.regimes import regime_at
 from numeric.studies.spectrum import learned_spectrum
 from verify.__main__ import main
 from verify.cli.power_laws import scaling as scaling_command
+from verify.judging.error_parts import ErrorParts, trained_parts
 from verify.judging.realised import realised_problem
 from verify.judging.scores import BAND
 from verify.judging.spectra import LEAST_P, TrainedSpectrum, distance, model_spectra
 from verify.studies import scaling
-from verify.studies.scaling import Place, slope_over, trained_parts
+from verify.studies.scaling import Place, slope_over
 from verify.studies.scaling_plan import ScalingPlan
 from verify.training.data import DataKind
 from verify.training.measure import execute, hidden_overlaps
@@ -55,7 +56,7 @@ def test_a_plan_has_every_run_once_and_knows_its_law():
 
 def place(samples, excess, theory):
     regime = regime_at(Fraction(3, 4), 10.0, 0.0, 5.3)
-    parts = (0.0, 0.5, 0.5)
+    parts = ErrorParts(np.array([[0.0, 0.5, 0.5, 0.0]] * 2), np.array([0.0, 0.5, 0.5, 0.0]))
     return Place(
         200,
         CONSTANT,
@@ -68,7 +69,6 @@ def place(samples, excess, theory):
         regime,
         5.0,
         True,
-        parts,
         parts,
     )
 
@@ -112,7 +112,7 @@ def test_what_all_eigenvectors_know_is_the_overlap():
 @pytest.mark.parametrize("learned", [0.0, 2.0, 2.5, 12.0])
 def test_trained_parts_add_up(learned):
     result = execute(BASE)
-    over, under, approximation = trained_parts([result], learned, 0.95)
+    over, under, approximation = trained_parts(result, learned, 0.95)
     assert over + under + approximation == pytest.approx(1)
     if learned == 0:
         assert approximation == pytest.approx(0, abs=1e-12)
@@ -174,7 +174,7 @@ def test_where_nothing_is_learned_nothing_is_judged(tmp_path, capsys):
     assert main(["scaling", *given, "--out", str(tmp_path)]) == 1
     assert "nothing is judged; raise --alpha" in capsys.readouterr().out
     assert main(["scaling", *given, "--out", str(tmp_path), "--data", "gaussian-equivalent"]) == 0
-    assert "data: excess errors agree with the theory" in capsys.readouterr().out
+    assert "data: excess errors and their parts agree with the theory" in capsys.readouterr().out
 
 
 def test_sequences_have_their_own_theory_but_next_to_the_threshold_which_costs_no_other_place(tmp_path):

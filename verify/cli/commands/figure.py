@@ -70,10 +70,9 @@ def request(figure: PaperFigure, arguments: argparse.Namespace) -> Request:
     folder, own = Path(arguments.out), figure.sizes(arguments.paper)
     result_store(folder)  # an unwritable folder is refused before an hour of training
     dims, runs = vars(arguments).get("dim"), vars(arguments).get("runs")
-    if (dims or runs) and not own:
-        raise BadInput(
-            "--dim" if dims else "--runs", dims or runs, "has no meaning where nothing is trained", "leave it out"
-        )
+    if not own and (given := dims or runs):
+        name, shown = "--dim" if dims else "--runs", ",".join(map(str, given))
+        raise BadInput(name, shown, "has no meaning where nothing is trained", "leave it out")
     own_dims, own_runs = zip(*own, strict=True) if own else ((), ())
     sizes = size_counts(dims or own_dims, runs or own_runs) if own else ()
     return Request(folder, sizes, arguments.paper, execution_fields(arguments))

@@ -10,8 +10,11 @@ from matplotlib.figure import Figure
 
 from numeric.plots import phase_figure
 from numeric.problem.decay_law import DecayLaw
+from numeric.studies.phase_diagram import Sketch
 from verify.figures.curve_panel import COLOURS
-from verify.studies.scaling import ERROR_PARTS, PHASE_DIM, ScalingOutcome, Slope
+from verify.judging.error_parts import ERROR_PARTS
+from verify.judging.spectra import ZERO, TrainedSpectrum
+from verify.studies.scaling import PHASE_DIM, SKETCH_DIM, ScalingOutcome, Slope
 
 SMALLER = 0.45  #: opacity of what belongs to a size that is not the largest
 
@@ -79,7 +82,7 @@ def _rank_plot(axes: Axes, outcome: ScalingOutcome, alpha: float) -> None:
         if panel is not None:
             ranks, values = panel.trained_ranks()
             axes.plot(ranks, values, "o", ms=2.5, mfc="none", mew=0.7, color=colour)
-            axes.plot(*panel.theory_ranks(), color=colour, lw=1.3)
+            axes.plot(*panel.theory.ranks(panel.dim), color=colour, lw=1.3)
             least = min(least, float(values.min()))
     dim = len(outcome.target)
     axes.plot(np.arange(1, dim + 1), outcome.target, "k:", lw=1, label="target")
@@ -95,35 +98,92 @@ def _rank_plot(axes: Axes, outcome: ScalingOutcome, alpha: float) -> None:
 
 
 def trained_decomposition_figure(outcome: ScalingOutcome) -> Figure:
-    """The paper's Figure 3, below: shares of the error along n at the largest size, one panel for each law of weight decay."""
-    decays, dim = outcome.plan.decays, outcome.plan.sizes[-1][0]
-    figure = Figure(figsize=(1.2 + 3.4 * len(decays), 3.6), layout="constrained")
-    for axes, decay in zip(figure.subplots(1, len(decays), sharey=True, squeeze=False)[0], decays, strict=True):
-        places = [place for place in outcome.places if (place.dim, place.decay) == (dim, decay)]
-        n = [place.samples for place in places]
-        for number, (name, colour) in enumerate(zip(ERROR_PARTS, COLOURS, strict=False)):
-            axes.plot(n, [place.theory_parts[number] for place in places], color=colour, lw=1.4, label=name)
-            axes.plot(n, [place.parts[number] for place in places], "o", ms=4.5, mfc="white", color=colour)
-        axes.set(xscale="log", xlabel="samples $n$", title=_title_of(decay))
-    figure.axes[0].set_ylabel(r"share of $\|S - c^* S_0\|^2$")
-    figure.axes[0].legend(fontsize=9, title=f"lines: theory; points: trained, $d = {dim}$", title_fontsize=9)
+    """The paper's Figure 3: above, spectra of S and of the target face to face; below, shares of the error along n."""
+    decays, spectra = outcome.plan.decays, list(outcome.panels.values())
+    across = max(len(decays), 1.6)
+    figure = Figure(figsize=(1.2 + 3.8 * across, 3.6 + 2.6 * bool(spectra)), layout="constrained")
+    *above, below = figure.subfigures(
+        1 + bool(spectra), 1, height_ratios=[2.6, 3.6][-1 - bool(spectra) :], squeeze=False
+    )[:, 0]
+    for part in above:
+        for axes, spectrum in zip(part.subplots(1, len(spectra), squeeze=False)[0], spectra, strict=True):
+            _face_to_face(axes, spectrum, outcome.target)
+        part.legend(*part.axes[0].get_legend_handles_labels(), fontsize=9, loc="outside right upper")
+        part.axes[0].set_ylabel("eigenvalues per run")
+    for axes, decay in zip(below.subplots(1, len(decays), sharey=True, squeeze=False)[0], decays, strict=True):
+        _parts(axes, outcome, decay)
+    dim = outcome.plan.sizes[-1][0]
+    below.axes[0].set_ylabel("share of the error above the least")
+    title = f"lines: theory; points: trained, $d = {dim}$"
+    below.legend(
+        *below.axes[0].get_legend_handles_labels(), fontsize=9, title=title, title_fontsize=9, loc="outside right upper"
+    )
     return figure
 
 
+def _parts(axes: Axes, outcome: ScalingOutcome, decay: DecayLaw) -> None:
+    dim = outcome.plan.sizes[-1][0]
+    places = [place for place in outcome.places if (place.dim, place.decay) == (dim, decay)]
+    n = [place.samples for place in places]
+    for number, (name, colour) in enumerate(zip(ERROR_PARTS, COLOURS, strict=False)):
+        axes.plot(n, [place.parts.theory[number] for place in places], color=colour, lw=1.4, label=name)
+        trained = [place.parts.trained[:, number] for place in places]
+        means, errors = [x.mean() for x in trained], [x.std() / max(1, len(x) - 1) ** 0.5 for x in trained]
+        axes.errorbar(n, means, errors, fmt="o", ms=4.5, mfc="white", color=colour, capsize=2, lw=1)
+    axes.set(xscale="log", xlabel="samples $n$", title=_title_of(decay))
+
+
+_BINS = 26  #: of the logarithm of an eigenvalue
+
+
+def _face_to_face(axes: Axes, spectrum: TrainedSpectrum, target: np.ndarray) -> None:
+    """Eigenvalues of S above the axis, noise and features apart, those of the target below it."""
+    values = spectrum.values[spectrum.values > ZERO * spectrum.values.max()]
+    edges = np.geomspace(min(values.min(), target.min()), 1.02 * max(values.max(), target.max()), _BINS + 1)
+    bulk = max((high for _, high in spectrum.theory.bulks), default=0.0)
+    for label, colour, chosen in (("noise", "#c94f9b", values <= bulk), ("features", "#7d9cc9", values > bulk)):
+        counts = np.histogram(values[chosen], edges)[0] / len(spectrum.values)
+        axes.stairs(counts, edges, fill=True, color=colour, alpha=0.7, label=f"trained, {label}")
+    axes.stairs(-np.histogram(target, edges)[0], edges, fill=True, color="0.75", label="target")
+    axes.stairs(-spectrum.dim * np.diff(spectrum.theory.mass_above(edges)), edges, color="k", lw=1.1, label="theory")
+    axes.axhline(0, color="k", lw=0.8)
+    axes.yaxis.set_major_formatter(lambda y, _: f"{abs(y):g}")
+    axes.set(xscale="log", xlabel="eigenvalue", title=f"$n = {round(spectrum.alpha * spectrum.dim**2)}$")
+
+
 def regime_figure(outcome: ScalingOutcome) -> Figure:
-    """The paper's Figure 5: over the theory's phase diagram, windows over which slopes of trained heads were fitted."""
+    """The paper's Figure 5: over the theory's phase diagram, a spectrum in each cell and windows over which slopes were fitted."""
     assert outcome.phases is not None  # as the plan asks for it
     figure = phase_figure(outcome.phases)
+    figure.set_size_inches(8.6, 7.4)
     axes, dim = figure.axes[0], outcome.plan.sizes[-1][0]
+    for sketch in outcome.sketches:
+        _sketch(axes, sketch)
     for slope in outcome.slopes:
         if slope.dim == dim:
             _window(axes, slope)
     axes.set_title(
         rf"$\gamma = {outcome.plan.gamma}$: exponents of $n$; local slopes, theory at $d = {PHASE_DIM}$, "
-        rf"framed: trained, $d = {dim}$",
+        rf"framed: trained, $d = {dim}$; "
+        "\n"
+        rf"insets: eigenvalues of $S$ by rank (dotted: the target), theory at $d = {SKETCH_DIM}$",
         fontsize=8.5,
     )
     return figure
+
+
+SKETCH_WIDE, SKETCH_HIGH = 0.5, 0.42  #: in units of the axes of the diagram
+
+
+def _sketch(axes: Axes, sketch: Sketch) -> None:
+    """Eigenvalues by rank, both logarithmic, in the middle of their cell."""
+    corner = (sketch.x - SKETCH_WIDE / 2, sketch.y - SKETCH_HIGH / 2, SKETCH_WIDE, SKETCH_HIGH)
+    inset = axes.inset_axes(corner, transform=axes.transData)
+    inset.loglog(np.arange(1, len(sketch.target) + 1), sketch.target, "k:", lw=0.8)
+    inset.loglog(sketch.ranks, sketch.values, color=COLOURS[0], lw=1.2)
+    inset.set_ylim(sketch.target[-1] / 3, sketch.target[0] * 2)
+    inset.tick_params(which="both", length=0, labelleft=False, labelbottom=False)
+    inset.patch.set_alpha(0.75)
 
 
 def _window(axes: Axes, slope: Slope) -> None:
