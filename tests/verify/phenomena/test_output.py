@@ -12,7 +12,7 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Problem
-from verify.gallery import beyond
+from verify.gallery import sequence_output
 from verify.gallery.drawn import Request
 from verify.gallery.figures import FIGURES
 from verify.jobs.pool import Pool
@@ -153,7 +153,7 @@ def test_a_difference_that_stays_is_seen(outcome):
 
 
 def test_the_figure_and_its_document(outcome, monkeypatch, tmp_path):
-    monkeypatch.setattr(beyond, "study_outputs", lambda *_: outcome)
+    monkeypatch.setattr(sequence_output, "study_outputs", lambda *_: outcome)
     drawn = FIGURES["sequence-output"].draw(Request(tmp_path, ()), None)
     assert set(drawn.images) == {"png", "pdf"}
     document = json.loads(drawn.files["sequence_output.json"])

@@ -10,7 +10,7 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_rank
-from verify.gallery import beyond
+from verify.gallery import low_rank
 from verify.gallery.drawn import Request
 from verify.gallery.figures import FIGURES
 from verify.jobs.pool import Pool
@@ -69,7 +69,7 @@ def test_another_target_is_told_apart(curves):
 
 
 def test_the_figure_and_its_document(curves, monkeypatch, tmp_path):
-    monkeypatch.setattr(beyond, "study_ranks", lambda *_: curves)
+    monkeypatch.setattr(low_rank, "study_ranks", lambda *_: curves)
     drawn = FIGURES["low-rank"].draw(Request(tmp_path, ()), None)
     assert set(drawn.images) == {"png", "pdf"}
     (document,) = json.loads(drawn.files["low_rank.json"])["curves"]
