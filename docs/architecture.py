@@ -60,6 +60,7 @@ FLOORS = {
             "verify.exponents",
             "verify.studies",
             "verify.messages",
+            "verify.phenomena",
             "verify.figures",
             "verify.report",
             "verify.gallery",

@@ -1,8 +1,9 @@
-"""The spectrum of the learned S: mass at zero, bulks, density, outliers.
+"""The spectrum of the learned S: mass at zero, bulks, density, outliers; its rank, and where it falls into two bulks.
 
 Factors learn S = c (Y - b)_+, a symmetric matrix trained directly A = c Y (theory note, sections 2, 4 and 6).
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -15,7 +16,9 @@ from numeric.model import float64 as generated
 from numeric.problem.problem import Parametrisation
 from numeric.problem.solution import Solution
 from numeric.saddle.estimator import learned_overlaps
+from numeric.saddle.solve import solve
 
+SPLIT_TOLERANCE = 1e-4  # of log(alpha), between the last point of one bulk and the first of two
 _OUTLIER_POINTS = 40  # a single eigenvalue is nearly a semicircle, for which Chebyshev nodes are exact
 
 
@@ -200,3 +203,60 @@ def _shrinkage(solution: Solution, target: Target) -> tuple[float, Callable[[Arr
     _, q = learned_overlaps(problem, energy, v, b, c)
     cut = b if solution.quantile is None else max(b, solution.quantile)
     return cut, lambda x: generated.shrinkage(x, b, c), energy.mass, q
+
+
+def learned_rank(solution: Solution) -> tuple[float, float]:
+    """Share of the eigenvalues of S that are not zero, of factors, and its error from those of delta and of the threshold.
+
+    Raises:
+        NotConverged: the solution is none.
+    """
+    problem = solution.unwrap().problem
+    if solution.q == 0:
+        return 0.0, 0.0
+    target, errors = solution.seen_target, solution.errors
+
+    def mass(delta: float, b: float) -> float:
+        return sum(end.energy(delta**2, b, problem.width).mass for end in problem.ends(target))
+
+    rank = mass(solution.delta, solution.b)
+    moved = mass(solution.delta + errors["delta"], solution.b), mass(solution.delta, solution.b + errors["b"])
+    return rank, sum(abs(value - rank) for value in moved)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Where along alpha the eigenvalues of S that are not zero fall into two bulks: neighbouring solutions before and after."""
+
+    before: Solution
+    after: Solution
+
+    @property
+    def alpha(self) -> float:
+        """The sample ratio between the two."""
+        return math.sqrt(self.before.problem.alpha * self.after.problem.alpha)
+
+    @property
+    def error(self) -> float:
+        """Of alpha: half of the bracket, and what the error of the noise delta (~ alpha^-1/2) moves the split by."""
+        width = math.log(self.after.problem.alpha / self.before.problem.alpha)
+        return self.alpha * (width / 2 + 2 * self.after.errors["delta"] / self.after.delta)
+
+
+def spectrum_split(before: Solution, after: Solution) -> Split:
+    """Bisect in log(alpha), to SPLIT_TOLERANCE, between a solution with one bulk and one with two at larger alpha.
+
+    Raises:
+        NotConverged: a solution is none.
+        NoAnswer: the first has two bulks already, or the second has one.
+    """
+    if _split(before) or not _split(after):
+        raise NoAnswer(f"no split of the spectrum between alpha {before.problem.alpha:g} and {after.problem.alpha:g}")
+    while math.log(after.problem.alpha / before.problem.alpha) > SPLIT_TOLERANCE:
+        middle = solve(before.problem.at(math.sqrt(before.problem.alpha * after.problem.alpha)), after)
+        before, after = (before, middle) if _split(middle) else (middle, after)
+    return Split(before, after)
+
+
+def _split(solution: Solution) -> bool:
+    return len(learned_spectrum(solution, 2).bulks) > 1

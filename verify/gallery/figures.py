@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from verify.gallery.drawn import PaperFigure
 from verify.gallery.learning_curves import LEARNING_CURVES
+from verify.gallery.low_rank import LowRankFigure
 from verify.gallery.scaling import SCALING_FIGURES
+from verify.gallery.sequence_output import SequenceOutputFigure
+from verify.gallery.thresholds import ThresholdFigure
 
-_ALL: dict[str, PaperFigure] = {**LEARNING_CURVES, **SCALING_FIGURES}
+_ALL: dict[str, PaperFigure] = {
+    **LEARNING_CURVES,
+    **SCALING_FIGURES,
+    "8": ThresholdFigure(),
+    "low-rank": LowRankFigure(),
+    "sequence-output": SequenceOutputFigure(),
+}
 
 
 def _order(name: str) -> tuple[bool, str]:

@@ -140,7 +140,7 @@ def compare_with_theory(
         for quantity in COMPARED_QUANTITIES
         for at in points
     )
-    verdicts = tuple(_verdict(q, [s for s in scores if s.quantity == q]) for q in COMPARED_QUANTITIES)
+    verdicts = tuple(verdict_of(q, [s for s in scores if s.quantity == q]) for q in COMPARED_QUANTITIES)
     return Comparison(scores, verdicts, excluded)
 
 
@@ -228,7 +228,8 @@ def pool(scores: Sequence[Score]) -> Pooled:
     return Pooled(float((theory * residual * precision).sum() / total), float(total**-0.5))
 
 
-def _verdict(quantity: str, scores: list[Score]) -> Verdict:
+def verdict_of(quantity: str, scores: Sequence[Score]) -> Verdict:
+    """Of the scores of one quantity at several points."""
     # NaN first: a point without enough converged runs is the worst there is
     worst = max(scores, key=lambda s: math.inf if math.isnan(s.z) else abs(s.z))
     pooled = pool(scores)

@@ -25,7 +25,7 @@ class LabelPredictor(Protocol):
 def fresh_error(run: Run, s: torch.Tensor, s0: torch.Tensor, predict: LabelPredictor) -> float:
     """Mean square error per fresh sample of what `predict` makes of the indices of S (d, d); labels are those of S0."""
     rng, total = np.random.default_rng(run.seeds()["test"]), 0.0
-    for contrasts, h0 in fresh_indices(run.data, (s, s0), FRESH, run.problem.tokens, rng):
+    for contrasts, h0, _ in fresh_indices(run.data, (s, s0), FRESH, run.problem.tokens, rng):
         labels = draw_labels(h0, run.problem.noise, run.problem.beta0, rng)
         residual = predict(contrasts) - labels[..., :-1]
         total += float(residual.square().sum() + residual.sum(-1).square().sum())  # rows sum to one

@@ -71,7 +71,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
              "mean_standard_error": _finite(v.pooled.standard_error)}
             for v in comparison.verdicts
         ],
-        "points": [_score_document(score) for score in comparison.scores],
+        "points": [score_document(score) for score in comparison.scores],
         "excluded": [
             {"run": _run_document(r.run), "status": r.status.name.lower(), "advice": r.status.value,
              "relative_gradient": _finite(r.relative_gradient)}
@@ -80,7 +80,8 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _score_document(score: Score) -> dict[str, Any]:
+def score_document(score: Score) -> dict[str, Any]:
+    """One quantity at one point, with the means at each size."""
     return {
         "quantity": score.quantity,
         **problem_document(score.problem),
@@ -120,7 +121,7 @@ def model_document(outcome: ModelOutcome) -> dict[str, Any]:
         "model": outcome.model,
         "agrees": outcome.agrees,
         "points": [
-            {**_score_document(score), **dict(score.problem.extra), "target": repr(score.problem.target), "agrees": score.agrees}
+            {**score_document(score), **dict(score.problem.extra), "target": repr(score.problem.target), "agrees": score.agrees}
             for score in outcome.scores
         ],
         "curve": [

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -29,6 +30,13 @@ class DataKind(enum.StrEnum):
 
     SEQUENCES = "sequences"
     GAUSSIAN_EQUIVALENT = "gaussian-equivalent"
+
+
+class Output(enum.StrEnum):
+    """What of a head is compared with the target's: its attention (T x T), or the sequence that it puts out, attention times X."""
+
+    LABELS = "labels"
+    SEQUENCES = "sequences"
 
 
 def row_softmax(beta: float, indices: torch.Tensor) -> torch.Tensor:
@@ -112,6 +120,10 @@ class Sequences:
         out.diagonal().sub_(g.diagonal(dim1=1, dim2=2).sum() - g[:, -1].sum())
         return out.div_(math.sqrt(dim))
 
+    def output_metric(self) -> torch.Tensor:
+        """Return (x_a - x_T).(x_b - x_T)/d, (n, T - 1, T - 1): ||r X||_F^2/d of rows r that sum to 0, from all but their last."""
+        return torch.bmm(self._differences, self._differences.transpose(1, 2)).div_(self.tokens.shape[-1])
+
     @cached_property
     def _differences(self) -> torch.Tensor:
         """x_b - x_T, shape (n, T - 1, d)."""
@@ -194,6 +206,18 @@ class GaussianEquivalent:
 Inputs = Sequences | GaussianEquivalent
 
 
+def output_metric(inputs: Inputs, output: Output) -> torch.Tensor | None:
+    """How residuals of attention are weighed to give those of the output; None where they are the output themselves.
+
+    Raises TypeError for the output sequences of inputs without tokens.
+    """
+    if output is Output.LABELS:
+        return None
+    if not isinstance(inputs, Sequences):
+        raise TypeError("sensing matrices have no tokens to put out")
+    return inputs.output_metric()
+
+
 def inputs_shape(kind: DataKind, n: int, tokens: int, dim: int) -> tuple[int, ...]:
     """Return the shape of the inputs of n samples.
 
@@ -218,10 +242,23 @@ def draw_inputs(kind: DataKind, n: int, tokens: int, dim: int, rng: np.random.Ge
     return Sequences(values) if kind is DataKind.SEQUENCES else GaussianEquivalent(values, tokens)
 
 
+class Fresh(NamedTuple):
+    """Fresh samples: contrasts of h (n, T, T - 1), h0 (n, T, T), and the metric of the output, as `output_metric` gives it."""
+
+    contrasts: torch.Tensor
+    h0: torch.Tensor
+    metric: torch.Tensor | None
+
+
 def fresh_indices(
-    kind: DataKind, maps: tuple[torch.Tensor, torch.Tensor], n: int, tokens: int, rng: np.random.Generator
-) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Yield blocks of the contrasts of h (block, T, T - 1) and of h0 (block, T, T) on n fresh samples, the indices of `maps` (S, S0).
+    kind: DataKind,
+    maps: tuple[torch.Tensor, torch.Tensor],
+    n: int,
+    tokens: int,
+    rng: np.random.Generator,
+    output: Output = Output.LABELS,
+) -> Iterator[Fresh]:
+    """Yield n fresh samples in blocks, h and h0 the indices of `maps` (S, S0).
 
     For Gaussian-equivalent data (h, h0) is drawn from its exact joint law, which needs no sensing matrix.
     """
@@ -231,10 +268,10 @@ def fresh_indices(
             inputs = Sequences(torch.as_tensor(rng.standard_normal((size, tokens, len(maps[0])))).to(maps[0]))
             pairs = [(block.contrasts(maps[0]), block.indices(maps[1])) for _, block in inputs.blocks()]
             c, h0 = map(torch.cat, zip(*pairs, strict=True))
-            yield c, h0
+            yield Fresh(c, h0, output_metric(inputs, output))
         else:
             h, h0 = _joint_gaussian(maps, size, tokens, rng)
-            yield contrasts_of(h), h0
+            yield Fresh(contrasts_of(h), h0, None)
 
 
 def _joint_gaussian(

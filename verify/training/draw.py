@@ -37,9 +37,10 @@ def draw(run: Run) -> Drawn:
 
 
 def empirical_risk(run: Run, drawn: Drawn) -> Risk:
-    """The risk of the samples drawn, at the run's weight decay."""
+    """The risk of the samples drawn, at the run's weight decay and of its output."""
     problem = run.problem
-    return Risk(drawn.inputs, drawn.labels, problem.lambda_, problem.beta, WEIGHTS[problem.parametrisation])
+    weights = WEIGHTS[problem.parametrisation]
+    return Risk(drawn.inputs, drawn.labels, problem.lambda_, problem.beta, weights, run.output)
 
 
 def require_memory(runs: Iterable[Run]) -> None:

@@ -122,11 +122,12 @@ def fresh_errors(run: Run, s: torch.Tensor, s0: torch.Tensor, rng: np.random.Gen
     """Errors of a map S (d, d) and of the best multiple of S0 on the same fresh samples labelled by S0."""
     total, multiples = 0.0, MULTIPLES * run.problem.beta0 / run.problem.beta
     along = np.zeros(len(multiples))
-    for contrasts, h0 in data.fresh_indices(run.data, (s, s0), run.test_samples, run.problem.tokens, rng):
+    fresh = data.fresh_indices(run.data, (s, s0), run.test_samples, run.problem.tokens, rng, run.output)
+    for contrasts, h0, metric in fresh:
         labels = data.draw_labels(h0, run.problem.noise, run.problem.beta0, rng)
-        total += total_loss(contrasts, labels, run.problem.beta)
+        total += total_loss(contrasts, labels, run.problem.beta, metric)
         best = data.contrasts_of(h0)
-        along += [total_loss(best, labels, c * run.problem.beta) for c in multiples.tolist()]
+        along += [total_loss(best, labels, c * run.problem.beta, metric) for c in multiples.tolist()]
     return FreshErrors(total / run.test_samples, _least(multiples, along / run.test_samples))
 
 

@@ -3,7 +3,8 @@
     L(W) = sum_mu || y^mu - softmax(beta h_S(X^mu)) ||_F^2 + lambda ||W||_F^2,   S = W W^T / sqrt(m d)
     L(A) = the same with S = A and lambda d ||A||_F^2
 
-All values are per d^2, where the theory has its limit.   (sections 1, 6)
+Of the output sequences y X in place of labels y each sample's loss is || (y - softmax(beta h)) X ||_F^2/d. All values are
+per d^2, where the theory has its limit.   (sections 1, 6)
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from verify.training.data import Inputs, attention
+from verify.training.data import Inputs, Output, attention, output_metric
 from verify.training.parametrisation import Factors, Weights
 
 
@@ -25,6 +26,7 @@ class Risk:
     lambda_: float
     beta: float
     weights: Weights = field(default_factory=Factors)
+    output: Output = Output.LABELS
 
     def value_and_gradient(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return L/d^2 and its gradient, shape of the weights."""
@@ -41,46 +43,57 @@ class Risk:
         return (fit + decay * weights.square().sum()) / dim**2, gradient / dim**2
 
     def fit(self, s: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the risk without weight decay, sum_mu || y - softmax(beta h) ||_F^2, and its admissible slope by S, (d, d).
+        """Return the risk without weight decay, the sum of `losses`, and its admissible slope by S, (d, d).
 
         The slope is written out: it shares the products X S with the value, block by block, which autograd
         would store for all samples at once.
         """
         fit, slope = s.new_zeros(()), torch.zeros_like(s)
         for part, block in self.inputs.blocks():
-            loss, by_contrast = contrast_loss(block.contrasts(s), self.labels[part], self.beta)
+            metric = output_metric(block, self.output)
+            loss, by_contrast = contrast_loss(block.contrasts(s), self.labels[part], self.beta, metric)
             fit += loss
             slope += block.contrast_adjoint(by_contrast)
         return fit, self.weights.admissible(slope)
 
     def train_error(self, s: torch.Tensor) -> float:
-        """Return (1/n) sum_mu || y - softmax(beta h) ||_F^2 of a map S (d, d)."""
+        """Return the mean of `losses` of a map S (d, d)."""
         total = sum(
-            float(losses(block.contrasts(s), self.labels[part], self.beta).sum())
+            total_loss(block.contrasts(s), self.labels[part], self.beta, output_metric(block, self.output))
             for part, block in self.inputs.blocks()
         )
         return total / len(self.labels)
 
 
-def losses(contrasts: torch.Tensor, labels: torch.Tensor, beta: float) -> torch.Tensor:
-    """Return || y - softmax(beta h) ||_F^2 of each sample, shape (n,), from contrasts of h (n, T, T - 1) and labels (n, T, T)."""
+def losses(
+    contrasts: torch.Tensor, labels: torch.Tensor, beta: float, metric: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Return each sample's loss, shape (n,), from contrasts of h (n, T, T - 1) and labels (n, T, T).
+
+    Without a metric || y - softmax(beta h) ||_F^2; with that of the output sequences || (y - softmax(beta h)) X ||_F^2/d.
+    """
     r = attention(beta, contrasts) - labels[..., :-1]
-    return r.square().sum((-2, -1)) + r.sum(-1).square().sum(-1)
+    return (r * _weighed(r, metric)).sum((-2, -1))
 
 
-def total_loss(contrasts: torch.Tensor, labels: torch.Tensor, beta: float) -> float:
+def total_loss(contrasts: torch.Tensor, labels: torch.Tensor, beta: float, metric: torch.Tensor | None = None) -> float:
     """Return the sum of `losses` over samples."""
     r = attention(beta, contrasts) - labels[..., :-1]
-    return float(r.square().sum() + r.sum(-1).square().sum())
+    return float((r * _weighed(r, metric)).sum())
 
 
-def contrast_loss(contrasts: torch.Tensor, labels: torch.Tensor, beta: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return sum || y - softmax(beta h) ||_F^2 and its derivative by each contrast of h, shape (n, T, T - 1).
-
-    Rows of both sum to one: what the last token has follows from the others.
-    """
+def contrast_loss(
+    contrasts: torch.Tensor, labels: torch.Tensor, beta: float, metric: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the sum of `losses` and its derivative by each contrast of h, shape (n, T, T - 1)."""
     p = attention(beta, contrasts)
     r = p - labels[..., :-1]
-    last = -r.sum(-1, keepdim=True)
-    mean = (p * r).sum(-1, keepdim=True) + (1 - p.sum(-1, keepdim=True)) * last
-    return r.square().sum() + last.square().sum(), (2 * beta) * p * (r - mean)
+    weighed = _weighed(r, metric)
+    return (r * weighed).sum(), (2 * beta) * p * (weighed - (p * weighed).sum(-1, keepdim=True))
+
+
+def _weighed(r: torch.Tensor, metric: torch.Tensor | None) -> torch.Tensor:
+    """What all but the last of rows that sum to zero are multiplied by to give the loss: 1 + 1 1^T counts the last one."""
+    if metric is None:
+        return r + r.sum(-1, keepdim=True)
+    return r * metric if r.shape[-1] == 1 else r @ metric

@@ -16,7 +16,7 @@ from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Parametrisation, Problem
-from verify.training.data import DataKind
+from verify.training.data import DataKind, Output
 from verify.training.minimise import MINIMISERS
 from verify.training.target import (
     TargetKind,
@@ -51,8 +51,8 @@ class Run:
 
     `problem` is that of infinite d where its target is a law for every d (Marchenko-Pastur); a power law or any other list is that
     of the `dim` eigenvalues. The randomness comes from SeedSequence(entropy, (key of the physical parameters, index)): runs that
-    differ in any physical parameter or in `index` are independent, and runs that differ in parametrisation, minimiser, start, restart,
-    device or shuffling alone see the same data. Raises InvalidParameter for a parameter outside its domain.
+    differ in any physical parameter or in `index` are independent, and runs that differ in output, parametrisation, minimiser, start,
+    restart, device or shuffling alone see the same data. Raises InvalidParameter for a parameter outside its domain.
     """
 
     problem: Problem
@@ -66,11 +66,13 @@ class Run:
     restart: int = 0
     shuffle_labels: bool = False
     device: str = "cpu"
+    output: Output = Output.LABELS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "target_kind", TargetKind(self.target_kind))
         object.__setattr__(self, "data", DataKind(self.data))
         object.__setattr__(self, "start", Start(self.start))
+        object.__setattr__(self, "output", Output(self.output))
         _require_valid(self)
 
     def varied(self, **changes: Any) -> Run:
@@ -135,7 +137,7 @@ class Run:
             "target": str(self.target_kind), "data": str(self.data), "minimiser": self.minimiser, "entropy": self.entropy,
             "index": self.index, "start": str(self.start), "restart": self.restart,
             "shuffle_labels": self.shuffle_labels, "device": self.device, "parametrisation": str(problem.parametrisation),
-            "power_law": law["power_law"], "spikes": law["spikes"],
+            "power_law": law["power_law"], "spikes": law["spikes"], "output": str(self.output),
         }  # fmt: skip
 
     @classmethod
@@ -163,7 +165,7 @@ class Run:
 
 #: Names in a record: of the problem, of what training adds, and of what the data depend on.
 _OF_PROBLEM = ("alpha", "width", "lambda_", "noise", "tokens", "beta", "beta0", "parametrisation")
-_OWN = ("dim", "data", "minimiser", "entropy", "index", "start", "restart", "shuffle_labels", "device")
+_OWN = ("dim", "data", "minimiser", "entropy", "index", "start", "restart", "shuffle_labels", "device", "output")
 _PHYSICAL = ("dim", "alpha", "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0", "target", "data")
 
 
@@ -189,6 +191,13 @@ def _require_valid(run: Run) -> None:
         ("lambda_", decay, decay > 0, "must be positive: no descent reaches the limit", "try 0.01"),
         ("leading", leading, leading == 0, "is of the theory, training has no such features", "use 0"),
         *_parametrisation_rules(run),
+        (
+            "output",
+            str(run.output),
+            run.output is Output.LABELS or run.data is DataKind.SEQUENCES,
+            "needs tokens, and sensing matrices have none",
+            "use data of sequences",
+        ),
         ("minimiser", run.minimiser, run.minimiser in MINIMISERS, "is unknown", f"use one of {list(MINIMISERS)}"),
         ("entropy", run.entropy, run.entropy >= 0, "must not be negative", "try 0"),
         ("device", run.device, run.device in ("cpu", "cuda"), "is unknown", "use cpu or cuda"),

@@ -96,7 +96,7 @@ def test_fresh_gaussian_indices_share_the_law_of_drawn_ones():
     rng = np.random.default_rng(4)
     s, s0 = (torch.as_tensor(gaussian_target(12, 0.5, rng)) for _ in range(2))
     fresh = fresh_indices(DataKind.GAUSSIAN_EQUIVALENT, (s, s0), 40000, 2, rng)
-    c, h0 = (torch.cat(x).squeeze(-1) for x in zip(*fresh, strict=True))
+    c, h0 = (torch.cat(x).squeeze(-1) for x in zip(*((one.contrasts, one.h0) for one in fresh), strict=True))
     c0 = contrasts_of(h0).squeeze(-1)
     for x, y, unit in ((c, c, s * s), (c, c0, s * s0), (c0, c0, s0 * s0)):
         expected, scatter = float(unit.sum()) / 12, float((s0 * s0).sum()) / 12 / math.sqrt(40000)
