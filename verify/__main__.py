@@ -21,7 +21,7 @@ from verify.cli.commands import (
     spectrum,
     thresholds,
 )
-from verify.cli.power_laws import exponents, gap, scaling, width
+from verify.cli.power_laws import emergence, exponents, gap, scaling, width
 from verify.jobs.pool import WorkerError
 
 COMMANDS = (
@@ -31,6 +31,7 @@ COMMANDS = (
     scaling,
     gap,
     exponents,
+    emergence,
     thresholds,
     cross_validate,
     message_passing,

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numeric.problem.problem import Problem
 from verify.figures.curve_panel import COLOURS, QUANTITY_NAMES, add_legend, draw_curves
 from verify.figures.drawing import STYLE, png
-from verify.figures.scaling import excess_figure
+from verify.figures.power_laws.scaling import excess_figure
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import BAND, Comparison, Score
 from verify.judging.spectra import ZERO, TrainedSpectrum

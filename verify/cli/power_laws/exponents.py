@@ -23,7 +23,7 @@ from verify.cli.arguments import add_job, add_misstatement, integers, misstateme
 from verify.exponents.plan import PATHS, ExponentPlan
 from verify.exponents.study import ExponentOutcome, study_exponents
 from verify.figures.drawing import styled
-from verify.figures.exponents import exponent_figure
+from verify.figures.power_laws.exponents import exponent_figure
 from verify.jobs.pool import Pool
 from verify.report.exponents import exponent_document, exponent_lines
 

@@ -14,7 +14,7 @@ from numeric.cli.arguments import BadInput, add_problem_arguments, grid, positiv
 from numeric.laws.power_law import power_law
 from verify.cli.arguments import add_execution, execution_fields, integers, result_store, size_counts, stated_problem
 from verify.figures.drawing import styled
-from verify.figures.gap import gap_figure
+from verify.figures.power_laws.gap import gap_figure
 from verify.report.lines import gap_lines
 from verify.studies.gap import gap_trends
 from verify.training.run import MINIMUM_DIM, Run

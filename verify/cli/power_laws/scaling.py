@@ -28,7 +28,7 @@ from verify.cli.arguments import (
     stated_problem,
 )
 from verify.figures.drawing import styled
-from verify.figures.scaling import draw_windows, excess_figure, trained_decomposition_figure
+from verify.figures.power_laws.scaling import draw_windows, excess_figure, trained_decomposition_figure
 from verify.jobs.pool import Pool
 from verify.report.documents import scaling_document
 from verify.report.lines import scaling_lines

@@ -16,7 +16,7 @@ from numeric.cli.commands.scaling import decay_law
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
 from verify.figures.drawing import styled
-from verify.figures.width import width_figure
+from verify.figures.power_laws.width import width_figure
 from verify.jobs.pool import Pool
 from verify.networks.width import MODEL, Samples, study_width
 from verify.report.documents import width_document
