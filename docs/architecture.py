@@ -61,7 +61,6 @@ FLOORS = {
             "verify.studies",
             "verify.messages",
             "verify.figures",
-            "verify.figures.power_laws",
             "verify.report",
         ),
         *("verify.cli", "verify.cli.power_laws", "verify.cli.commands", "verify.__main__"),

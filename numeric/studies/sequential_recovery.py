@@ -79,8 +79,10 @@ class Recovered:
     before: float | None
 
 
-def sequential_recovery(problem: Problem, points: Sequence[ScalingPoint], features: Iterable[int]) -> list[Recovered]:
-    """The `features` of these numbers, each between neighbouring `points` first, then by bisection in log(n) to TOLERANCE.
+def sequential_recovery(
+    problem: Problem, points: Sequence[ScalingPoint], features: Iterable[int], tolerance: float = TOLERANCE
+) -> list[Recovered]:
+    """The `features` of these numbers, each between neighbouring `points` first, then by bisection in log(n) to `tolerance`.
 
     Where a feature returns into the bulk, as it may at the interpolation peak, this is the first time that the points show it out.
     Bisection ends early, at a wider interval, where a point is not solved.
@@ -91,10 +93,12 @@ def sequential_recovery(problem: Problem, points: Sequence[ScalingPoint], featur
     """
     known = [point for point in points if point.solution.trusted]
     eigenvalues = power_law_of(problem).eigenvalues[::-1]
-    return [_recovered(problem, known, k, eigenvalues[k - 1]) for k in features]
+    return [_recovered(problem, known, k, eigenvalues[k - 1], tolerance) for k in features]
 
 
-def _recovered(problem: Problem, known: list[ScalingPoint], feature: int, eigenvalue: float) -> Recovered:
+def _recovered(
+    problem: Problem, known: list[ScalingPoint], feature: int, eigenvalue: float, tolerance: float
+) -> Recovered:
     """Every point solved on the way joins the known ones: it bounds the next features, too."""
     while True:
         first = next((k for k, point in enumerate(known) if point.features > feature - 0.5), None)
@@ -103,15 +107,15 @@ def _recovered(problem: Problem, known: list[ScalingPoint], feature: int, eigenv
         if first == 0:
             return Recovered(feature, eigenvalue, None, known[0].samples)
         last, next_ = known[first - 1], known[first]
-        middle = _between(problem, last, next_)
+        middle = _between(problem, last, next_, tolerance)
         if middle is None:
             return Recovered(feature, eigenvalue, last.samples, next_.samples)
         known.insert(first, middle)
 
 
-def _between(problem: Problem, before: ScalingPoint, after: ScalingPoint) -> ScalingPoint | None:
+def _between(problem: Problem, before: ScalingPoint, after: ScalingPoint, tolerance: float) -> ScalingPoint | None:
     """The point in the middle, none if both are close enough or it is not solved."""
-    if math.log(after.samples / before.samples) < TOLERANCE:
+    if math.log(after.samples / before.samples) < tolerance:
         return None
     start = after.solution if after.solution.q > 0 else None
     (point,) = scaling_curve(problem, [math.sqrt(before.samples * after.samples)], start=start)

@@ -7,7 +7,7 @@ of noise alone, and no Gaussian numbers. An n_k agrees if the interval in which 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from numeric.studies.sequential_recovery import FeatureOverlaps, feature_overlap
 from verify.emergence.location import emergence_interval
 from verify.emergence.overlaps import model_overlaps, trained_overlaps
 from verify.emergence.plan import EmergencePlan
-from verify.emergence.theory import EmergenceTheory, Leaves, emergence_theory, overlap_line
+from verify.emergence.theory import EmergenceTheory, emergence_theory, line_samples
 from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
 from verify.judging.crossing import INTERVAL_PROBABILITY, Interval
@@ -30,7 +30,7 @@ from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
 MODEL_MAPS = 400  #: drawn at each n: their mean then scatters by a seventh of that of eight runs
-_LINE = 60  #: points of the theory's lines
+_BISECTIONS = 5  #: about, for each n_k
 _COST, _COST_LEADING, _COST_MAP = (
     0.15,
     10.0,
@@ -66,30 +66,30 @@ class Emergence:
     """Feature number `feature` in dimension d: the theory's n_k, and that of training with its interval of 95 per cent.
 
     `judged` is the interval at the level at which all of a study hold together; both are None where training does not have it
-    between the first and the last number of samples.
+    within an octave of the theory's.
     """
 
     dim: int
     feature: int
     eigenvalue: float
-    theory: Leaves
+    theory: float
     trained: Interval | None
     judged: Interval | None
 
     @property
     def agrees(self) -> bool:
         """Whether training has it, at the theory's n_k."""
-        return self.judged is not None and self.theory.samples in self.judged
+        return self.judged is not None and self.theory in self.judged
 
 
 @dataclass(frozen=True)
 class EmergenceOutcome:
-    """Everything measured; `lines` are the formula's overlaps along n at each size; `left_out`: runs that did not converge."""
+    """Everything measured; `theory` by size; `left_out`: runs that did not converge."""
 
     plan: EmergencePlan
     places: tuple[PlaceOverlaps, ...]
     emergences: tuple[Emergence, ...]
-    lines: dict[int, tuple[np.ndarray, FeatureOverlaps]]
+    theory: Mapping[int, EmergenceTheory]
     left_out: int
 
     @property
@@ -118,26 +118,25 @@ def study_emergence(plan: EmergencePlan, store: Store[RunResult], pool: Pool) ->
     return EmergenceOutcome(
         plan,
         tuple(places),
-        _emergences(plan, places, {dim: theory.leaves for dim, theory in solved.items()}),
-        {dim: pool.results([size.line])[0] for dim, size in jobs.items()},
+        _emergences(plan, places, solved),
+        solved,
         sum(not _converged(result) for groups in results.values() for group in groups for result in group),
     )
 
 
 class _SizeJobs(NamedTuple):
-    """Of one size: training by number of samples, the theory there, and its lines."""
+    """Of one size: training by number of samples, and the theory."""
 
     training: list[list[Job]]
     theory: Job
-    line: Job
 
     def all(self) -> list[Job]:
-        return [*(job for group in self.training for job in group), self.theory, self.line]
+        return [*(job for group in self.training for job in group), self.theory]
 
 
 def _size_jobs(plan: EmergencePlan, dim: int, store: Store[RunResult]) -> _SizeJobs:
     training = [[training_job(run, store) for run in runs] for runs in plan.runs(dim)]
-    return _SizeJobs(training, _theory_job(plan, dim), _line_job(plan, dim))
+    return _SizeJobs(training, _theory_job(plan, dim))
 
 
 def _converged(result: RunResult) -> bool:
@@ -166,42 +165,51 @@ def _enough(results: Sequence[RunResult]) -> list[RunResult]:
     return kept
 
 
-def _is_judged(plan: EmergencePlan, run: Run, leaves: Leaves | None) -> bool:
-    return leaves is not None and plan.judges(run.dim, run.samples) and run.samples >= leaves.samples
+def _is_judged(plan: EmergencePlan, run: Run, leaves: float | None) -> bool:
+    return leaves is not None and plan.judges(run.dim, run.samples) and run.samples >= leaves
 
 
 def _emergences(
-    plan: EmergencePlan, places: Sequence[PlaceOverlaps], leaves: dict[int, tuple[Leaves | None, ...]]
+    plan: EmergencePlan,
+    places: Sequence[PlaceOverlaps],
+    solved: Mapping[int, EmergenceTheory],
 ) -> tuple[Emergence, ...]:
     """Of the features that leave the bulk with a number of samples trained to spare on either side."""
-    inside: list[tuple[list[PlaceOverlaps], int, Leaves]] = []
-    for dim, found in leaves.items():
-        mine = [place for place in places if place.dim == dim]
-        spared = [place.samples for place in mine][1:-1]
+    inside: list[tuple[int, int, float]] = []
+    for dim, theory in solved.items():
+        spared = theory.samples[1:-1]
         inside += [
-            (mine, k, one)
-            for k, one in enumerate(found)
-            if one and spared and spared[0] <= one.samples <= spared[-1] and plan.judges(dim, one.samples)
+            (dim, k, n_k)
+            for k, n_k in enumerate(theory.leaves)
+            if n_k and spared and spared[0] <= n_k <= spared[-1] and plan.judges(dim, n_k)
         ]
     joint = 1 - (1 - INTERVAL_PROBABILITY) / max(1, len(inside))
-    return tuple(_emergence(plan, *each, joint) for each in inside)
+    at = {dim: [place for place in places if place.dim == dim] for dim in solved}
+    return tuple(_emergence(plan, at[dim], solved[dim], k, n_k, joint) for dim, k, n_k in inside)
 
 
-def _emergence(plan: EmergencePlan, places: list[PlaceOverlaps], k: int, leaves: Leaves, joint: float) -> Emergence:
-    samples = [place.samples for place in places]
-    trained, model = ([getattr(p, kind).aligned[:, k] for p in places] for kind in ("trained", "model"))
-    seed = plan.base.entropy
+def _emergence(
+    plan: EmergencePlan, places: Sequence[PlaceOverlaps], theory: EmergenceTheory, k: int, n_k: float, joint: float
+) -> Emergence:
+    dim, samples = places[0].dim, np.array([place.samples for place in places])
+    eigenvalue = float(plan.at(dim).target_eigenvalues()[k])
+
+    def curves(overlaps: FeatureOverlaps) -> np.ndarray:
+        return np.stack([overlaps.held[:, k] / eigenvalue, overlaps.aligned[:, k]], axis=1)
+
+    measured = [curves(place.trained) for place in places], [curves(place.model) for place in places]
+    line, seed = (theory.along, curves(theory.overlaps)), plan.base.entropy
     own, judged = (
-        emergence_interval(samples, trained, model, leaves.level, leaves.samples, probability, seed)
+        emergence_interval(samples, *measured, line, n_k, probability, seed)
         for probability in (INTERVAL_PROBABILITY, joint)
     )
-    eigenvalue = float(plan.at(places[0].dim).target_eigenvalues()[k])
-    return Emergence(places[0].dim, k + 1, eigenvalue, leaves, own, judged)
+    return Emergence(dim, k + 1, eigenvalue, n_k, own, judged)
 
 
 def _theory_job(plan: EmergencePlan, dim: int) -> Job:
     problem, samples = plan.problem(dim), tuple(runs[0].samples for runs in plan.runs(dim))
-    cost = (_COST_LEADING if problem.leading else _COST) * (len(samples) + 8 * plan.features)
+    count = len(line_samples(problem, samples)) + len(samples) + _BISECTIONS * plan.features
+    cost = (_COST_LEADING if problem.leading else _COST) * count
     arguments = problem, samples, plan.features
     return Job(emergence_theory, arguments, "emergence", cost, f"theory of the features at dim {dim}")
 
@@ -210,12 +218,3 @@ def _model_job(solution: Solution, run: Run, count: int) -> Job:
     arguments = solution, run, count, MODEL_MAPS
     label = f"maps of the model at {run.label}"
     return Job(model_overlaps, arguments, "emergence", _COST_MAP * run.dim**2 * MODEL_MAPS, label)
-
-
-def _line_job(plan: EmergencePlan, dim: int) -> Job:
-    """With features kept exactly a point takes seconds: the line then joins those trained."""
-    problem, trained = plan.problem(dim), tuple(float(runs[0].samples) for runs in plan.runs(dim))
-    samples = trained if problem.leading else tuple(np.geomspace(trained[0], trained[-1], _LINE).tolist())
-    cost = (_COST_LEADING if problem.leading else _COST) * len(samples)
-    arguments = problem, samples, plan.features
-    return Job(overlap_line, arguments, "emergence", cost, f"lines of the features at dim {dim}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,51 +13,49 @@ from numeric.problem.solution import Solution
 from numeric.studies.scaling import power_law_of, scaling_curve
 from numeric.studies.sequential_recovery import FeatureOverlaps, feature_overlaps, sequential_recovery
 
-
-class Leaves(NamedTuple):
-    """Theory of one feature: it leaves the bulk at `samples`, where its squared overlap has the value `level`."""
-
-    samples: float
-    level: float
+LOCATED = 5e-3  #: tolerance of n_k in log(n), a fifth of the half-width that eight runs leave of it
+_BEYOND = 2.0  #: factor by which lines go on beyond the numbers of samples trained
+_PER_OCTAVE, _PER_OCTAVE_LEADING = 16, 5  #: points of a line, without features kept exactly and with these
 
 
 @dataclass(frozen=True)
 class EmergenceTheory:
-    """Solutions at numbers of samples where there are any, and when each feature leaves the bulk, None where not between these."""
+    """Of one size: solutions at the numbers of `samples` trained where there are any, and lines of the overlaps beyond them.
+
+    `leaves`: where each feature leaves the bulk, None where not on the line. `along`: numbers of samples of the line, shape (points,),
+    with `overlaps` of shape (points, features).
+    """
 
     samples: tuple[int, ...]
     solutions: tuple[Solution, ...]
-    leaves: tuple[Leaves | None, ...]
+    leaves: tuple[float | None, ...]
+    along: np.ndarray
+    overlaps: FeatureOverlaps
 
 
 def emergence_theory(problem: Problem, samples: tuple[int, ...], count: int) -> EmergenceTheory:
-    """The theory at these numbers of samples, and where each of the first `count` features leaves the bulk.
+    """The theory of the first `count` features at these numbers of samples, increasing, and between them.
 
-    Raises NoAnswer where none of the points is solved.
+    Raises NoAnswer where none of these points is solved.
     """
-    points = [point for point in scaling_curve(problem, [float(n) for n in samples]) if point.solution.trusted]
-    if not points:
+    line = set(line_samples(problem, samples)) | set(map(float, samples))
+    points = [point for point in scaling_curve(problem, sorted(line)) if point.solution.trusted]
+    trained = {n: point.solution for point in points if (n := round(point.samples)) in samples}
+    if not trained:
         raise NoAnswer(f"no point of the theory is solved at d = {power_law_of(problem).dim}; train at more samples")
+    recovered = sequential_recovery(problem, points, range(1, count + 1), LOCATED)
+    held, aligned = zip(*(feature_overlaps(point.solution, count) for point in points), strict=True)
     return EmergenceTheory(
-        tuple(round(point.samples) for point in points),
-        tuple(point.solution for point in points),
-        tuple(
-            None if one.after is None or one.before is None else _leaves(problem, one.feature, one.after, one.before)
-            for one in sequential_recovery(problem, points, range(1, count + 1))
-        ),
+        tuple(trained),
+        tuple(trained.values()),
+        tuple(math.sqrt(one.after * one.before) if one.after and one.before else None for one in recovered),
+        np.array([point.samples for point in points]),
+        FeatureOverlaps(np.array(held), np.array(aligned)),
     )
 
 
-def _leaves(problem: Problem, feature: int, after: float, before: float) -> Leaves | None:
-    samples = math.sqrt(after * before)
-    (point,) = scaling_curve(problem, [samples])
-    if not point.solution.trusted:
-        return None
-    return Leaves(samples, float(feature_overlaps(point.solution, feature).aligned[-1]))
-
-
-def overlap_line(problem: Problem, samples: tuple[float, ...], count: int) -> tuple[np.ndarray, FeatureOverlaps]:
-    """Numbers of samples where the theory is solved, and overlaps there, arrays of shape (samples, count)."""
-    points = [point for point in scaling_curve(problem, samples) if point.solution.trusted]
-    held, aligned = zip(*(feature_overlaps(point.solution, count) for point in points), strict=True)
-    return np.array([point.samples for point in points]), FeatureOverlaps(np.array(held), np.array(aligned))
+def line_samples(problem: Problem, samples: tuple[int, ...]) -> list[float]:
+    """Numbers of samples of the line; with features kept exactly a point takes seconds."""
+    first, last = samples[0] / _BEYOND, samples[-1] * _BEYOND
+    density = _PER_OCTAVE_LEADING if problem.leading else _PER_OCTAVE
+    return [float(n) for n in np.geomspace(first, last, math.ceil(density * math.log2(last / first)))]

@@ -31,7 +31,7 @@ def emergence_lines(outcome: EmergenceOutcome) -> Iterator[str]:
 def _emergence_line(one: Emergence) -> str:
     seen = f"{one.trained.value:.0f} [{one.trained.low:.0f}, {one.trained.high:.0f}]" if one.trained else "not seen"
     word = "agrees" if one.agrees else "DISAGREES"
-    return f"  d {one.dim}, feature {one.feature}: {seen}, theory {one.theory.samples:.0f}: {word}\n"
+    return f"  d {one.dim}, feature {one.feature}: {seen}, theory {one.theory:.0f}: {word}\n"
 
 
 def _place_line(place: PlaceOverlaps, outcome: EmergenceOutcome) -> str:
@@ -61,8 +61,8 @@ def emergence_document(outcome: EmergenceOutcome) -> dict[str, Any]:
 
 def _emergence_document(one: Emergence) -> dict[str, Any]:
     return {
-        "dim": one.dim, "feature": one.feature, "eigenvalue": one.eigenvalue, "theory": one.theory.samples,
-        "level": one.theory.level, "trained": _ends(one.trained), "judged": _ends(one.judged), "agrees": one.agrees,
+        "dim": one.dim, "feature": one.feature, "eigenvalue": one.eigenvalue, "theory": one.theory,
+        "trained": _ends(one.trained), "judged": _ends(one.judged), "agrees": one.agrees,
     }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import json
 import sys
 import time
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from verify.cli.arguments import (
     size_counts,
     stated_problem,
 )
+from verify.emergence.location import OCTAVE
 from verify.emergence.plan import EmergencePlan
 from verify.emergence.study import study_emergence
 from verify.figures.drawing import styled
@@ -33,6 +35,7 @@ from verify.training.data import DataKind
 from verify.training.measure import LEADING_OVERLAPS
 from verify.training.run import Run
 
+LEAST_POINTS = 4  #: of n: n_k is asked for with one to spare on either side
 LEAST_SIZE = 20  #: below it features and noise have no scales of their own
 
 
@@ -85,16 +88,14 @@ def emergence_asked(arguments: argparse.Namespace) -> EmergencePlan:
 
     Raises BadInput for what makes no sense together.
     """
-    alphas = tuple(sorted({float(alpha) for alpha in arguments.alpha}))
+    alphas, shown = tuple(sorted({float(alpha) for alpha in arguments.alpha})), ",".join(map(str, arguments.alpha))
     if len(alphas) < LEAST_POINTS:
-        shown = ",".join(map(str, arguments.alpha))
         raise BadInput("--alpha", shown, f"must have {LEAST_POINTS} values to locate n_k between", "try 0.1:1.6:13")
+    if any(high > OCTAVE * low for low, high in pairwise(alphas)):
+        raise BadInput("--alpha", shown, "has steps beyond a factor of two, and n_k is seen within", "add values")
     sizes, decay = size_counts(arguments.dim, arguments.runs), decay_law(arguments.decay)
     dim = sizes[0][0]
     target = power_law(float(arguments.power_law), dim)
     problem = stated_problem(arguments, target, lambda_=decay.at(dim))
     base = Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
     return EmergencePlan(base, decay, alphas, sizes, arguments.features)
-
-
-LEAST_POINTS = 4  #: of n: n_k is asked for with one to spare on either side
