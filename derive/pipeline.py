@@ -10,9 +10,8 @@ from derive.language.index import SymmetricScores
 from derive.language.matrix import Kind, Matrix
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import DerivationError, Function, Step
+from derive.language.step import Function, Step
 from derive.passes.channel import any_channel, closed_saddle, replicon, training
-from derive.passes.channel.quadratic import all_quadratic
 from derive.passes.free_entropy import direct_training, free_entropy, saddle_point
 from derive.passes.limits import bayes_optimal, interpolation, recovery, zero_decay
 from derive.passes.softmax import label_numbers, leading_features, softmax_rows, square_loss, two_tokens
@@ -35,8 +34,6 @@ def derive(model: Model) -> tuple[Step, ...]:
         DerivationError: a pass found that something it relies on does not hold for this model.
     """
     tied, positive = is_tied_softmax(model), model.matrix.kind is Kind.POSITIVE
-    if model.channel.noise_on_label != 0 and (tied or not all_quadratic(model)):
-        raise DerivationError("channel: noise_on_label is averaged for a quadratic loss alone, use noise_inside")
     return (
         *free_entropy.steps(model),  # action -> free entropy e(m, q, V, mh, qh, Vh) with M and J symbolic
         *saddle_point.steps(model),  # e -> six equations -> reduced variables (v, b, c)
@@ -56,7 +53,12 @@ def derive(model: Model) -> tuple[Step, ...]:
 
 
 def is_tied_softmax(model: Model) -> bool:
-    """Whether the model is softmax attention of two tokens with square loss, whose channel has rules of its own at any length."""
+    """Whether the model is softmax attention of two tokens with square loss, whose channel has rules of its own at any length.
+
+    These know labels that are softmax rows: noise on the label leaves the model to the rules of any channel.
+    """
+    if model.channel.noise_on_label != 0:
+        return False
     softmax = model.channel.output is channel.row_softmax and model.channel.loss is channel.square_loss
     return softmax and model.index == SymmetricScores(2) and model.matrix.kind is not Kind.GENERAL
 

@@ -58,6 +58,7 @@ FLOORS = {
             "verify.networks",
             "verify.published",
             "verify.exponents",
+            "verify.emergence",
             "verify.studies",
             "verify.messages",
             "verify.phenomena",

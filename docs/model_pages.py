@@ -26,6 +26,7 @@ KINDS = {
 QUANTITIES = ("m", "q", "train_error", "test_error", "free_entropy")
 DIGITS = 12
 NOISE = Fraction(1, 2)
+_NOISY = "- Training and test errors are against labels with their noise, whose variance each number of a label adds to both."
 SETTINGS = {"kappa0": Fraction(1, 2), "scale": Fraction(1), "positive": Fraction(1, 2)}
 
 
@@ -44,6 +45,7 @@ def page(found: dict[str, Any]) -> str:
             "",
             f"- Matrix: {kind}; settings of the penalty {', '.join(shape['penalty'])}.",
             f"- A label carries D = {numbers} numbers; channel: {_channel(shape)}.",
+            *((_NOISY,) if shape["noise_on_label"] else ()),
             *(f"- {line}" for line in _thresholds(name)),
             "",
             f"![Learning curve]({name}.png)",
@@ -66,6 +68,8 @@ def _channel(shape: dict[str, Any]) -> str:
     if shape["channel"] == "closed":
         return "averaged in closed form"
     blocks = ", ".join(f"{block['copies']} × {block['indices']}" for block in shape["blocks"])
+    if shape["channel"] == "noisy blocks":
+        return f"by quasi-Monte Carlo over fields and label noise, blocks × visible indices {blocks}"
     return f"sample by sample, blocks × visible indices {blocks}"
 
 

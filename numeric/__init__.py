@@ -41,6 +41,7 @@ Scaling laws of power-law targets
     scaling_curve       risk, local slope and learned features along the samples
     width_curve         the same along the width of the student
     sequential_recovery samples at which each feature leaves the bulk
+    feature_overlaps    what S has of each of the first features, inside the bulk and outside
     regimes             the derived phase diagram: exponents and where they hold
     width_regimes       the same with the number of hidden units as a third axis
 
@@ -80,6 +81,7 @@ _PUBLIC = {
     "scaling_curve": "studies.scaling",
     "width_curve": "studies.scaling",
     "sequential_recovery": "studies.sequential_recovery",
+    "feature_overlaps": "studies.sequential_recovery",
     "regimes": "studies.regimes",
     "width_regimes": "studies.regimes",
 }

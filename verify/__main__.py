@@ -22,7 +22,7 @@ from verify.cli.commands import (
     spectrum,
     thresholds,
 )
-from verify.cli.power_laws import exponents, gap, scaling, width
+from verify.cli.power_laws import emergence, exponents, gap, scaling, width
 from verify.jobs.pool import WorkerError
 
 COMMANDS = (
@@ -33,6 +33,7 @@ COMMANDS = (
     scaling,
     gap,
     exponents,
+    emergence,
     thresholds,
     cross_validate,
     message_passing,

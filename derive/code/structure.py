@@ -14,6 +14,15 @@ def _described(symbol: sp.Symbol) -> dict[str, str]:
     return {part: getattr(entry(symbol), part) for part in ("glyph", "meaning", "domain")}
 
 
+def _channel(model: Model) -> str:
+    """How its samples are averaged."""
+    if is_tied_softmax(model):
+        return "tied softmax"
+    if all_quadratic(model):
+        return "closed"
+    return "noisy blocks" if model.channel.noise_on_label != 0 else "blocks"
+
+
 def record(model: Model) -> dict[str, object]:
     """Class of the matrix, settings of each part in the order of the generated functions and what they are, and the channel."""
     channel = model.channel
@@ -30,7 +39,7 @@ def record(model: Model) -> dict[str, object]:
         "channel_settings": [str(symbol) for symbol in model.channel_settings],
         "settings": {str(symbol): _described(symbol) for symbol in model.settings},
         "variances": [int(model.index.variance(entry)) for entry in model.index.entries],
-        "channel": "tied softmax" if is_tied_softmax(model) else "closed" if all_quadratic(model) else "blocks",
+        "channel": _channel(model),
         "without": missing_thresholds(model),
         "exponents": exponent_tables.axes(model),
         "blocks": [{"copies": block.copies, "indices": block.size} for block in blocks(model)],

@@ -121,9 +121,9 @@ class Model:
 
     @property
     def channel_settings(self) -> tuple[sp.Symbol, ...]:
-        """Settings of output, loss and temperatures, in alphabetical order."""
+        """Settings of output, loss, temperatures and noise on the label, in alphabetical order."""
         parts = dict(self._stated_symbols())
-        used = (parts[f"channel: {part}"] for part in ("output", "loss", "beta", "beta0"))
+        used = (parts[f"channel: {part}"] for part in ("output", "loss", "beta", "beta0", "noise_on_label"))
         return tuple(sorted(set().union(*used), key=str))
 
     @property

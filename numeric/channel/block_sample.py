@@ -45,6 +45,13 @@ class BlockSample:
         return int(structure(self.model)["blocks"][self.number - 1]["copies"])
 
     @cached_property
+    def noise_on_label(self) -> float:
+        """Variance of the noise added to each number of the label."""
+        if not structure(self.model)["noise_on_label"]:
+            return 0.0
+        return float(call(self.generated.noise_on_label, (), dict(self.settings)))
+
+    @cached_property
     def covariance(self) -> Array:
         """Of the visible indices per unit of overlap, shape (indices, indices)."""
         upper = self._call("covariance")

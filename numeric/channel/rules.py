@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from numeric.channel.averages import Averages, one_replicate, require_pair
 from numeric.channel.blocks import coarse_blocks
 from numeric.channel.closed import Closed
+from numeric.channel.noisy_blocks import NoisyBlocks
 from numeric.channel.softmax import fitted_pair_average as fitted
 from numeric.channel.softmax.pair_average import COARSE, Resolution, average, unlearned
 from numeric.channel.softmax.pair_minimiser import Setting, single_well
@@ -202,6 +203,8 @@ def coarse_rules(problem: Problem) -> tuple[ChannelRule, ...]:
         return (Closed(),)
     if problem.channel == "blocks":
         return (coarse_blocks(problem),)
+    if problem.channel == "noisy blocks":
+        return (NoisyBlocks(),)
     symmetric = problem.parametrisation is not Parametrisation.GENERAL
     if problem.leading:
         return (PRODUCT_SAMPLING,)

@@ -188,16 +188,28 @@ class Eigenvalues:
 
     def hidden_overlap(self, v: float, b: float, cut: float) -> float:
         """Integral over the bulk of the noise, x > cut, of (x - b) times the mean of the eigenvalues that it holds, eigenvalue^2."""
-        bulk = self.noise_bulk(v)
-        if cut >= bulk.high:
-            return 0.0
-        s, w = (array[bulk.first : bulk.last + 1] for array in self.arrays)
-        x, weights = edge_grid(max(cut, bulk.low), bulk.high, _POINTS)
-        g = subordination.transforms(x, float(v), *self.arrays)
-        self._require_found(v, g)
-        u = generated.subordinate(x, g, v)
-        means = generated.feature_share(u[:, None], s, g[:, None]) @ (w * s)
-        return float(np.sum(weights * generated.density(g) * (x - b) * means))
+        bulk, (s, w) = self.noise_bulk(v), self.arrays
+        held = slice(bulk.first, bulk.last + 1)
+        _, moments = self.feature_parts(v, b, max(cut, bulk.low), bulk.high)
+        return float(moments[held] @ (w * s)[held])
+
+    def feature_parts(self, v: float, b: float, low: float, high: float) -> tuple[Array, Array]:
+        """What eigenvectors of Y at low < x < high have of each eigenvector of the target, shapes (N,).
+
+        First the sum of the squared overlaps, then that of x - b times these (eigenvalue): of S = c (Y - b)_+ the shares of a target
+        eigenvector in eigenvectors of S, and 1/c times its v^T S v.
+        """
+        s, _ = self.arrays
+        shares, moments = np.zeros_like(s), np.zeros_like(s)
+        for bulk in self.bulks(v):
+            first, last = max(low, bulk.low), min(high, bulk.high)
+            if first < last:
+                x, weights = edge_grid(first, last, _POINTS)
+                g = subordination.transforms(x, float(v), *self.arrays)
+                self._require_found(v, g)
+                parts = generated.feature_density(generated.subordinate(x, g, v), s[:, None]) * weights
+                shares, moments = shares + parts.sum(axis=1), moments + parts @ (x - b)
+        return shares, moments
 
     def density(self, v: float, x: Array) -> Array:
         """Density of mu_v (1/eigenvalue) at positions x, shape of `x`.

@@ -4,9 +4,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Self
 
+import numpy as np
+
 from numeric.channel.block_average import Nodes, fitted_loss_mean, fresh_loss_mean, index_strip, least_loss_mean
 from numeric.channel.blocks import samples
 from numeric.channel.closed import closed_envelope
+from numeric.channel.noisy_blocks import fresh_losses, least_loss
+from numeric.maths.replicates import half_width
+from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
 from numeric.prediction.best_multiple import BestMultiple, root_of_slope
 from numeric.prediction.label_parameters import Estimate, fields_at
@@ -17,6 +22,8 @@ from numeric.problem.solution import Solution
 
 SINGLE, SEVERAL = 60, 18  # nodes along each direction of blocks of one visible index, and of more
 STEP = 1e-4  # relative, of a central difference: its error and that of rounding are both below 1e-7 of the slope
+FRESH = Sampling(4096)  # with noise on the labels, which samples have more numbers for than a grid would hold
+OUTER, INNER = Sampling(64), Sampling(64)  # of the target's index, and of the noise of its label
 CHECK = 2 / 3  # of the nodes, for an error estimate
 
 
@@ -44,12 +51,20 @@ class ModelPrediction:
         if self.problem.channel == "closed":
             *_, value = closed_envelope(self.problem, m, q, 0.0)
             return Estimate(float(value), 0.0)
+        if self.problem.channel == "noisy blocks":
+            return self._sampled_error(m, q)
         fine, coarse = (self._mean_loss(m, q, share) for share in (1.0, CHECK))
         return Estimate(fine, abs(fine - coarse))
 
     def _mean_loss(self, m: float, q: float, share: float) -> float:
         fields = fields_at(m, q, self.problem.rho)
         return float(sum(fresh_loss_mean(one, fields, _nodes(one, fields, share)) for one in samples(self.problem)))
+
+    def _sampled_error(self, m: float, q: float) -> Estimate:
+        """With noise on the labels, which the mean loss holds."""
+        fields = fields_at(m, q, self.problem.rho)
+        losses = np.sum([fresh_losses(one, fields, FRESH) for one in samples(self.problem)], axis=0)
+        return Estimate(float(np.mean(losses)), float(half_width(losses)))
 
     def fitted_error(self) -> float:
         """By the label's own index."""
@@ -78,6 +93,8 @@ class ModelPrediction:
         if self.problem.channel == "closed":  # the mean of the label is linear in the target's index
             return self.best_multiple().test_error
         q0, rho = self.problem.q0, self.problem.rho
+        if self.problem.channel == "noisy blocks":
+            return float(sum(least_loss(one, q0, rho, OUTER, INNER) for one in samples(self.problem)))
         parts = (
             least_loss_mean(one, q0, rho, _nodes(one, fields_at(q0, q0, rho), 1.0)) for one in samples(self.problem)
         )

@@ -154,7 +154,7 @@ class Problem:
 
     @property
     def channel(self) -> str:
-        """Kind of the channel: "tied softmax", "closed" or "blocks"."""
+        """Kind of the channel: "tied softmax", "closed", "blocks" or, with noise on the label, "noisy blocks"."""
         return str(self._structure["channel"])
 
     @property

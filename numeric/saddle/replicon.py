@@ -7,6 +7,7 @@ jumps, and the spectral factor is where the rank limit cuts a bulk: then the eig
 import numpy as np
 
 from numeric.channel.blocks import block_response
+from numeric.channel.noisy_blocks import noisy_response
 from numeric.channel.rules import Fitted, coarse_rules
 from numeric.channel.softmax.sequence_average import SampleMeans, sample_means
 from numeric.laws.divided_difference import either_sign_second_difference, second_difference
@@ -33,8 +34,8 @@ def replicon(problem: Problem, at: Denoised) -> float:
     if problem.channel == "closed":
         response = call(problem.generated.closed_response, (overlaps.V,), problem.settings)
         return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
-    if problem.channel == "blocks":
-        response = block_response(problem, overlaps)
+    if problem.channel in ("blocks", "noisy blocks"):
+        response = (block_response if problem.channel == "blocks" else noisy_response)(problem, overlaps)
         return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
     if isinstance(rule := coarse_rules(problem)[0], Fitted):
         same = rule.refined().response(overlaps, problem)

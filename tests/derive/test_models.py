@@ -83,6 +83,18 @@ def test_noise_on_the_label_adds_to_a_closed_average():
     assert sp.simplify(quadratic.closed_losses(one, noisy)["M"] - (2 * (q - 2 * m + rho) + Delta) / (1 + 4 * V)) == 0
 
 
+def test_noise_on_the_label_of_a_quadratic_network_is_noise_inside_its_index():
+    """One number of variance two per unit: Delta on the label is Delta/2 per unit of the index, to every digit."""
+    (Delta,) = sym("Delta")
+    inside, outside = (
+        replace(TIED, index=SymmetricScores(1), channel=Channel(identity, square_loss, **{kind: variance}))
+        for kind, variance in (("noise_inside", Delta / 2), ("noise_on_label", Delta))
+    )
+    found = [quadratic.averages(model) for model in (inside, outside)]
+    for name in ("M", "train", "test"):
+        assert sp.simplify(found[0][name].subs(rho, rho + Delta / 2) - found[1][name]) == 0
+
+
 @pytest.mark.parametrize(
     ("loss", "determined"), [(square_loss, True), (cross_entropy, True), (lambda o, y: o[0] ** 2 - o[0] * y[0], False)]
 )

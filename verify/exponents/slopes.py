@@ -49,7 +49,7 @@ def log_slope(samples: Sequence[int], errors: np.ndarray) -> np.ndarray:
 def trained_slope(samples: Sequence[int], errors: np.ndarray, rng: np.random.Generator, level: float) -> SlopeInterval:
     """Slope of the mean errors of runs, `errors` of shape (runs, points), whole runs drawn: they share data along n."""
     value = float(log_slope(samples, errors.mean(axis=0)))
-    return _interval(value, log_slope(samples, _means_drawn(errors, rng)), len(errors), level)
+    return student_interval(value, log_slope(samples, _means_drawn(errors, rng)), len(errors), level)
 
 
 def trained_level(theory: Sequence[float], errors: np.ndarray, rng: np.random.Generator, level: float) -> SlopeInterval:
@@ -57,7 +57,7 @@ def trained_level(theory: Sequence[float], errors: np.ndarray, rng: np.random.Ge
     expected = np.log(np.asarray(theory))
     value = float((np.log(errors.mean(axis=0)) - expected).mean())
     drawn = (np.log(_means_drawn(errors, rng)) - expected).mean(axis=1)
-    return _interval(value, drawn, len(errors), level)
+    return student_interval(value, drawn, len(errors), level)
 
 
 def _means_drawn(errors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -65,7 +65,7 @@ def _means_drawn(errors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(errors[rng.integers(len(errors), size=(_DRAWS, len(errors)))].mean(axis=1))
 
 
-def _interval(value: float, drawn: np.ndarray, runs: int, level: float) -> SlopeInterval:
+def student_interval(value: float, drawn: np.ndarray, runs: int, level: float) -> SlopeInterval:
     """Bootstrap quantiles about a value, as wide as Student's interval of so few runs.
 
     Resampling alone lacks a degree of freedom and the heavy tails: five runs would be given 60 per cent of their interval.

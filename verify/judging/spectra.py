@@ -124,11 +124,22 @@ def model_spectra(solution: Solution, run: Run, count: int, rng: np.random.Gener
 
 
 def _model_spectrum(solution: Solution, run: Run, rng: np.random.Generator) -> np.ndarray:
+    """Singular values of one map drawn from the model, decreasing, shape (d,)."""
+    learned = learned_values(solution, run, np.linalg.eigvalsh(noisy_target(solution, run, rng))[::-1])
+    return np.sort(np.abs(learned))[::-1]
+
+
+def noisy_target(solution: Solution, run: Run, rng: np.random.Generator) -> np.ndarray:
+    """Y = S0 + delta Z at the size of the run, shape (d, d), with a deterministic S0 diagonal, its eigenvalues decreasing."""
     noise = rng.standard_normal((run.dim, run.dim))
-    noisy = _seen_target(run, solution, rng) + solution.delta * (noise + noise.T) / np.sqrt(2 * run.dim)
+    return _seen_target(run, solution, rng) + solution.delta * (noise + noise.T) / np.sqrt(2 * run.dim)
+
+
+def learned_values(solution: Solution, run: Run, noisy: np.ndarray) -> np.ndarray:
+    """Eigenvalues of S, decreasing, shape (d,), from those of Y."""
     if not run.problem.trains_factors:
-        return np.sort(np.abs(solution.c * np.linalg.eigvalsh(noisy)))[::-1]
-    values = np.maximum(generated.shrinkage(np.linalg.eigvalsh(noisy)[::-1], solution.b, solution.c), 0.0)
+        return solution.c * noisy
+    values = np.maximum(generated.shrinkage(noisy, solution.b, solution.c), 0.0)
     values[run.columns :] = 0.0
     return values
 
@@ -136,8 +147,8 @@ def _model_spectrum(solution: Solution, run: Run, rng: np.random.Generator) -> n
 def _seen_target(run: Run, solution: Solution, rng: np.random.Generator) -> np.ndarray:
     if run.target_kind is TargetKind.GAUSSIAN:
         return gaussian_target(run.dim, rank_ratio(run.problem.target), rng)
-    eigenvalues = np.sort(run.target_eigenvalues())
-    eigenvalues[run.dim - len(solution.strengths) :] = solution.strengths
+    eigenvalues = run.target_eigenvalues().copy()
+    eigenvalues[: len(solution.strengths)] = solution.strengths[::-1]
     return np.diag(eigenvalues)
 
 

@@ -171,7 +171,7 @@ def train_network(problem: Problem, index: int, samples: Samples) -> TrainedNetw
     risk: NetworkRisk | SensedRisk
     if samples is Samples.INPUTS:
         inputs = torch.as_tensor(data.standard_normal((count, dim)))
-        labels = labels_of(noisy_indices(indices(s0, inputs)[None], problem, data), problem)
+        labels = labels_of(noisy_indices(indices(s0, inputs)[None], problem, data), problem, data)
         risk = NetworkRisk(problem, inputs, labels)
     else:
         sensing = torch.as_tensor(data.standard_normal((1, count, dim * (dim + 1) // 2)))

@@ -69,7 +69,7 @@ def _test_error(problem: Problem, m: float, q: float, q0: float, rng: np.random.
     spread = deviations(problem)[:, None]
     h0 = math.sqrt(q0) * spread * along
     h = spread * (m / math.sqrt(q0) * along + math.sqrt(max(q - m**2 / q0, 0.0)) * independent)
-    labels = labels_of(noisy_indices(h0, problem, rng), problem)
+    labels = labels_of(noisy_indices(h0, problem, rng), problem, rng)
     return float(evaluated("index_loss", (*h, *labels.T), problem).mean())
 
 

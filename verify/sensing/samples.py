@@ -41,7 +41,7 @@ def stacked(values, like: torch.Tensor) -> torch.Tensor:  # type: ignore[no-unty
 
 def sensed_labels(s0: torch.Tensor, sensing: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
     """Labels (n, numbers) of the noisy indices of S0."""
-    return labels_of(noisy_indices(sensed_indices(s0, sensing, problem), problem, rng), problem)
+    return labels_of(noisy_indices(sensed_indices(s0, sensing, problem), problem, rng), problem, rng)
 
 
 def sensed_indices(s: torch.Tensor, sensing: torch.Tensor, problem: Problem) -> torch.Tensor:
@@ -56,6 +56,10 @@ def noisy_indices(h0: torch.Tensor, problem: Problem, rng: np.random.Generator) 
     return h0 + spread * torch.as_tensor(rng.standard_normal(tuple(h0.shape)))
 
 
-def labels_of(noisy: torch.Tensor, problem: Problem) -> torch.Tensor:
-    """Labels (n, numbers) of noisy indices (K, n)."""
-    return stacked(evaluated("index_label", tuple(noisy), problem), noisy[0]).T
+def labels_of(noisy: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
+    """Labels (n, numbers) of noisy indices (K, n), with the noise of their own where the model has one."""
+    labels = stacked(evaluated("index_label", tuple(noisy), problem), noisy[0]).T
+    if not structure(problem.model)["noise_on_label"]:
+        return labels
+    variance = float(evaluated("noise_on_label", (), problem))
+    return labels + math.sqrt(variance) * torch.as_tensor(rng.standard_normal(tuple(labels.shape)))

@@ -40,7 +40,7 @@ SETTINGS = (
     ModelSetting(2.0, 0.5, 0.05, 0.5),
     ModelSetting(1.0, 0.25, 0.2, 0.2),
 )
-EXTRA = MappingProxyType({"mu": 0.05})  #: values of settings that only some models have
+EXTRA = MappingProxyType({"mu": 0.05, "label_noise": 0.05})  #: values of settings that only some models have
 
 
 def at_setting(model: str, setting: ModelSetting, own: Mapping[str, float] = EXTRA) -> Problem:

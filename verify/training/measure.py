@@ -30,8 +30,9 @@ class RunResult:
     `best_error`, the least test error of a multiple of S0 on the same samples, which infinitely many training samples would reach;
     `loss` is L/d^2.  `eigenvalues` (decreasing, at most `LEADING_OVERLAPS`) are those of the symmetric part of S, and `overlaps`
     the squared overlaps of their eigenvectors with the target's of the same rank in order; where eigenvalues of the
-    target coincide, that with their common eigenspace. `hidden[K]` is how much the noise knows of features if K of them
-    are learned, the sum over j, k > K of s_k s0_j (v_k.u_j)^2/d with u_j the eigenvectors of S0, for K = 0 to d.
+    target coincide, that with their common eigenspace. `held` is v^T S v of as many first eigenvectors v of S0: how much S holds of
+    each feature. `hidden[K]` is how much the noise knows of features if K of them are learned, the sum over j, k > K of
+    s_k s0_j (v_k.u_j)^2/d with u_j the eigenvectors of S0, for K = 0 to d.
     """
 
     run: Run
@@ -46,6 +47,7 @@ class RunResult:
     singular_values: tuple[float, ...]
     eigenvalues: tuple[float, ...]
     overlaps: tuple[float, ...]
+    held: tuple[float, ...]
     hidden: tuple[float, ...]
     loss: float
     status: DescentStatus
@@ -68,7 +70,7 @@ class RunResult:
         fields = dict(record)
         fields["run"] = Run.from_record(fields["run"])
         fields["status"] = DescentStatus[fields["status"]]
-        for name in ("singular_values", "eigenvalues", "overlaps", "hidden"):
+        for name in ("singular_values", "eigenvalues", "overlaps", "held", "hidden"):
             fields[name] = tuple(fields[name])
         result = cls(**fields)
         if result.status is DescentStatus.CONVERGED and not math.isfinite(
@@ -143,7 +145,7 @@ def _measure(
     run: Run, s: torch.Tensor, s0: torch.Tensor, minimum: Minimum, errors: dict[str, float], seconds: float
 ) -> RunResult:
     m, q, q0 = moments(s, s0)
-    eigenvalues, overlaps = leading_overlaps(s, s0)
+    eigenvalues, overlaps, held = leading_overlaps(s, s0)
     return RunResult(
         run=run,
         m=m,
@@ -155,6 +157,7 @@ def _measure(
         singular_values=tuple(float(x) for x in torch.linalg.svdvals(s)),
         eigenvalues=eigenvalues,
         overlaps=overlaps,
+        held=held,
         hidden=hidden_overlaps(s, s0),
         loss=minimum.loss,
         status=minimum.status,
@@ -164,16 +167,26 @@ def _measure(
     )
 
 
-def leading_overlaps(s: torch.Tensor, s0: torch.Tensor) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The `LEADING_OVERLAPS` largest eigenvalues of the symmetric part of S, and how much of each eigenvector lies in the target's.
+class LeadingOverlaps(NamedTuple):
+    """Of each of the first features: `eigenvalues`, `overlaps` and `held` of a RunResult."""
 
-    The k-th is projected on the eigenspace of the k-th eigenvalue of S0: where that is simple, a squared overlap.
+    eigenvalues: tuple[float, ...]
+    overlaps: tuple[float, ...]
+    held: tuple[float, ...]
+
+
+def leading_overlaps(s: torch.Tensor, s0: torch.Tensor) -> LeadingOverlaps:
+    """The `LEADING_OVERLAPS` largest eigenvalues of the symmetric part of S, and how much S has of as many features of S0.
+
+    The k-th eigenvector is projected on the eigenspace of the k-th eigenvalue of S0: where that is simple, a squared overlap.
     """
     values, vectors = (x.flip(-1)[..., :LEADING_OVERLAPS] for x in torch.linalg.eigh((s + s.T) / 2))
     targets, directions = torch.linalg.eigh(s0)
     shares = (directions.T @ vectors).square()  # (d, TOP), of each target direction in each learned one
     equal = (targets[:, None] - targets.flip(0)[None, :LEADING_OVERLAPS]).abs() < EQUAL * targets.abs().max()
-    return tuple(values.tolist()), tuple((shares * equal).sum(0).tolist())
+    features = directions.flip(-1)[:, :LEADING_OVERLAPS]
+    held = (features * (s @ features)).sum(0)
+    return LeadingOverlaps(*(tuple(x.tolist()) for x in (values, (shares * equal).sum(0), held)))
 
 
 def hidden_overlaps(s: torch.Tensor, s0: torch.Tensor) -> tuple[float, ...]:

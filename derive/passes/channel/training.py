@@ -20,7 +20,18 @@ def functions(model: Model) -> tuple[Function, ...]:
     y = family("y", len(label))
     heat = tuple(sorted(sp.Tuple(*label).free_symbols - {*indices}, key=str))
     extra = tuple(sorted(cost.free_symbols - {*indices, *y}, key=str))
+    spread = model.channel.noise_on_label
+    own_noise = (
+        scalar(
+            "noise_on_label",
+            "variance of the noise added to each number of the label",
+            tuple(sorted(spread.free_symbols, key=str)),
+            r"\Delta_y",
+            spread,
+        ),
+    )
     return (
+        *(own_noise if spread != 0 else ()),
         Function(
             "index_label",
             "numbers of the label without their own noise, at the noisy target index",

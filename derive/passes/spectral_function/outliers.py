@@ -22,12 +22,12 @@ def outlier() -> tuple[sp.Expr, sp.Expr]:
     return position().subs({u: s, g: transform}), position_slope()
 
 
-def feature_share() -> sp.Expr:
-    """Mean squared overlap of an eigenvector of Y with a target eigenvector of unit weight: their densities, from the resolvents.
+def feature_density() -> sp.Expr:
+    """Density in x of what eigenvectors of Y at x have, squared overlaps added up, of a target eigenvector of eigenvalue s.
 
     The resolvent of Y is that of S0 at u, on average.
     """
-    return ImaginaryPart(1 / (u - s)) / ImaginaryPart(g)
+    return -ImaginaryPart(1 / (u - s)) / sp.pi
 
 
 def functions() -> tuple[Function, ...]:
@@ -41,11 +41,11 @@ def functions() -> tuple[Function, ...]:
             (Output("position", r"x_s", position), Output("overlap", r"o_s", overlap)),
         ),
         scalar(
-            "feature_share",
-            "mean squared overlap of an eigenvector of Y with a target eigenvector of unit weight",
-            (u, s, g),
-            "o(x,s)",
-            feature_share(),
+            "feature_density",
+            "density in x of the squared overlaps of a target eigenvector with the eigenvectors of Y",
+            (u, s),
+            r"\rho_s(x)",
+            feature_density(),
         ),
     )
 
@@ -59,7 +59,7 @@ def steps() -> tuple[Step, ...]:
             "Outliers: features of the target that Y shows",
             r"A target eigenvalue $s$ of vanishing weight adds a pole at $u=s$ to $G$: an outlier at the image of $s$ under "
             r"$x=u+vG(u)$, whose residue is the squared overlap, positive while it is an outlier.",
-            (Display("x_s", position), Display("o_s", overlap), Display("o(x,s)", feature_share())),
+            (Display("x_s", position), Display("o_s", overlap), Display(r"\rho_s(x)", feature_density())),
             functions(),
         ),
     )

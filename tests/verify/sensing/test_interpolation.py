@@ -33,7 +33,7 @@ def excess_loss(name, dim, samples, seed=0):
     shape = Shape(shape_of["matrix"], True, dim, dim)
     weights = torch.as_tensor(rng.standard_normal((dim, shape.columns)))
     for decay in DECAYS:
-        risk = SensedRisk(replace(problem, lambda_=decay), shape, sensing, labels_of(noisy, problem))
+        risk = SensedRisk(replace(problem, lambda_=decay), shape, sensing, labels_of(noisy, problem, rng))
         weights = torch.as_tensor(
             Lbfgs(tolerance=1e-4, max_steps=4000, proximal_steps=0).minimise(risk, weights).weights
         )

@@ -42,6 +42,7 @@ def canned(run: Run) -> RunResult:
         (1.0, 0.5),
         (1.0, 0.5),
         (0.9, 0.4),
+        (0.9, 0.4),
         (0.1, 0.0),
         1,
         DescentStatus.CONVERGED,
@@ -150,9 +151,11 @@ def test_overlaps_see_a_rotation_and_not_one_within_an_eigenspace():
             np.cos(angle) * axes[:, j] - np.sin(angle) * axes[:, i],
         )
     learned = (turned * (levels + torch.tensor([0.0, 0.2] + [0.0] * 10))) @ turned.T
-    values, overlaps = leading_overlaps(learned, (axes * levels) @ axes.T)
+    values, overlaps, held = leading_overlaps(learned, (axes * levels) @ axes.T)
     assert values[:3] == pytest.approx((5.0, 3.2, 3.0))
     assert overlaps[:3] == pytest.approx((np.cos(0.3) ** 2, 1.0, 1.0))
+    assert held[0] == pytest.approx(5.0 * np.cos(0.3) ** 2)
+    assert sum(held[1:3]) == pytest.approx(6.2)  # of an eigenspace: which directions of it is rounding's choice
 
 
 def test_restarts_see_other_weights_and_reach_the_same_minimum():

@@ -159,8 +159,6 @@ def _require_used(names: Sequence[str], own: dict[str, float]) -> None:
 
 
 def _require_own(model: str, own: dict[str, float]) -> None:
-    if models.structure(model)["noise_on_label"]:
-        raise BadInput("--model", model, "has noise on its label, which training does not draw", "put it inside")
     if missing := [name for name in _domains(model) if name not in own]:
         example = ",".join(f"{name}=1/10" for name in missing)
         raise BadInput("--model", model, f"needs its settings {', '.join(missing)}", f"add --settings {example}")

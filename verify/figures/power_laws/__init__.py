@@ -1,1 +1,1 @@
-"""Figures of power-law targets: excess errors and regimes, exponents, universality gap, width."""
+"""Figures of power-law targets: one file for each command under verify/cli/power_laws."""

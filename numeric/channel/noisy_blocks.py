@@ -1,0 +1,172 @@
+"""The channel average of a model with noise on its label, by randomised quasi-Monte Carlo over fields and label, block by block.
+
+A label with noise of its own is that of no index: a sample has the Gaussian numbers of its fields, 2 for each visible index, and one
+for each number of the label (theory note, sections 1 and 3).
+"""
+
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from numeric.channel.averages import Averages, require_pair
+from numeric.channel.block_sample import Array, BlockSample
+from numeric.channel.blocks import samples
+from numeric.maths.sobol import Sampling, gaussians
+from numeric.problem.fields import Fields
+from numeric.problem.overlaps import Overlaps
+from numeric.problem.problem import Problem
+
+BETWEEN = 4  # places between rest and the fit of the label without its noise, from the best of which a descent starts, beside corners
+CORNER = 2.0  # their index times beta: where a logistic function has nine tenths of its rise, and a slope still
+REACH = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
+JUMP = 1e-3  # least distance of two minimisers of one sample, in the same unit
+COARSE_POINTS, RESPONSE_POINTS = (
+    Sampling(512),
+    Sampling(256),
+)  # of averages, and of the replicon, of which a sign is asked
+
+
+@dataclass(frozen=True)
+class NoisyBlocks:
+    """Randomised quasi-Monte Carlo for blocks of any size."""
+
+    sampling: Sampling = COARSE_POINTS
+    independent: bool = field(default=True, init=False)
+    roughness: float = field(default=1e-3, init=False)
+    accuracy: float = field(default=5e-3, init=False)
+    refinements: int = field(default=2, init=False)
+    gain: float = field(default=3.0, init=False)
+
+    def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
+        """One value per scrambling."""
+        m, q, V = overlaps[:3]
+        require_pair(m, q, V, problem.rho)
+        fields = Fields.of(m, q, problem.rho)
+        train, R, F1, F2, test = np.sum(
+            [_block_means(one, fields, V, self.sampling) for one in samples(problem)], axis=0
+        )
+        derivatives = problem.generated.channel_derivatives(m, q, V, problem.rho, train, R, F1, F2)
+        return _replicates(derivatives, train, test)
+
+    def unlearned(self, problem: Problem) -> Averages:
+        """One value per scrambling, at S = 0: there the envelope is the loss, with slopes and curvature of its own."""
+        fields = Fields(0.0, 0.0, float(np.sqrt(problem.rho)), 0.0)
+        loss, R, F1, curvature = np.sum([_rest_means(one, fields, self.sampling) for one in samples(problem)], axis=0)
+        derivatives = problem.generated.unlearned_derivatives(problem.rho, loss, R, F1, curvature)
+        return _replicates(derivatives, loss, loss)
+
+    def refined(self) -> "NoisyBlocks":
+        """Four times the points."""
+        return replace(self, sampling=self.sampling.refined())
+
+
+class _Samples(NamedTuple):
+    """Gaussian numbers of covariance Sigma that the label sees and does not, field, label, and the index of the label before noise."""
+
+    seen: Array
+    unseen: Array
+    w: Array
+    y: Array
+    fit: Array
+
+
+def _drawn(sample: BlockSample, fields: Fields, sampling: Sampling) -> _Samples:
+    k = sample.indices
+    numbers = len(sample.label(np.zeros((k, 1))))
+    parts = np.split(gaussians(2 * k + numbers, sampling).T, [k, 2 * k])
+    seen, unseen, noise = sample.root @ parts[0], sample.root @ parts[1], parts[2]
+    z = fields.target * seen
+    y = sample.label(z) + np.sqrt(sample.noise_on_label) * noise
+    return _Samples(seen, unseen, fields.teacher * seen + fields.independent * unseen, y, sample.fitted(z))
+
+
+def _block_means(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> Array:
+    """Training loss, R, E f.gamma1, E f.gamma2 and test loss of all copies, shape (5, replicates)."""
+    drawn = _drawn(sample, fields, sampling)
+    u = lowest_minimiser(sample, drawn.w, drawn.y, drawn.fit, V)
+    away = u - drawn.w
+    dual = np.linalg.solve(sample.covariance, away) / V
+    slopes = (np.sum(dual * part, axis=0) for part in (drawn.seen, drawn.unseen))
+    energy = V * np.sum(away * dual, axis=0)
+    return _means(sample, sampling, sample.loss(u, drawn.y), energy, *slopes, sample.loss(drawn.w, drawn.y))
+
+
+def _rest_means(sample: BlockSample, fields: Fields, sampling: Sampling) -> Array:
+    """Loss, R and E f.gamma1 of S = 0, where f is minus the slope of the loss, and the mean of tr Sigma H, shape (4, replicates)."""
+    drawn = _drawn(sample, fields, sampling)
+    rest = np.zeros_like(drawn.w)
+    dual = -sample.gradient(rest, drawn.y)
+    spread = np.einsum("i...,ij,j...->...", dual, sample.covariance, dual)
+    curvature = np.einsum("ij,ji...->...", sample.covariance, sample.hessian(rest, drawn.y))
+    return _means(sample, sampling, sample.loss(rest, drawn.y), spread, np.sum(dual * drawn.seen, axis=0), curvature)
+
+
+def noisy_response(problem: Problem, overlaps: Overlaps, sampling: Sampling = RESPONSE_POINTS) -> float:
+    """F of the replicon; infinite where the minimiser of one of the samples drawn is not that at rest, so that it jumps."""
+    fields = Fields.of(overlaps.m, overlaps.q, problem.rho)
+    return sum(_response(one, fields, overlaps.V, sampling) for one in samples(problem))
+
+
+def _response(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> float:
+    """Mean of ||Sigma^1/2 df/dw Sigma^1/2||^2, as in block_average."""
+    _, _, w, y, fit = _drawn(sample, fields, sampling)
+    u = lowest_minimiser(sample, w, y, fit, V)
+    rest = sample.minimiser(w, w, y, V, _unit(sample) * REACH)
+    if np.any(np.abs(rest - u) > JUMP * _unit(sample)):
+        return np.inf
+    curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, y))
+    turned = np.linalg.solve(np.eye(sample.indices) + V * curvature, curvature)
+    return sample.copies * float(np.mean(np.einsum("...ij,...ji->...", turned, turned)))
+
+
+def fresh_losses(sample: BlockSample, fields: Fields, sampling: Sampling) -> Array:
+    """Mean loss of fresh samples of all copies, noise of their labels and all, shape (replicates,)."""
+    drawn = _drawn(sample, fields, sampling)
+    return np.asarray(_means(sample, sampling, sample.loss(drawn.w, drawn.y))[0])
+
+
+def least_loss(sample: BlockSample, q0: float, rho: float, outer: Sampling, inner: Sampling) -> float:
+    """Mean over the target's index of the least mean loss over all noise of its label, of all copies."""
+    h0 = np.sqrt(q0) * sample.root @ gaussians(sample.indices, outer).T
+    numbers = len(sample.label(h0))
+    inside, own = np.split(gaussians(sample.indices + numbers, inner, stream=1).T, [sample.indices])
+    z = h0[:, :, None] + np.sqrt(max(rho - q0, 0.0)) * (sample.root @ inside)[:, None, :]
+    y = sample.label(z) + np.sqrt(sample.noise_on_label) * own[:, None, :]
+    weights = np.full(own.shape[1], 1 / own.shape[1])
+    u = sample.best_index(h0, y, weights)
+    return sample.copies * float(np.mean(sample.loss(u[:, :, None], y) @ weights))
+
+
+def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> Array:
+    """The minimum of lower energy of two: from rest, and from the best of places towards the fit and in the corners of the output."""
+    reach = _unit(sample) * REACH
+    rest = sample.minimiser(w, w, y, V, reach)
+    corners = [
+        np.reshape(signs, (-1, 1)) * CORNER * _unit(sample) + np.zeros_like(w)
+        for signs in product((-1, 1), repeat=len(w))
+    ]
+    places = np.stack([*(w + share * (fit - w) for share in np.linspace(1, 0, BETWEEN, endpoint=False)), *corners])
+    energies = np.array([sample.energy(u, w, y, V) for u in places])
+    best = np.take_along_axis(places, energies.argmin(axis=0)[None, None, :], axis=0)[0]
+    other = sample.minimiser(best, w, y, V, reach)
+    return np.where(sample.energy(rest, w, y, V) > sample.energy(other, w, y, V), other, rest)
+
+
+def _unit(sample: BlockSample) -> float:
+    return float(1.0 / dict(sample.settings).get("beta", 1.0))
+
+
+def _means(sample: BlockSample, sampling: Sampling, *values: Array) -> Array:
+    """Means over the points of each replicate, shape (values, replicates)."""
+    count = sampling.points * sampling.replicates
+    return sample.copies * np.array(
+        [np.broadcast_to(one, count).reshape(sampling.replicates, -1).mean(axis=1) for one in values]
+    )
+
+
+def _replicates(derivatives: tuple[Array, ...], train: Array, test: Array) -> Averages:
+    M, dM_dm, dM_dq, dM_dV = derivatives
+    nothing = np.zeros_like(M)
+    return Averages(M, dM_dm, dM_dq, dM_dV, train, test, nothing, nothing, np.zeros((len(M), 0)))

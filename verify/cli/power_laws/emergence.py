@@ -1,0 +1,101 @@
+"""`python -m verify emergence`: single features of a power law emerging along the number of samples, beside the theory."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json, write_atomically
+from numeric.cli.commands.exponents import decay_exponent
+from numeric.cli.commands.scaling import decay_law
+from numeric.laws.power_law import power_law
+from verify.cli.arguments import (
+    add_execution,
+    execution_fields,
+    integers,
+    note,
+    result_store,
+    size_counts,
+    stated_problem,
+)
+from verify.emergence.location import OCTAVE
+from verify.emergence.plan import EmergencePlan
+from verify.emergence.study import study_emergence
+from verify.figures.drawing import styled
+from verify.figures.power_laws.emergence import emergence_figure
+from verify.jobs.pool import Pool
+from verify.report.emergence import emergence_document, emergence_lines
+from verify.training.data import DataKind
+from verify.training.measure import LEADING_OVERLAPS
+from verify.training.run import Run
+
+LEAST_POINTS = 4  #: of n: n_k is asked for with one to spare on either side
+LEAST_SIZE = 20  #: below it features and noise have no scales of their own
+
+
+def add(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "emergence",
+        help="overlaps of single features of a power law along the number of samples, and the n_k at which they emerge",
+        epilog="example: python -m verify emergence --dim 60 --lambda 1/d --alpha 0.02:1.6:14 --features 6",
+    )
+    parser.add_argument("--power-law", type=decay_exponent("--power-law"), default="3/4", metavar="GAMMA",
+                        help="eigenvalues of the target proportional to k^-GAMMA (default 3/4)")  # fmt: skip
+    parser.add_argument("--dim", type=integers("--dim", LEAST_SIZE), default="60,100", metavar="N,N",
+                        help="sizes d (default 60,100)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
+                        help="runs per number of samples, one number or one for each size (default 8)")  # fmt: skip
+    parser.add_argument("--alpha", type=grid("--alpha"), default="0.1:1.6:13", metavar="GRID",
+                        help="n/d^2, the same at every size (default 0.1:1.6:13)")  # fmt: skip
+    parser.add_argument("--features", type=integer("--features", 1, LEADING_OVERLAPS, f"runs keep {LEADING_OVERLAPS}"),
+                        default="6", metavar="K", help="features followed (default 6)")  # fmt: skip
+    parser.add_argument("--lambda", dest="decay", default="1", metavar="X",
+                        help="weight decay: a number, 1/d, sqrt(d), d^p (default 1)")  # fmt: skip
+    parser.add_argument("--data", choices=[str(kind) for kind in DataKind], default="gaussian-equivalent",
+                        help="what the indices are made of (default gaussian-equivalent)")  # fmt: skip
+    add_problem_arguments(parser, "noise", "beta", "beta0", defaults={"noise": "0.5"})
+    add_execution(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train what is not stored, compare, write figure and JSON, print the verdict."""
+    started, plan, folder = time.perf_counter(), emergence_asked(arguments), Path(arguments.out)
+    store = result_store(folder)
+    with Pool(arguments.workers) as pool:
+        outcome = study_emergence(plan, store, pool)
+    note("figures")
+    for suffix, content in styled(partial(emergence_figure, outcome)).items():
+        write_atomically(folder / f"emergence.{suffix}", content)
+    document = {**emergence_document(outcome), "seconds": time.perf_counter() - started}
+    write_atomically(folder / "emergence.json", (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    if arguments.json:
+        print_json(document)
+    else:
+        sys.stdout.write("".join(emergence_lines(outcome)) + f"see emergence.png and emergence.json in {folder}/\n")
+    return 0 if outcome.agrees else 1
+
+
+def emergence_asked(arguments: argparse.Namespace) -> EmergencePlan:
+    """What the arguments ask for.
+
+    Raises BadInput for what makes no sense together.
+    """
+    alphas, shown = tuple(sorted({float(alpha) for alpha in arguments.alpha})), ",".join(map(str, arguments.alpha))
+    if len(alphas) < LEAST_POINTS:
+        raise BadInput("--alpha", shown, f"must have {LEAST_POINTS} values to locate n_k between", "try 0.1:1.6:13")
+    if any(high > OCTAVE * low for low, high in pairwise(alphas)):
+        raise BadInput("--alpha", shown, "has steps beyond a factor of two, and n_k is seen within", "add values")
+    sizes, decay = size_counts(arguments.dim, arguments.runs), decay_law(arguments.decay)
+    dim = sizes[0][0]
+    target = power_law(float(arguments.power_law), dim)
+    problem = stated_problem(arguments, target, lambda_=decay.at(dim))
+    base = Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
+    return EmergencePlan(base, decay, alphas, sizes, arguments.features)

@@ -1,0 +1,62 @@
+"""Figure of features emerging one after the other along the number of samples."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from verify.emergence.study import EmergenceOutcome
+from verify.figures.curve_panel import COLOURS
+
+_MARK = 0.05  #: height of the marks of n_k, and between those of two features, in the upper panel
+
+
+def emergence_figure(outcome: EmergenceOutcome) -> Figure:
+    """A column for each size: above, squared overlaps of eigenvectors; below, the share of each feature that S holds.
+
+    Lines: theory. Points: trained, with standard errors. At the top: n_k of training with intervals of 95 %, ticks for the theory's.
+    """
+    dims = list(outcome.theory)
+    figure = Figure(figsize=(1.0 + 4.4 * len(dims), 6.4), layout="constrained")
+    panels = figure.subplots(2, len(dims), squeeze=False, sharex="col", sharey="row")
+    for (upper, lower), dim in zip(panels.T, dims, strict=True):
+        eigenvalues = outcome.plan.at(dim).target_eigenvalues()[: outcome.plan.features]
+        _draw(upper, outcome, dim, "aligned", np.ones(outcome.plan.features))
+        _draw(lower, outcome, dim, "held", eigenvalues)
+        _mark(upper, outcome, dim)
+        upper.set(title=f"$d = {dim}$", xscale="log")
+        samples = [place.samples for place in outcome.places if place.dim == dim]
+        lower.set(xlabel="samples $n$", xlim=(0.9 * samples[0], 1.1 * samples[-1]))
+        lower.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        lower.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:.0f}"))
+        lower.xaxis.set_minor_formatter(NullFormatter())
+    panels[0, 0].set_yticks(np.linspace(0, 1, 6))
+    panels[0, 0].set_ylabel(r"$(u_k \cdot v_k)^2$")
+    panels[1, 0].set_ylabel(r"$v_k^\top S\, v_k / s_k$")
+    panels[1, 0].legend(fontsize=9, title="feature", ncols=2)
+    return figure
+
+
+def _draw(axes: Axes, outcome: EmergenceOutcome, dim: int, name: str, unit: np.ndarray) -> None:
+    places = [place for place in outcome.places if place.dim == dim]
+    theory = outcome.theory[dim]
+    trained = [getattr(place.trained, name) / unit for place in places]
+    for k, colour in zip(range(outcome.plan.features), COLOURS * 2, strict=False):
+        axes.plot(theory.along, (getattr(theory.overlaps, name) / unit)[:, k], color=colour, lw=1.2)
+        errors = [values[:, k].std(ddof=1) / np.sqrt(len(values)) for values in trained]
+        axes.errorbar(
+            [place.samples for place in places], [values[:, k].mean() for values in trained], errors, fmt="o", ms=4,
+            mfc="white", capsize=2, lw=0.9, color=colour, label=str(k + 1),
+        )  # fmt: skip
+
+
+def _mark(axes: Axes, outcome: EmergenceOutcome, dim: int) -> None:
+    for one in outcome.emergences:
+        if one.dim == dim:
+            height, colour = 1 + _MARK * one.feature, (COLOURS * 2)[one.feature - 1]
+            axes.plot([one.theory], [height], "|", ms=9, color="black")
+            if one.trained:
+                ends = [[one.trained.value - one.trained.low], [one.trained.high - one.trained.value]]
+                axes.errorbar([one.trained.value], [height], xerr=ends, fmt="o", ms=3, lw=1.6, color=colour)
