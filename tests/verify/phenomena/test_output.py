@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import InvalidParameter
+from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Problem
 from verify.gallery import sequence_output
@@ -17,10 +17,11 @@ from verify.gallery.drawn import Request
 from verify.gallery.figures import FIGURES
 from verify.jobs.pool import Pool
 from verify.jobs.store import Store
-from verify.phenomena.output import Term, _residual_term, expected_root, fitted_terms, study_outputs
+from verify.phenomena.output import Term, _residual_term, differences_of, expected_root, fitted_terms, study_outputs
 from verify.training.data import DataKind, Output, Sequences, draw_labels
 from verify.training.draw import draw, empirical_risk
-from verify.training.measure import RunResult, fresh_errors
+from verify.training.measure import RunResult, execute, fresh_errors
+from verify.training.minimise import DescentStatus
 from verify.training.risk import Risk
 from verify.training.run import Run
 
@@ -144,6 +145,18 @@ def test_small_heads_of_either_output(outcome):
     assert {(d.problem.tokens, d.quantity) for d in outcome.differences} >= {(2, "q"), (3, "best_error")}
     best = next(d for d in outcome.differences if d.quantity == "best_error" and d.problem.tokens == 2)
     assert best.means[0] < best.means[1] < 0  # at small d sequences are easier: the sign is that of every size tried
+
+
+def test_one_size_is_refused_before_any_run(tmp_path):
+    with pytest.raises(InvalidParameter, match="dim = 10: is one size"):
+        study_outputs(Run(PROBLEM, 10), (1.0,), 3, ((10, 4),), (0.5, 1.0), Store(tmp_path, RunResult), None)
+
+
+def test_runs_that_do_not_converge_leave_no_difference():
+    result = execute(Run(PROBLEM, 10))
+    failed = [dataclasses.replace(result, status=DescentStatus.STALLED)] * 4
+    with pytest.raises(NoAnswer, match="alpha 1, dim 10: fewer than 2 pairs"):
+        list(differences_of(failed, failed))
 
 
 def test_a_difference_that_stays_is_seen(outcome):
