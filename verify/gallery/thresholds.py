@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -57,9 +57,13 @@ def ordered(row: RankThresholds) -> bool:
 
 
 def _lines(rows: Sequence[RankThresholds]) -> Iterator[str]:
-    noises = "  ".join(f"Delta {float(noise):<7g}" for noise in NOISES)
-    yield f"D alpha   Bayes     recovery  Delta 0+  {noises}\n"
+    names = ("kappa0", "Bayes", "recovery", "Delta 0+", *(f"Delta {float(noise):g}" for noise in NOISES))
+    yield "D alpha\n" + _columns(names)
     for row in rows:
         if row.kappa0 in _LINES:
             values = (row.bayes, row.recovery, row.interpolation_limit, *row.interpolation)
-            yield f"{float(row.kappa0):<8g}" + "".join(f"  {value:.6f}" for value in values) + "\n"
+            yield _columns((f"{float(row.kappa0):g}", *(f"{value:.6f}" for value in values)))
+
+
+def _columns(cells: Iterable[str]) -> str:
+    return "".join(f"{cell:<12}" for cell in cells).rstrip() + "\n"

@@ -15,13 +15,14 @@ from itertools import product
 import numpy as np
 
 from numeric.laws.law import Array
+from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from verify.jobs.pool import Pool, training_job
 from verify.jobs.store import Store
 from verify.judging.realised import COMPARED_QUANTITIES
-from verify.judging.scores import BAND, Comparison, compare_with_theory, normal_score
+from verify.judging.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
 from verify.judging.theory import curve_job, pooled_predictions
 from verify.training.data import Output
 from verify.training.measure import RunResult
@@ -104,9 +105,14 @@ def study_outputs(
         line: sample ratios of the theory as it is drawn.
 
     Raises:
-        NoAnswer: the theory has no answer.
+        InvalidParameter: one size only.
+        NoAnswer: the theory has no answer, or fewer than two pairs of a size converged.
         WorkerError: a run failed.
     """
+    if len(sizes) < 2:
+        raise InvalidParameter(
+            "dim", sizes[0][0], "is one size, and a difference falls from one to another", "name two"
+        )
     points = [base.varied(alpha=alpha) for alpha in alphas]
     points.append(base.varied(tokens=more_tokens))
     jobs = {
@@ -129,16 +135,22 @@ def study_outputs(
     differences = tuple(
         difference
         for point in points
-        for difference in _differences(results[point, Output.LABELS], results[point, Output.SEQUENCES])
+        for difference in differences_of(results[point, Output.LABELS], results[point, Output.SEQUENCES])
     )
     (solved,) = pool.results([along])
     return OutputOutcome(tuple(solved.values()), comparisons, differences)
 
 
-def _differences(labels: Sequence[RunResult], sequences: Sequence[RunResult]) -> Iterator[OutputDifference]:
+def differences_of(labels: Sequence[RunResult], sequences: Sequence[RunResult]) -> Iterator[OutputDifference]:
+    """Of the runs at one point on either output, in the same order: each quantity in turn.
+
+    Raises NoAnswer if fewer than MINIMUM_RUNS pairs of a size converged.
+    """
     pairs = [(a, b) for a, b in zip(labels, sequences, strict=True) if a.status is b.status is DescentStatus.CONVERGED]
-    problem = pairs[0][0].run.problem
-    dims = tuple(sorted({a.run.dim for a, _ in pairs}))
+    problem, dims = labels[0].run.problem, tuple(sorted({a.run.dim for a in labels}))
+    for dim in dims:
+        if sum(a.run.dim == dim for a, _ in pairs) < MINIMUM_RUNS:
+            raise NoAnswer(f"alpha {problem.alpha:g}, dim {dim}: fewer than {MINIMUM_RUNS} pairs of runs converged")
     for quantity in PAIRED:
         by_size = [[(getattr(a, quantity), getattr(b, quantity)) for a, b in pairs if a.run.dim == dim] for dim in dims]
         values = [np.array([b - a for a, b in some]) for some in by_size]

@@ -131,9 +131,8 @@ def _line_job(problem: Problem, alphas: Sequence[float]) -> Job:
 
 
 def _judged(kappa0: float, theory: RankLine, results: Sequence[RunResult]) -> RankCurve:
-    converged = [result for result in results if result.status is DescentStatus.CONVERGED]
     points: dict[float, list[RunResult]] = {}
-    for result in converged:
+    for result in results:
         points.setdefault(result.run.problem.alpha, []).append(result)
     ranks, uppers, spectra = [], [], {}
     for alpha, found in points.items():
@@ -141,11 +140,13 @@ def _judged(kappa0: float, theory: RankLine, results: Sequence[RunResult]) -> Ra
         gap = gap_of(solution)
         rank, error = learned_rank(solution)
         expected = Expected({"rank": rank, "upper": kappa0}, {"rank": error, "upper": 0.0})
-        judged = [(ranked(result, gap), expected) for result in found]
+        converged = [result for result in found if result.status is DescentStatus.CONVERGED]
+        judged = [(ranked(result, gap), expected) for result in converged]
         ranks.append(score_at("rank", solution.problem, judged))
         if gap:
             uppers.append(score_at("upper", solution.problem, judged))
-        spectra[alpha] = max(found, key=lambda result: result.run.dim).singular_values
+        if converged:
+            spectra[alpha] = max(converged, key=lambda result: result.run.dim).singular_values
     return RankCurve(kappa0, theory, tuple(ranks), tuple(uppers), spectra)
 
 

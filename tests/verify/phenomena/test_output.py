@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import InvalidParameter
+from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Problem
 from verify.gallery import sequence_output
@@ -17,10 +17,12 @@ from verify.gallery.drawn import Request
 from verify.gallery.figures import FIGURES
 from verify.jobs.pool import Pool
 from verify.jobs.store import Store
-from verify.phenomena.output import Term, _residual_term, expected_root, fitted_terms, study_outputs
+from verify.phenomena import output
+from verify.phenomena.output import Term, _residual_term, differences_of, expected_root, fitted_terms, study_outputs
 from verify.training.data import DataKind, Output, Sequences, draw_labels
 from verify.training.draw import draw, empirical_risk
-from verify.training.measure import RunResult, fresh_errors
+from verify.training.measure import RunResult, execute, fresh_errors
+from verify.training.minimise import DescentStatus
 from verify.training.risk import Risk
 from verify.training.run import Run
 
@@ -82,19 +84,20 @@ def test_fresh_errors_are_of_the_output():
     """Of a wrong map both losses have one mean up to the spread of X X^T/d, 30 per cent at d = 8, and samples of it."""
     drawn = draw(RUN)
     errors = [
-        fresh_errors(dataclasses.replace(RUN, output=output), 3 * drawn.s0, drawn.s0, np.random.default_rng(3)).test
-        for output in Output
+        fresh_errors(dataclasses.replace(RUN, output=kind), 3 * drawn.s0, drawn.s0, np.random.default_rng(3)).test
+        for kind in Output
     ]
     assert errors[0] != errors[1]
     assert errors[1] == pytest.approx(errors[0], rel=0.3)
 
 
-def test_the_first_term_of_the_difference_by_drawing_the_index_of_the_identity():
+def test_the_first_term_of_the_difference_by_drawing_the_index_of_the_identity(monkeypatch):
     """E tr r e r^T with e drawn beside h0, of covariance t0; the study projects e on h0."""
+    monkeypatch.setattr(output, "_BATCH", 10_000)
     problem = dataclasses.replace(PROBLEM, tokens=3)
     c, target = prediction_of(problem).best_multiple().c, problem.target
     rng = np.random.default_rng(0)
-    g, e, xi = (x + x.swapaxes(1, 2) for x in rng.standard_normal((3, 600_000, 3, 3)))
+    g, e, xi = (x + x.swapaxes(1, 2) for x in rng.standard_normal((3, 200_000, 3, 3)))
     h0 = math.sqrt(target.q0 / 2) * g
     along = target.t0 / math.sqrt(target.q0)
     e = (along * g + math.sqrt(1 - along**2) * e) / math.sqrt(2)
@@ -135,8 +138,9 @@ def test_scores_of_terms_are_standard_normal():
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("runs"), RunResult)
-    with Pool(1, progress=False) as pool:
-        return study_outputs(Run(PROBLEM, 10), (1.0,), 3, ((10, 4), (16, 4)), (0.5, 1.0), store, pool)
+    with Pool(1, progress=False) as pool, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(output, "_BATCH", 2000)  # a rough expected term: it is not what these tests are about
+        return study_outputs(Run(PROBLEM, 10), (1.0,), 3, ((10, 3), (16, 3)), (0.5, 1.0), store, pool)
 
 
 def test_small_heads_of_either_output(outcome):
@@ -144,6 +148,18 @@ def test_small_heads_of_either_output(outcome):
     assert {(d.problem.tokens, d.quantity) for d in outcome.differences} >= {(2, "q"), (3, "best_error")}
     best = next(d for d in outcome.differences if d.quantity == "best_error" and d.problem.tokens == 2)
     assert best.means[0] < best.means[1] < 0  # at small d sequences are easier: the sign is that of every size tried
+
+
+def test_one_size_is_refused_before_any_run(tmp_path):
+    with pytest.raises(InvalidParameter, match="dim = 10: is one size"):
+        study_outputs(Run(PROBLEM, 10), (1.0,), 3, ((10, 4),), (0.5, 1.0), Store(tmp_path, RunResult), None)
+
+
+def test_runs_that_do_not_converge_leave_no_difference():
+    result = execute(Run(PROBLEM, 10))
+    failed = [dataclasses.replace(result, status=DescentStatus.STALLED)] * 4
+    with pytest.raises(NoAnswer, match="alpha 1, dim 10: fewer than 2 pairs"):
+        list(differences_of(failed, failed))
 
 
 def test_a_difference_that_stays_is_seen(outcome):
