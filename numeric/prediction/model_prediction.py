@@ -23,7 +23,7 @@ from numeric.problem.solution import Solution
 
 SINGLE, SEVERAL = 60, 18  # nodes along each direction of blocks of one visible index, and of more
 STEP = 1e-4  # relative, of a central difference: its error and that of rounding are both below 1e-7 of the slope
-SAMPLED = Sampling(4096)  # with noise on the labels, which samples have more numbers for than a grid would hold
+LABEL_SAMPLING = Sampling(4096)  # with noise on the labels, which samples have more numbers for than a grid would hold
 CHECK = 2 / 3  # of the nodes, for an error estimate
 
 
@@ -63,7 +63,7 @@ class ModelPrediction:
     def _sampled_error(self, m: float, q: float) -> Estimate:
         """With noise on the labels, which the mean loss holds."""
         fields = fields_at(m, q, self.problem.rho)
-        losses = np.sum([fresh_losses(one, fields, SAMPLED) for one in samples(self.problem)], axis=0)
+        losses = np.sum([fresh_losses(one, fields, LABEL_SAMPLING) for one in samples(self.problem)], axis=0)
         return Estimate(float(np.mean(losses)), float(half_width(losses)))
 
     def fitted_error(self) -> float:
