@@ -19,7 +19,7 @@ import numpy as np
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.kernels import cores
 from numeric.model import available, structure
-from numeric.problem.problem import Problem
+from numeric.problem.problem import Problem, own_parts
 from numeric.problem.solution import QUANTITIES, Solution, Status
 from numeric.saddle.solve import solve
 from verify.sensing.run import default_target
@@ -39,7 +39,7 @@ MODEL_BOX = {
     "kappa0": (0.05, 2.0),
     "width": (0.2, 5.0),
 }
-MODEL_BOX |= {"beta": (0.3, 3.0), "beta0": (0.3, 3.0), "mu": (1e-3, 1.0)}
+MODEL_BOX |= {"beta": (0.3, 3.0), "beta0": (0.3, 3.0), "mu": (1e-3, 1.0), "label_noise": (1e-3, 1.0)}
 HEATS = {"beta", "beta0"}
 ZERO = {"lambda_": 0.1, "noise": 0.15}  #: share of points at which these vanish
 SECONDS = 10.0  # of one solve
@@ -65,7 +65,7 @@ def model_points(count: int, seed: int, names: tuple[str, ...]) -> Iterator[Prob
         fields = {key: drawn[key] for key in sorted(HEATS & set(shape["channel_settings"]))}
         if shape["matrix"] == "positive":  # both ends are learned at full width alone
             fields["width"] = drawn["width"]
-        extra = tuple((key, drawn[key]) for key in ("mu",) if key in shape["penalty"])
+        extra = tuple((key, drawn[key]) for key in own_parts(name))
         target = default_target(name, drawn["kappa0"], positive)
         yield Problem(drawn["alpha"], target, drawn["lambda_"], drawn["noise"], model=name, extra=extra, **fields)
 

@@ -127,18 +127,6 @@ def fresh_losses(sample: BlockSample, fields: Fields, sampling: Sampling) -> Arr
     return np.asarray(_means(sample, sampling, sample.loss(drawn.w, drawn.y))[0])
 
 
-def least_loss(sample: BlockSample, q0: float, rho: float, outer: Sampling, inner: Sampling) -> float:
-    """Mean over the target's index of the least mean loss over all noise of its label, of all copies."""
-    h0 = np.sqrt(q0) * sample.root @ gaussians(sample.indices, outer).T
-    numbers = len(sample.label(h0))
-    inside, own = np.split(gaussians(sample.indices + numbers, inner, stream=1).T, [sample.indices])
-    z = h0[:, :, None] + np.sqrt(max(rho - q0, 0.0)) * (sample.root @ inside)[:, None, :]
-    y = sample.label(z) + np.sqrt(sample.noise_on_label) * own[:, None, :]
-    weights = np.full(own.shape[1], 1 / own.shape[1])
-    u = sample.best_index(h0, y, weights)
-    return sample.copies * float(np.mean(sample.loss(u[:, :, None], y) @ weights))
-
-
 def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> Array:
     """The minimum of lower energy of two: from rest, and from the best of places towards the fit and in the corners of the output."""
     reach = _unit(sample) * REACH

@@ -9,7 +9,8 @@ import numpy as np
 from numeric.channel.block_average import Nodes, fitted_loss_mean, fresh_loss_mean, index_strip, least_loss_mean
 from numeric.channel.blocks import samples
 from numeric.channel.closed import closed_envelope
-from numeric.channel.noisy_blocks import fresh_losses, least_loss
+from numeric.channel.noisy_blocks import fresh_losses
+from numeric.maths.domain import InvalidParameter
 from numeric.maths.replicates import half_width
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
@@ -22,8 +23,7 @@ from numeric.problem.solution import Solution
 
 SINGLE, SEVERAL = 60, 18  # nodes along each direction of blocks of one visible index, and of more
 STEP = 1e-4  # relative, of a central difference: its error and that of rounding are both below 1e-7 of the slope
-FRESH = Sampling(4096)  # with noise on the labels, which samples have more numbers for than a grid would hold
-OUTER, INNER = Sampling(64), Sampling(64)  # of the target's index, and of the noise of its label
+LABEL_SAMPLING = Sampling(4096)  # with noise on the labels, which samples have more numbers for than a grid would hold
 CHECK = 2 / 3  # of the nodes, for an error estimate
 
 
@@ -63,7 +63,7 @@ class ModelPrediction:
     def _sampled_error(self, m: float, q: float) -> Estimate:
         """With noise on the labels, which the mean loss holds."""
         fields = fields_at(m, q, self.problem.rho)
-        losses = np.sum([fresh_losses(one, fields, FRESH) for one in samples(self.problem)], axis=0)
+        losses = np.sum([fresh_losses(one, fields, LABEL_SAMPLING) for one in samples(self.problem)], axis=0)
         return Estimate(float(np.mean(losses)), float(half_width(losses)))
 
     def fitted_error(self) -> float:
@@ -89,12 +89,17 @@ class ModelPrediction:
         return Estimate(value - self.best_multiple().test_error, solution.errors["test_error"] + averaging)
 
     def least_test_error(self) -> float:
-        """Mean loss of the best function of a sample that the output can be: what the label noise leaves to any student."""
+        """Mean loss of the best function of a sample that the output can be: what the label noise leaves to any student.
+
+        Raises:
+            InvalidParameter: noise on the label, which is sampled.
+        """
         if self.problem.channel == "closed":  # the mean of the label is linear in the target's index
             return self.best_multiple().test_error
         q0, rho = self.problem.q0, self.problem.rho
         if self.problem.channel == "noisy blocks":
-            return float(sum(least_loss(one, q0, rho, OUTER, INNER) for one in samples(self.problem)))
+            rule = "samples the noise on its labels, and what is left to the best prediction is below that error"
+            raise InvalidParameter("model", self.problem.model, rule, "use one with noise inside")
         parts = (
             least_loss_mean(one, q0, rho, _nodes(one, fields_at(q0, q0, rho), 1.0)) for one in samples(self.problem)
         )

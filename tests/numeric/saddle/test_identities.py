@@ -11,8 +11,9 @@ from strategies import log_uniform
 
 from numeric import model as models
 from numeric.channel.rules import coarse_rules
+from numeric.maths.replicates import half_width
 from numeric.problem.overlaps import Overlaps
-from numeric.problem.problem import Problem
+from numeric.problem.problem import Problem, own_parts
 from numeric.problem.solution import Status
 from numeric.saddle.estimator import reduced, spectral_energy
 from numeric.saddle.solve import solve
@@ -20,7 +21,10 @@ from verify.sensing.run import default_target
 
 NAMES = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
 HEATS = {"beta", "beta0"}
-SLOW = {"tied_attention_cross_entropy"}  # two visible indices without a compiled rule: seconds a solve
+SLOW = {
+    "tied_attention_cross_entropy",
+    "label_noise_attention",
+}  # two visible indices without a compiled rule: seconds a solve
 
 
 @st.composite
@@ -28,14 +32,14 @@ def problems(draw, name):
     """Where a solve is quick and minimisers do not jump: not much less decay than signal."""
     shape = models.structure(name)
     heat = {key: draw(st.floats(0.7, 1.4)) for key in sorted(HEATS & set(shape["channel_settings"]))}
-    mu = {"mu": draw(log_uniform(0.01, 0.3))}
+    own = tuple((key, draw(log_uniform(0.01, 0.3))) for key in own_parts(name))
     return Problem(
         draw(log_uniform(0.5, 3.0)),
         default_target(name, draw(st.floats(0.2, 1.2)), draw(st.floats(0.1, 0.9))),
         draw(log_uniform(0.03, 0.2)),
         draw(log_uniform(0.1, 1.0)),
         model=name,
-        extra=tuple((key, value) for key, value in mu.items() if key in shape["penalty"]),
+        extra=own,
         **heat,
     )
 
@@ -82,24 +86,28 @@ def test_the_free_entropy_is_stationary_in_all_six(found):
 
     def energy(at):
         v, b, _ = reduced(tuple(at[name] for name in ("mh", "qh", "Vh")), problem)
-        M = rule.average(Overlaps(at["m"], at["q"], at["V"]), problem).M[0]
+        M = float(rule.average(Overlaps(at["m"], at["q"], at["V"]), problem).M.mean())
         J = spectral_energy(problem, v, b).J
         return float(problem.generated.free_entropy(problem.alpha, M, *at.values(), J, *problem.frobenius))
 
+    # The solution is that of a rule with fewer points: sampled ones differ by what is asked of them.
+    allowed = rule.accuracy if rule.independent else 5e-4
     size = abs(found.m * found.mh) + abs(found.q * found.Vh) + abs(found.V * found.qh)
     for name in names:
         step = 1e-3
         high, low = (energy(centre | {name: centre[name] * (1 + side * step)}) for side in (1, -1))
-        assert abs(high - low) / (2 * step) < 5e-4 * size, name
+        assert abs(high - low) / (2 * step) < allowed * size, name
 
 
 @for_every_model(2)
 def test_de_dalpha_is_the_mean_envelope(found):
     """It is the loss of a sample and what it costs to move for it."""
     problem = found.problem
-    expected = coarse_rules(problem)[0].refined().refined().average(Overlaps(found.m, found.q, found.V), problem).M[0]
+    rule = coarse_rules(problem)[0].refined().refined()
+    expected = rule.average(Overlaps(found.m, found.q, found.V), problem).M
     value, error = slope(problem, "alpha", 0.02)
-    assert value == pytest.approx(expected, rel=1e-3, abs=2 * error)
+    scatter = half_width(expected) if rule.independent else 0.0
+    assert value == pytest.approx(expected.mean(), rel=1e-3, abs=2 * error + scatter)
 
 
 @for_every_model(2)
@@ -133,7 +141,7 @@ def test_a_target_of_another_scale_is_learned_alike(found):
     # A linear cost of S goes like lambda s, a quadratic one like lambda s^2; the loss is unchanged, or goes like s^2.
     power = (1 if shape["threshold"] else 2) - (0 if heated else 2)
     changed = {key: getattr(problem, key) / s for key in sorted(HEATS & set(shape["channel_settings"]))}
-    extra = tuple((key, value / s ** (2 if heated else 0)) for key, value in problem.extra)
+    extra = tuple((key, value / s ** (2 if heated and key in shape["penalty"] else 0)) for key, value in problem.extra)
     other = replace(
         problem, target=target, noise=problem.noise * s**2, lambda_=problem.lambda_ / s**power, extra=extra, **changed
     )

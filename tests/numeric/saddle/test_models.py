@@ -66,6 +66,7 @@ def test_every_shipped_model_has_been_tried():
         "tied_attention",
         "tied_attention_two_bulks",
         "elastic_attention",
+        "label_noise_attention",
         "direct_symmetric",
         "direct_general",
     }  # below, and elsewhere

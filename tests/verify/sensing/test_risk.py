@@ -8,7 +8,7 @@ import torch
 
 from numeric import model as models
 from numeric.laws.power_law import power_law
-from numeric.problem.problem import Problem
+from numeric.problem.problem import Problem, own_parts
 from numeric.saddle.solve import solve
 from verify.jobs.pool import Pool
 from verify.sensing.risk import SensedRisk
@@ -16,7 +16,7 @@ from verify.sensing.run import default_target, trained
 from verify.sensing.samples import coordinates, deviations, from_coordinates, sensed_labels
 from verify.sensing.shape import Shape
 from verify.studies import models as study
-from verify.studies.models import JUDGED, Trial, scores_of
+from verify.studies.models import EXTRA, JUDGED, Trial, scores_of
 
 SMALL = Trial(((12, 16), (18, 16)))
 
@@ -28,7 +28,7 @@ def pool():
 
 
 def problem(name, alpha=1.0, lambda_=0.05):
-    extra = (("mu", 0.05),) if name == "elastic_attention" else ()
+    extra = tuple((key, EXTRA[key]) for key in own_parts(name))
     return Problem(alpha, default_target(name, 0.5), lambda_, 0.5, model=name, extra=extra)
 
 
