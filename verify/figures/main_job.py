@@ -1,4 +1,4 @@
-"""The three figures: error against alpha, singular values, scores."""
+"""The figures: error against alpha, singular values, scores, excess errors, thresholds."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numeric.problem.problem import Problem
 from verify.figures.curve_panel import COLOURS, QUANTITY_NAMES, add_legend, draw_curves
 from verify.figures.drawing import STYLE, png
 from verify.figures.scaling import excess_figure
+from verify.figures.thresholds import threshold_figure
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import BAND, Comparison, Score
 from verify.judging.spectra import ZERO, TrainedSpectrum
@@ -33,6 +34,8 @@ def main_job_figures(outcome: MainJobOutcome) -> dict[str, bytes]:
             figures["spectra.png"] = trained_spectrum_figure(outcome)
         if outcome.laws:
             figures["scaling.png"] = excess_figure(outcome.laws)
+        if outcome.sighted:
+            figures["thresholds.png"] = threshold_figure(outcome.sighted.sightings)
         return {name: png(figure) for name, figure in figures.items()}
 
 

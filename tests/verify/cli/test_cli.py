@@ -17,7 +17,8 @@ from verify.judging.spectra import distance, zero_fraction
 from verify.report.page import report_files
 from verify.studies import main_job as job
 from verify.studies.cross_validation import ChoiceGroup, against_factors
-from verify.studies.main_job import FIGURE_ONE, Campaign, Plan, do_main_job, preset
+from verify.studies.main_job import FIGURE_ONE, Campaign, Plan, Stores, do_main_job, preset
+from verify.studies.thresholds import vanishing_store
 from verify.training.cross_validation import DecayChoice, DecaySearch
 from verify.training.data import DataKind
 from verify.training.measure import RunResult
@@ -111,8 +112,7 @@ def test_the_report_stands_alone(tmp_path, monkeypatch):
     campaign = Campaign(DataKind.SEQUENCES, ((16, 4), (24, 4)), (1.0, 2.0), (1.0,))
     outcome = do_main_job(
         Plan(base, (campaign,), ((1.0, 24, 4),)),
-        Store(tmp_path, RunResult),
-        student_store(tmp_path),
+        Stores(Store(tmp_path, RunResult), student_store(tmp_path), vanishing_store(tmp_path)),
         lambda stage: None,
         workers=2,
     )
