@@ -40,7 +40,7 @@ def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
         )
     for colour, item in zip(COLOURS, sighting.beyond, strict=False):
         axes.errorbar(item.alphas, item.means(), item.errors(), fmt="o", ms=4, capsize=2, mfc="white", color=colour)
-    axes.plot(*sighting.theory, "k-", lw=1, label=r"theory, $d\to\infty$")
+    axes.plot(sighting.theory.alphas, sighting.theory.roots, "k-", lw=1, label=r"theory, $d\to\infty$")
     proven, infinite = float(sighting.proven), sighting.crossing.infinite
     axes.axvline(proven, color="k", ls=":", lw=1, label=f"proven {sighting.proven.value[:8]}")
     axes.axvspan(infinite.low, infinite.high, color=COLOURS[3], alpha=0.2, lw=0, label="crossing, 95 %")

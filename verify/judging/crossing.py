@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
@@ -39,6 +40,14 @@ class SizePoints:
         return np.asarray(self.values.std(axis=0, ddof=1) / len(self.values) ** 0.5)
 
 
+class TheoryCurve(NamedTuple):
+    """Sample ratios, the vanishing root of the theory there at infinite d, and error bars of it."""
+
+    alphas: Array
+    roots: Array
+    errors: Array
+
+
 @dataclass(frozen=True)
 class Interval:
     """An estimate with the ends of its bootstrap interval."""
@@ -52,6 +61,10 @@ class Interval:
         """Half of the distance of the ends."""
         return (self.high - self.low) / 2
 
+    def widened(self, by: float) -> Interval:
+        """With both ends moved out by an error of another kind."""
+        return Interval(self.value, self.low - by, self.high + by)
+
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
 
@@ -60,12 +73,15 @@ class Interval:
 class Crossing:
     """Crossings at each size, and the one extrapolated to infinite d, the bias of the fit subtracted from all.
 
-    Intervals have probability INTERVAL_PROBABILITY, `judged` that at which all intervals of a study hold together.
+    `level`: the root farthest from the threshold over the theory's, extrapolated likewise. Intervals have probability
+    INTERVAL_PROBABILITY, `judged` and `level` that at which all intervals of a study hold together; those at infinite d are widened by
+    what the theory's error bars do.
     """
 
     by_size: dict[int, Interval]
     infinite: Interval
     judged: Interval
+    level: Interval
     fit_bias: float
 
 
@@ -81,31 +97,38 @@ def crossing_of(alphas: Array, roots: Array, weights: Array | float = 1.0) -> Ar
 
 
 def find_crossing(
-    points: Sequence[SizePoints], theory: tuple[Array, Array], threshold: float, seed: int, intervals: int = 1
+    points: Sequence[SizePoints], theory: TheoryCurve, threshold: float, seed: int, intervals: int = 1
 ) -> Crossing:
-    """Estimate the crossing from runs at two sizes or more; `theory` holds (alphas, roots) at infinite d.
+    """Estimate the crossing from runs at two sizes or more.
 
-    The intervals resample the runs at each size; `intervals` is the number of those that are judged together.
+    The intervals resample the runs at each size; `intervals` is the number of thresholds that are judged together, each by two.
     """
     rng = np.random.default_rng(seed)
-    fit_bias = float(crossing_of(*theory)) - threshold
-    values = np.array([float(crossing_of(item.alphas, item.means())) for item in points]) - fit_bias
-    drawn = np.stack([_drawn(item, rng) for item in points], axis=-1) - fit_bias
-    runs = [len(item.values) for item in points]
-    inverse, errors = np.array([1 / item.dim for item in points]), drawn.std(axis=0)
+    fitted, farthest = float(crossing_of(theory.alphas, theory.roots)), int(theory.roots.argmax())
+    drawn = [_means_drawn(item, rng) for item in points]  # the means themselves first
+    crossings = [
+        crossing_of(item.alphas, means) - (fitted - threshold) for item, means in zip(points, drawn, strict=True)
+    ]
+    levels = [means[:, farthest] / theory.roots[farthest] for means in drawn]
+    runs, dims = [len(item.values) for item in points], [item.dim for item in points]
+    unsure = _effect_of_errors(theory, fitted)
+    together = 1 - (1 - INTERVAL_PROBABILITY) / (2 * intervals)
+    return Crossing(
+        by_size={
+            dim: _interval(_widened(column, count, INTERVAL_PROBABILITY), INTERVAL_PROBABILITY)
+            for dim, count, column in zip(dims, runs, crossings, strict=True)
+        },
+        infinite=_limit(crossings, dims, runs, INTERVAL_PROBABILITY).widened(unsure),
+        judged=_limit(crossings, dims, runs, together).widened(unsure),
+        level=_limit(levels, dims, runs, together).widened(theory.errors[farthest] / theory.roots[farthest]),
+        fit_bias=fitted - threshold,
+    )
 
-    def limit(level: float) -> Interval:
-        wide = values + (drawn - values) * [_widening(count, level) for count in runs]
-        return _interval(float(crossing_of(values, inverse, 1 / errors)), crossing_of(wide, inverse, 1 / errors), level)
 
-    by_size = {
-        item.dim: _interval(
-            value, value + (column - value) * _widening(count, INTERVAL_PROBABILITY), INTERVAL_PROBABILITY
-        )
-        for item, value, column, count in zip(points, values, drawn.T, runs, strict=True)
-    }
-    together = 1 - (1 - INTERVAL_PROBABILITY) / intervals
-    return Crossing(by_size, limit(INTERVAL_PROBABILITY), limit(together), fit_bias)
+def _effect_of_errors(theory: TheoryCurve, fitted: float) -> float:
+    """How far the error bars of the theory move its crossing, effects added without their signs."""
+    moved = crossing_of(theory.alphas, theory.roots + np.diag(theory.errors))
+    return float(np.abs(moved - fitted).sum())
 
 
 def pooled_ratio(ratios: Sequence[Interval], intervals: int = 1) -> Interval:
@@ -117,19 +140,31 @@ def pooled_ratio(ratios: Sequence[Interval], intervals: int = 1) -> Interval:
     return Interval(value, value - half, value + half)
 
 
-def _drawn(item: SizePoints, rng: np.random.Generator) -> Array:
-    """Crossings of as many runs drawn from these with replacement, shape (RESAMPLES,)."""
+def _means_drawn(item: SizePoints, rng: np.random.Generator) -> Array:
+    """Means over runs, and then those of as many runs drawn from these with replacement, shape (1 + RESAMPLES, sample ratios)."""
     count = len(item.values)
-    return crossing_of(item.alphas, item.values[rng.integers(count, size=(RESAMPLES, count))].mean(axis=1))
+    drawn = item.values[rng.integers(count, size=(RESAMPLES, count))].mean(axis=1)
+    return np.vstack([item.means(), drawn])
 
 
-def _widening(runs: int, level: float) -> float:
-    """What makes a bootstrap interval of so few runs as wide as Student's, which alone has its degree of freedom and heavy tails."""
+def _limit(columns: Sequence[Array], dims: Sequence[int], runs: Sequence[int], level: float) -> Interval:
+    """Of an estimate at each size, extrapolated as a + c/d."""
+    inverse, errors = np.array([1 / dim for dim in dims]), np.array([column[1:].std() for column in columns])
+    wide = [_widened(column, count, level) for column, count in zip(columns, runs, strict=True)]
+    return _interval(crossing_of(np.stack(wide, axis=-1), inverse, 1 / errors), level)
+
+
+def _widened(estimates: Array, runs: int, level: float) -> Array:
+    """Resampled estimates moved away from the first so that the interval of so few runs is as wide as Student's.
+
+    Resampling alone lacks a degree of freedom and the heavy tails.
+    """
     tail = (1 + level) / 2
-    return math.sqrt(runs / (runs - 1)) * float(student.ppf(tail, runs - 1) / norm.ppf(tail))
+    wider = math.sqrt(runs / (runs - 1)) * float(student.ppf(tail, runs - 1) / norm.ppf(tail))
+    return estimates[0] + wider * (estimates - estimates[0])
 
 
-def _interval(value: float, drawn: Array, level: float) -> Interval:
-    """Of an estimate and of resampled ones."""
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(value, float(low), float(high))
+def _interval(found: Array, level: float) -> Interval:
+    """Of an estimate followed by resampled ones."""
+    low, high = np.quantile(found[1:], [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(found[0]), float(low), float(high))

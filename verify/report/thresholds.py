@@ -26,6 +26,8 @@ def sighting_word(sighting: Sighting) -> str:
         return "undecided, add runs or larger sizes"
     if not sighting.vanishes:
         return f"DISAGREES, the {sighting.sought.kind.label} does not vanish beyond it"
+    if not sighting.rises:
+        return f"DISAGREES, the {sighting.sought.kind.label} does not rise as in theory"
     return "agrees" if sighting.agrees else "DISAGREES"
 
 
@@ -34,7 +36,7 @@ def sighting_text(sighting: Sighting) -> str:
     left_out = f"; {sighting.excluded} runs left out, not converged" if sighting.excluded else ""
     return (
         f"trained {_text(sighting.crossing.infinite, '.5f')} (+-{100 * sighting.half_width:.1f} %), proven "
-        f"{float(sighting.proven):.10f}{left_out}"
+        f"{float(sighting.proven):.10f}; root far from it over the theory's {_text(sighting.crossing.level, '.3f')}{left_out}"
     )
 
 
@@ -67,6 +69,7 @@ def _sighting_document(sighting: Sighting) -> dict[str, Any]:
         "parametrisation": str(problem.parametrisation), "told_noise": sighting.sought.told.noise,
         "proven": sighting.proven.value, "digits_proven": sighting.proven.digits,
         "estimate": crossing.infinite.value, "interval": _ends(crossing.infinite), "judged_interval": _ends(crossing.judged),
+        "level": dataclasses.asdict(crossing.level), "rises": sighting.rises,
         "fit_bias_subtracted": crossing.fit_bias,
         "sizes": [
             {"dim": item.dim, "runs": len(item.values), "crossing": crossing.by_size[item.dim].value,
@@ -74,7 +77,7 @@ def _sighting_document(sighting: Sighting) -> dict[str, Any]:
              "root_errors": item.errors().tolist()}
             for item in sighting.points
         ],
-        "theory": {"alphas": sighting.theory[0].tolist(), "roots": sighting.theory[1].tolist()},
+        "theory": {name: values.tolist() for name, values in sighting.theory._asdict().items()},
         "beyond": [
             {"dim": item.dim, "alpha": float(item.alphas[0]), "root_mean": float(item.means()[0])} for item in sighting.beyond
         ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,14 +15,15 @@ from numeric.laws.law import Array
 from numeric.maths.domain import NoAnswer
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.proven_laws.rational import exact_marchenko_pastur
+from numeric.saddle.curve import learning_curve
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.proven_digits import Threshold
 from numeric.thresholds.recovery import recovery
 from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
-from verify.judging.crossing import Crossing, Interval, SizePoints, find_crossing, pooled_ratio
+from verify.judging.crossing import Crossing, Interval, SizePoints, TheoryCurve, find_crossing, pooled_ratio
 from verify.judging.scores import MINIMUM_RUNS
-from verify.judging.theory import curve_job
+from verify.judging.theory import ACCURACY
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 from verify.training.target import rank_ratio
@@ -39,6 +41,9 @@ _WIDEST = 0.15  #: half of an interval over the proven value: a wider one decide
 #: Of the root at the fitted point nearest to the threshold: beyond it at most so much is left at the largest size. Extrapolated from
 #: the two decays the loss is below its rounding there; a run whose own threshold lies that far off is six deviations away at d = 50.
 _LEFT = 0.1
+#: Relative difference of roots far from the threshold that remains beside the scatter of runs: a + c/d leaves out 1/d^2.
+LEVEL_ALLOWED = 0.05
+_COST = 3.0  #: seconds of the theory at one sample ratio
 #: Smallest weight decay: the miss of the linear extrapolation from it and its double is the theory's too, and is subtracted.
 DECAY = 2e-4
 
@@ -133,7 +138,7 @@ class Sighting:
     sought: Sought
     proven: Threshold
     points: tuple[SizePoints, ...]
-    theory: tuple[Array, Array]
+    theory: TheoryCurve
     crossing: Crossing
     beyond: tuple[SizePoints, ...]
     excluded: int
@@ -155,9 +160,14 @@ class Sighting:
         return bool(self.beyond[-1].means()[0] <= _LEFT * nearest)
 
     @property
+    def rises(self) -> bool:
+        """Whether far from the threshold the root is the theory's: where noise is large the threshold alone hardly depends on it."""
+        return 1.0 in self.crossing.level.widened(LEVEL_ALLOWED)
+
+    @property
     def agrees(self) -> bool:
-        """Whether the quantity vanishes, and the interval at infinite d is narrow and contains the proven value."""
-        return self.decides and self.vanishes and float(self.proven) in self.crossing.judged
+        """Whether it vanishes beyond the threshold, rises as in theory, and the narrow interval at infinite d holds the proven one."""
+        return self.decides and self.vanishes and self.rises and float(self.proven) in self.crossing.judged
 
     @property
     def ratio(self) -> Interval:
@@ -192,7 +202,7 @@ def vanishing_store(folder: Path) -> Store[VanishingResult]:
 
 def threshold_jobs(plan: ThresholdPlan, store: Store[VanishingResult]) -> list[Job]:
     """All that `study_thresholds` asks for."""
-    return [job for sought in plan.sought() for job in (*_training(plan, sought, store), *_theory_jobs(sought))]
+    return [job for sought in plan.sought() for job in (*_training(plan, sought, store), _theory_job(sought))]
 
 
 def study_thresholds(plan: ThresholdPlan, store: Store[VanishingResult], pool: Pool) -> ThresholdOutcome:
@@ -203,10 +213,8 @@ def study_thresholds(plan: ThresholdPlan, store: Store[VanishingResult], pool: P
     pool.results(threshold_jobs(plan, store))
     places = plan.sought()
     sightings = tuple(
-        _sighting(
-            sought, pool.results(_training(plan, sought, store)), pool.results(_theory_jobs(sought)), len(places)
-        )
-        for sought in places
+        _sighting(one, pool.results(_training(plan, one, store)), pool.results([_theory_job(one)])[0], len(places))
+        for one in places
     )
     kinds = {sought.kind.name: [one.ratio for one in sightings if one.sought.kind is sought.kind] for sought in places}
     several = {name: ratios for name, ratios in kinds.items() if len(ratios) > 1}
@@ -227,22 +235,36 @@ def _training(plan: ThresholdPlan, sought: Sought, store: Store[VanishingResult]
     return [training_job(run, store, train_at_vanishing_decay) for run in plan.runs(sought)]
 
 
-def _theory_jobs(sought: Sought) -> list[Job]:
-    """The theory at the last two decays and the fitted sample ratios."""
-    alphas = sought.alphas(sought.kind.multiples).tolist()
-    problems = [dataclasses.replace(sought.told, lambda_=multiple * DECAY) for multiple in DECAY_MULTIPLES[-2:]]
-    return [curve_job(problem, alphas, "theory of thresholds") for problem in problems]
+def _theory_job(sought: Sought) -> Job:
+    """The theory at the fitted sample ratios."""
+    alphas = tuple(sought.alphas(sought.kind.multiples).tolist())
+    arguments = sought.told, sought.kind.quantity, alphas
+    return Job(theory_roots, arguments, "theory of thresholds", _COST * len(alphas), f"theory of {sought.setting}")
 
 
-def _sighting(
-    sought: Sought, results: Sequence[VanishingResult], curves: Sequence[Mapping[float, object]], intervals: int
-) -> Sighting:
+def theory_roots(problem: Problem, quantity: str, alphas: tuple[float, ...]) -> TheoryCurve:
+    """The vanishing root of the theory, with the decay taken to zero exactly as in training.
+
+    Values that the solver calls inaccurate serve, as their error bars widen the interval. Raises NoAnswer where there is none.
+    """
+    problems = [dataclasses.replace(problem, lambda_=multiple * DECAY) for multiple in DECAY_MULTIPLES[-2:]]
+    points = list(zip(*(learning_curve(one, alphas, accuracy=ACCURACY) for one in problems), strict=True))
+    for solution in (solution for pair in points for solution in pair):
+        if solution.value(quantity) is None:
+            solution.unwrap()
+    roots = [vanishing_root(*(getattr(solution, quantity) for solution in pair)) for pair in points]
+    # at two decays so close the errors are the same, and so is that of the extrapolated value
+    bars = [max(solution.errors.get(quantity, 0.0) for solution in pair) for pair in points]
+    errors = [math.sqrt(root**2 + bar) - root for bar, root in zip(bars, roots, strict=True)]
+    return TheoryCurve(np.array(alphas), np.array(roots), np.array(errors))
+
+
+def _sighting(sought: Sought, results: Sequence[VanishingResult], theory: TheoryCurve, intervals: int) -> Sighting:
     kind, proven = sought.kind, sought.threshold()
     converged = [result for result in results if result.status is DescentStatus.CONVERGED]
     dims = sorted({result.run.run.dim for result in results})
     points = tuple(_points(kind, dim, kind.multiples, converged) for dim in dims)
     beyond = tuple(_points(kind, dim, (kind.beyond,), converged) for dim in dims)
-    theory = (sought.alphas(kind.multiples), _theory_roots(sought, curves))
     crossing = find_crossing(points, theory, float(proven), sought.base.entropy, intervals)
     return Sighting(sought, proven, points, theory, crossing, beyond, len(results) - len(converged))
 
@@ -257,12 +279,3 @@ def _points(kind: Kind, dim: int, multiples: Sequence[float], results: Sequence[
     columns = [kind.visited().index(multiple) for multiple in multiples]
     ratios = np.array(group[0].run.samples)[columns] / dim**2
     return SizePoints(dim, ratios, np.array([result.limits(kind.quantity) for result in group])[:, columns])
-
-
-def _theory_roots(sought: Sought, curves: Sequence[Mapping[float, object]]) -> Array:
-    """The vanishing root of the theory, with the decay taken to zero exactly as in training."""
-    larger, smaller = (
-        [float(getattr(curve[alpha], sought.kind.quantity)) for alpha in sought.alphas(sought.kind.multiples).tolist()]
-        for curve in curves
-    )
-    return np.array([vanishing_root(*pair) for pair in zip(larger, smaller, strict=True)])

@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
                         help="runs per threshold, one number or one for each size (default 40,24,10)")  # fmt: skip
     for name, default, text in (
         ("kappa0", "0.5,0.2,0.8,0.2", "rank ratios of the target, one for all settings or one for each"),
-        ("noise", "0.5,0.25,1,0.25", "variances Delta of the label noise, likewise"),
+        ("noise", "0.1,0.25,0.2,0.25", "variances Delta of the label noise, likewise"),
         ("width", "1,1,1,0.3", "width ratios kappa of the student, likewise"),
     ):
         parser.add_argument(
