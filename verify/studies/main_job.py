@@ -283,10 +283,10 @@ JOB_PRESETS: dict[str, dict[str, Any]] = {  # fields of a Plan
         "scaling_sizes": ((28, 8), (40, 8)),
         "dims": (10**4, 10**8, 10**12, 10**18),
         "exponent_sizes": (("decay", 200, 6), ("decay", 400, 6), ("noise", 200, 6)),
-        "threshold_sizes": ((30, 24), (60, 12)),
+        "threshold_sizes": ((30, 20), (60, 10)),
         "threshold_settings": _THRESHOLD_SETTINGS,
     },
-    "quick": {
+    "quick": {  # no thresholds: sizes and runs that decide one take longer than all of it
         "campaigns": (
             Campaign(DataKind.SEQUENCES, ((32, 8), (52, 8)), (0.1, 0.5, 2.0), _WIDTHS),
             Campaign(DataKind.GAUSSIAN_EQUIVALENT, ((20, 8), (28, 8)), (0.5,), (1.0,)),

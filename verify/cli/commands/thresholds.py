@@ -36,20 +36,20 @@ def add(commands: Any) -> None:
         help="where training loss and estimation error vanish, against the proven thresholds",
         epilog="example: python -m verify thresholds --kappa0 .5,.2 --tokens 2,3 --noise .5 --dim 30,60 --runs 24,12",
     )
-    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="20,40,80", metavar="N,N",
-                        help="sizes d, at least two to extrapolate from (default 20,40,80)")  # fmt: skip
-    parser.add_argument("--runs", type=integers("--runs", 2), default="40,24,10", metavar="N",
-                        help="runs per threshold, one number or one for each size (default 40,24,10)")  # fmt: skip
+    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="30,60", metavar="N,N",
+                        help="sizes d, at least two to extrapolate from (default 30,60)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default="24,12", metavar="N",
+                        help="runs per threshold, one number or one for each size (default 24,12)")  # fmt: skip
     for name, default, text in (
-        ("kappa0", "0.5,0.2,0.8,0.2", "rank ratios of the target, one for all settings or one for each"),
-        ("noise", "0.1,0.25,0.2,0.25", "variances Delta of the label noise, likewise"),
-        ("width", "1,1,1,0.3", "width ratios kappa of the student, likewise"),
+        ("kappa0", "0.5,0.2,0.8", "rank ratios of the target, one for all settings or one for each"),
+        ("noise", "0.1,0.25,0.2", "variances Delta of the label noise, likewise"),
+        ("width", "1", "width ratios kappa of the student, likewise"),
     ):
         parser.add_argument(
             f"--{name}", type=grid(f"--{name}"), default=default, metavar="X,X", help=f"{text} (default {default})"
         )
-    parser.add_argument("--tokens", type=integers("--tokens", 2), default="2,3,2,2", metavar="N,N",
-                        help="tokens per sequence T, likewise (default 2,3,2,2)")  # fmt: skip
+    parser.add_argument("--tokens", type=integers("--tokens", 2), default="2,3,2", metavar="N,N",
+                        help="tokens per sequence T, likewise (default 2,3,2)")  # fmt: skip
     parser.add_argument("--parametrisation", choices=[str(p) for p in Parametrisation], default="factorised",
                         help="train factors W of S, or S itself, which recovers nothing (default factorised)")  # fmt: skip
     add_problem_arguments(parser, "beta", "beta0")
