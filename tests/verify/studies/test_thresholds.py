@@ -10,7 +10,8 @@ import torch
 from numeric.cli.arguments import BadInput
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
-from verify.__main__ import main
+from verify.__main__ import build_parser, main
+from verify.cli.commands.thresholds import thresholds_asked
 from verify.jobs.pool import Pool
 from verify.jobs.store import Store
 from verify.judging.crossing import Interval, SizePoints, TheoryCurve, crossing_of, find_crossing, pooled_ratio
@@ -223,6 +224,17 @@ def test_direct_training_has_one_threshold_that_counts(what, proven):
 def test_weight_decay_on_factors_is_a_trace_penalty(alpha):
     found = compare_descents(Run(Problem(alpha, MarchenkoPastur(0.5), 0.01, 0.25), dim=20))
     assert found.agrees, found
+
+
+def test_settings_are_read_one_by_one():
+    """One value for all or one for each; rank ratios and noise stay exact until they are of a run."""
+    arguments = ["thresholds", "--kappa0", "1/2,1/5", "--tokens", "2,3", "--noise", "1/4", "--width", "1,3/10"]
+    plan = thresholds_asked(build_parser().parse_args(arguments))
+    found = [
+        (run.target_eigenvalues().size, run.problem.tokens, run.problem.noise, run.problem.width) for run in plan.bases
+    ]
+    assert found == [(30, 2, 0.25, 1.0), (30, 3, 0.25, 0.3)]
+    assert [run.problem.target for run in plan.bases] == [MarchenkoPastur(0.5), MarchenkoPastur(0.2)]
 
 
 @pytest.mark.parametrize(

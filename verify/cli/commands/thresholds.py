@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json, write_atomically
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.problem.problem import Parametrisation
-from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, size_counts, stated_problem
+from numeric.problem.problem import Parametrisation, Problem
+from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, size_counts
 from verify.figures.drawing import styled
 from verify.figures.thresholds import threshold_figure
 from verify.jobs.pool import Pool
@@ -124,7 +124,9 @@ def _base(arguments: argparse.Namespace, dim: int, **setting: Any) -> Run:
     if setting["width"] < setting["kappa0"]:
         raise BadInput("--width", setting["width"], "below kappa0 nothing is recovered", "give it from kappa0 on")
     stated = {name: float(setting[name]) for name in ("noise", "width")} | {"tokens": setting["tokens"]}
+    temperatures = {name: float(getattr(arguments, name)) for name in ("beta", "beta0")}
     what = Parametrisation(arguments.parametrisation)
-    target = MarchenkoPastur(float(setting["kappa0"]))
-    problem = stated_problem(arguments, target, lambda_=DECAY, parametrisation=what, **stated)
+    problem = Problem(
+        1.0, MarchenkoPastur(float(setting["kappa0"])), DECAY, parametrisation=what, **stated, **temperatures
+    )
     return Run(problem, dim, **execution_fields(arguments))
