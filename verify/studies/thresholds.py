@@ -42,7 +42,7 @@ _WIDEST = 0.15  #: half of an interval over the proven value: a wider one decide
 #: the two decays the loss is below its rounding there; a run whose own threshold lies that far off is six deviations away at d = 50.
 _LEFT = 0.1
 #: Relative difference of roots far from the threshold that remains beside the scatter of runs: a + c/d leaves out 1/d^2.
-LEVEL_ALLOWED = 0.05
+_ROOT_ALLOWED = 0.05
 _COST = 3.0  #: seconds of the theory at one sample ratio
 #: Smallest weight decay: the miss of the linear extrapolation from it and its double is the theory's too, and is subtracted.
 DECAY = 2e-4
@@ -162,7 +162,7 @@ class Sighting:
     @property
     def rises(self) -> bool:
         """Whether far from the threshold the root is the theory's: where noise is large the threshold alone hardly depends on it."""
-        return 1.0 in self.crossing.level.widened(LEVEL_ALLOWED)
+        return 1.0 in self.crossing.level.widened(_ROOT_ALLOWED)
 
     @property
     def agrees(self) -> bool:

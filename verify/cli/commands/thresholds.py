@@ -123,10 +123,8 @@ def _base(arguments: argparse.Namespace, dim: int, **setting: Any) -> Run:
     """Of one setting."""
     if setting["width"] < setting["kappa0"]:
         raise BadInput("--width", setting["width"], "below kappa0 nothing is recovered", "give it from kappa0 on")
-    stated = {name: float(setting[name]) for name in ("noise", "width")} | {"tokens": setting["tokens"]}
-    temperatures = {name: float(getattr(arguments, name)) for name in ("beta", "beta0")}
-    what = Parametrisation(arguments.parametrisation)
-    problem = Problem(
-        1.0, MarchenkoPastur(float(setting["kappa0"])), DECAY, parametrisation=what, **stated, **temperatures
-    )
+    stated: dict[str, Any] = {name: float(setting[name]) for name in ("noise", "width")}
+    stated |= {name: float(getattr(arguments, name)) for name in ("beta", "beta0")}
+    what, target = Parametrisation(arguments.parametrisation), MarchenkoPastur(float(setting["kappa0"]))
+    problem = Problem(1.0, target, DECAY, tokens=setting["tokens"], parametrisation=what, **stated)
     return Run(problem, dim, **execution_fields(arguments))
