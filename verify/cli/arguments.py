@@ -44,7 +44,7 @@ def add_job(parser: argparse.ArgumentParser) -> None:
 
 
 def add_misstatement(parser: argparse.ArgumentParser) -> None:
-    """Add what makes the theory of the exponents wrong on purpose."""
+    """Add what makes the theory of exponents and thresholds wrong on purpose."""
     shift = number("--theory-gamma-off", "is any number", lambda _: True, "try 0.1")
     parser.add_argument("--theory-gamma-off", type=shift, default="0", metavar="X",
                         help="tell the exponents' theory a gamma so far off on purpose: the verdict must turn negative")  # fmt: skip

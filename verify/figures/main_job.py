@@ -1,4 +1,4 @@
-"""The three figures: error against alpha, singular values, scores."""
+"""The figures: error against alpha, singular values, scores, excess errors, thresholds."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from verify.figures.curve_panel import COLOURS, QUANTITY_NAMES, add_legend, draw
 from verify.figures.drawing import STYLE, png
 from verify.figures.power_laws.scaling import excess_figure
 from verify.figures.spectra import trained_spectrum_figure
+from verify.figures.thresholds import threshold_figure
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import BAND, Comparison, Score
 from verify.studies.learning_curves import Curve
@@ -31,6 +32,8 @@ def main_job_figures(outcome: MainJobOutcome) -> dict[str, bytes]:
             figures["spectra.png"] = trained_spectrum_figure(outcome.panels)
         if outcome.laws:
             figures["scaling.png"] = excess_figure(outcome.laws)
+        if outcome.sighted:
+            figures["thresholds.png"] = threshold_figure(outcome.sighted.sightings)
         return {name: png(figure) for name, figure in figures.items()}
 
 

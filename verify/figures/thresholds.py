@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from verify.figures.curve_panel import COLOURS
-from verify.figures.drawing import STYLE, png
-from verify.studies.thresholds import Sighting
+from verify.studies.thresholds import INTERPOLATION, RECOVERY, Sighting
 
 
-def threshold_figure(sightings: Sequence[Sighting]) -> bytes:
-    """Return as a PNG file the vanishing roots against the sample ratio, with crossings and proven thresholds."""
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(9.6, 4.2), layout="constrained")
-        for axes, sighting in zip(figure.subplots(1, len(sightings), squeeze=False)[0], sightings, strict=True):
+def threshold_figure(sightings: Sequence[Sighting]) -> Figure:
+    """The vanishing roots against the sample ratio, with crossings and proven thresholds: one row a kind, one column a setting."""
+    rows = [[one for one in sightings if one.sought.kind is kind] for kind in (INTERPOLATION, RECOVERY)]
+    rows = [row for row in rows if row]
+    columns = max(map(len, rows))
+    figure = Figure(figsize=(max(4.8, 3.6 * columns), 3.4 * len(rows)), layout="constrained")
+    for row, panels in zip(rows, figure.subplots(len(rows), columns, squeeze=False), strict=True):
+        for axes, sighting in zip(panels, row, strict=False):
             _threshold_panel(axes, sighting)
-        return png(figure)
+        for axes in panels[len(row) :]:
+            axes.set_axis_off()
+        panels[0].set_ylabel(f"root of the {row[0].sought.kind.label}")
+    return figure
 
 
 def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
@@ -36,12 +40,11 @@ def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
         )
     for colour, item in zip(COLOURS, sighting.beyond, strict=False):
         axes.errorbar(item.alphas, item.means(), item.errors(), fmt="o", ms=4, capsize=2, mfc="white", color=colour)
-    axes.plot(*sighting.theory, "k-", lw=1, label=r"theory, $d\to\infty$")
+    axes.plot(sighting.theory.alphas, sighting.theory.roots, "k-", lw=1, label=r"theory, $d\to\infty$")
     proven, infinite = float(sighting.proven), sighting.crossing.infinite
     axes.axvline(proven, color="k", ls=":", lw=1, label=f"proven {sighting.proven.value[:8]}")
     axes.axvspan(infinite.low, infinite.high, color=COLOURS[3], alpha=0.2, lw=0, label="crossing, 95 %")
     axes.axhline(0, color="0.6", lw=0.6)
     axes.set_xlabel(r"sample ratio $\alpha = n/d^2$")
-    axes.set_ylabel(f"square root of the {sighting.kind.label}")
-    axes.set_title(sighting.kind.name)
-    axes.legend(fontsize=9, loc="lower right" if sighting.kind.beyond < 1 else "lower left")
+    axes.set_title(f"{sighting.sought.kind.name}, {sighting.sought.setting}", fontsize=9)
+    axes.legend(fontsize=7, loc="lower right" if sighting.sought.kind is INTERPOLATION else "lower left")

@@ -25,6 +25,7 @@ from verify.jobs.store import AnyResult, Store
 from verify.training.cross_validation import DecaySearch
 from verify.training.measure import execute
 from verify.training.run import Run
+from verify.training.vanishing_decay import NestedRun
 
 
 class WorkerError(RuntimeError):
@@ -48,7 +49,9 @@ class Job:
     store: Store[Any] | None = field(default=None, compare=False)
 
 
-def training_job(run: Run | DecaySearch, store: Store[AnyResult], task: Callable[[Any], Any] = execute) -> Job:
+def training_job(
+    run: Run | DecaySearch | NestedRun, store: Store[AnyResult], task: Callable[[Any], Any] = execute
+) -> Job:
     """The job whose result `store` keeps under `run`."""
     return Job(task, (run,), "training", run.cost, f"run {run.label}", run.device, store)
 

@@ -8,45 +8,62 @@ the threshold by the bend of the curve over the window; that miss is subtracted,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from numeric.laws.law import Array
 
-RESAMPLES = 2000
+RESAMPLES = 4000  #: ends of intervals then scatter by 2 per cent of their width
 INTERVAL_PROBABILITY = 0.95
 
 
 @dataclass(frozen=True)
 class SizePoints:
-    """Values of the vanishing root at one size: for each sample ratio one array over runs."""
+    """Values of the vanishing root at one size, shape (runs, sample ratios): those of one run share their samples."""
 
     dim: int
     alphas: Array
-    values: tuple[Array, ...]
+    values: Array
 
     def means(self) -> Array:
         """Mean over runs at each sample ratio."""
-        return np.array([value.mean() for value in self.values])
+        return np.asarray(self.values.mean(axis=0))
 
     def errors(self) -> Array:
         """Standard error of each mean."""
-        return np.array([value.std(ddof=1) / len(value) ** 0.5 for value in self.values])
+        return np.asarray(self.values.std(axis=0, ddof=1) / len(self.values) ** 0.5)
+
+
+class TheoryCurve(NamedTuple):
+    """Sample ratios, the vanishing root of the theory there at infinite d, and error bars of it."""
+
+    alphas: Array
+    roots: Array
+    errors: Array
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with the ends of its bootstrap interval of probability INTERVAL_PROBABILITY."""
+    """An estimate with the ends of its bootstrap interval."""
 
     value: float
     low: float
     high: float
 
-    def shifted(self, by: float) -> Interval:
-        """The interval moved by a constant."""
-        return Interval(self.value + by, self.low + by, self.high + by)
+    @property
+    def half_width(self) -> float:
+        """Half of the distance of the ends."""
+        return (self.high - self.low) / 2
+
+    def widened(self, by: float) -> Interval:
+        """With both ends moved out by an error of another kind."""
+        return Interval(self.value, self.low - by, self.high + by)
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -54,10 +71,17 @@ class Interval:
 
 @dataclass(frozen=True)
 class Crossing:
-    """Crossings at each size, and the one extrapolated to infinite d, the bias of the fit subtracted from all."""
+    """Crossings at each size, and the one extrapolated to infinite d, the bias of the fit subtracted from all.
+
+    `level`: the root farthest from the threshold over the theory's, extrapolated likewise. Intervals have probability
+    INTERVAL_PROBABILITY, `judged` and `level` that at which all intervals of a study hold together; those at infinite d are widened by
+    what the theory's error bars do.
+    """
 
     by_size: dict[int, Interval]
     infinite: Interval
+    judged: Interval
+    level: Interval
     fit_bias: float
 
 
@@ -72,29 +96,75 @@ def crossing_of(alphas: Array, roots: Array, weights: Array | float = 1.0) -> Ar
     return alpha[..., 0] - slope * root[..., 0]
 
 
-def find_crossing(points: Sequence[SizePoints], theory: tuple[Array, Array], threshold: float, seed: int) -> Crossing:
-    """Estimate the crossing from runs at two sizes or more; `theory` holds (alphas, roots) at infinite d.
+def find_crossing(
+    points: Sequence[SizePoints], theory: TheoryCurve, threshold: float, seed: int, intervals: int = 1
+) -> Crossing:
+    """Estimate the crossing from runs at two sizes or more.
 
-    The interval resamples the runs at each size and sample ratio.
+    The intervals resample the runs at each size; `intervals` is the number of thresholds that are judged together, each by two.
     """
     rng = np.random.default_rng(seed)
-    fit_bias = float(crossing_of(*theory)) - threshold
-    crossings = np.stack([_crossings(item, rng) for item in points], axis=-1)
-    inverse = np.array([1 / item.dim for item in points])
-    infinite = crossing_of(crossings, inverse, 1 / crossings[1:].std(axis=0))
-    by_size = {item.dim: _interval(column).shifted(-fit_bias) for item, column in zip(points, crossings.T, strict=True)}
-    return Crossing(by_size, _interval(infinite).shifted(-fit_bias), fit_bias)
+    fitted, farthest = float(crossing_of(theory.alphas, theory.roots)), int(theory.roots.argmax())
+    drawn = [_means_drawn(item, rng) for item in points]  # the means themselves first
+    crossings = [
+        crossing_of(item.alphas, means) - (fitted - threshold) for item, means in zip(points, drawn, strict=True)
+    ]
+    levels = [means[:, farthest] / theory.roots[farthest] for means in drawn]
+    runs, dims = [len(item.values) for item in points], [item.dim for item in points]
+    unsure = _effect_of_errors(theory, fitted)
+    together = 1 - (1 - INTERVAL_PROBABILITY) / (2 * intervals)
+    return Crossing(
+        by_size={
+            dim: _interval(_widened(column, count, INTERVAL_PROBABILITY), INTERVAL_PROBABILITY)
+            for dim, count, column in zip(dims, runs, crossings, strict=True)
+        },
+        infinite=_limit(crossings, dims, runs, INTERVAL_PROBABILITY).widened(unsure),
+        judged=_limit(crossings, dims, runs, together).widened(unsure),
+        level=_limit(levels, dims, runs, together).widened(theory.errors[farthest] / theory.roots[farthest]),
+        fit_bias=fitted - threshold,
+    )
 
 
-def _crossings(item: SizePoints, rng: np.random.Generator) -> Array:
-    """The estimate at one size, then those of runs drawn from these again, shape (1 + RESAMPLES,)."""
-    means, least = item.means(), item.means() * 1e-3
-    drawn = [rng.choice(values, (RESAMPLES, len(values))).mean(axis=1) for values in item.values]
-    return crossing_of(item.alphas, np.vstack([means, np.stack(drawn, axis=1)]), 1 / np.maximum(item.errors(), least))
+def _effect_of_errors(theory: TheoryCurve, fitted: float) -> float:
+    """How far the error bars of the theory move its crossing, effects added without their signs."""
+    moved = crossing_of(theory.alphas, theory.roots + np.diag(theory.errors))
+    return float(np.abs(moved - fitted).sum())
 
 
-def _interval(found: Array) -> Interval:
+def pooled_ratio(ratios: Sequence[Interval], intervals: int = 1) -> Interval:
+    """Mean of independent ratios with intervals of 95 %; its own is as wide as `intervals` such means judged together need it."""
+    shares = np.array([ratio.half_width for ratio in ratios]) ** -2.0
+    value = float(shares @ [ratio.value for ratio in ratios] / shares.sum())
+    tails = (norm.ppf(1 - (1 - INTERVAL_PROBABILITY) / 2 / count) for count in (intervals, 1))
+    half = float(shares.sum() ** -0.5 * next(tails) / next(tails))
+    return Interval(value, value - half, value + half)
+
+
+def _means_drawn(item: SizePoints, rng: np.random.Generator) -> Array:
+    """Means over runs, and then those of as many runs drawn from these with replacement, shape (1 + RESAMPLES, sample ratios)."""
+    count = len(item.values)
+    drawn = item.values[rng.integers(count, size=(RESAMPLES, count))].mean(axis=1)
+    return np.vstack([item.means(), drawn])
+
+
+def _limit(columns: Sequence[Array], dims: Sequence[int], runs: Sequence[int], level: float) -> Interval:
+    """Of an estimate at each size, extrapolated as a + c/d."""
+    inverse, errors = np.array([1 / dim for dim in dims]), np.array([column[1:].std() for column in columns])
+    wide = [_widened(column, count, level) for column, count in zip(columns, runs, strict=True)]
+    return _interval(crossing_of(np.stack(wide, axis=-1), inverse, 1 / errors), level)
+
+
+def _widened(estimates: Array, runs: int, level: float) -> Array:
+    """Resampled estimates moved away from the first so that the interval of so few runs is as wide as Student's.
+
+    Resampling alone lacks a degree of freedom and the heavy tails.
+    """
+    tail = (1 + level) / 2
+    wider = math.sqrt(runs / (runs - 1)) * float(student.ppf(tail, runs - 1) / norm.ppf(tail))
+    return estimates[0] + wider * (estimates - estimates[0])
+
+
+def _interval(found: Array, level: float) -> Interval:
     """Of an estimate followed by resampled ones."""
-    tail = (1 - INTERVAL_PROBABILITY) / 2
-    low, high = np.quantile(found[1:], [tail, 1 - tail])
+    low, high = np.quantile(found[1:], [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(found[0]), float(low), float(high))

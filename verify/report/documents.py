@@ -17,6 +17,7 @@ from verify.judging.scores import Comparison, Score
 from verify.judging.spectra import TrainedSpectrum, zero_fraction
 from verify.networks.width import WidthPoint
 from verify.report.exponents import exponent_document
+from verify.report.thresholds import threshold_document
 from verify.report.versions import versions
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
@@ -45,6 +46,7 @@ def main_job_document(outcome: MainJobOutcome) -> dict[str, Any]:
             for a in outcome.exponents
         ],
         "trained_exponents": exponent_document(outcome.trained) if outcome.trained else None,
+        "trained_thresholds": threshold_document(outcome.sighted) if outcome.sighted else None,
         "parameters": {key: base[key] for key in _SHARED},
         "seed": outcome.plan.base.entropy,
         "seconds": outcome.seconds,

@@ -13,6 +13,7 @@ from verify.judging.spectra import TrainedSpectrum
 from verify.networks.width import WidthPoint
 from verify.published.comparison import PublishedCurve
 from verify.report.exponents import exponent_lines
+from verify.report.thresholds import threshold_lines
 from verify.studies.cross_validation import ChoiceGroup
 from verify.studies.descents import Descents
 from verify.studies.gap import GapTrend
@@ -21,7 +22,6 @@ from verify.studies.main_job import MainJobOutcome
 from verify.studies.message_passing import MessagePassingPoint
 from verify.studies.models import ModelOutcome
 from verify.studies.scaling import ScalingOutcome, Slope
-from verify.studies.thresholds import Sighting
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
@@ -39,7 +39,7 @@ class Excluded(Protocol):
 
 
 def main_job_lines(outcome: MainJobOutcome) -> Iterator[str]:
-    """Every verdict of the main job: quantities, scaling laws, exponents, spectra."""
+    """Every verdict of the main job: quantities, scaling laws, exponents, thresholds, spectra."""
     for kind, comparison in outcome.comparisons.items():
         yield from comparison_lines(str(kind), comparison)
     if outcome.laws:
@@ -50,6 +50,8 @@ def main_job_lines(outcome: MainJobOutcome) -> Iterator[str]:
         yield f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}\n"
     if outcome.trained:
         yield from exponent_lines(outcome.trained)
+    if outcome.sighted:
+        yield from threshold_lines(outcome.sighted)
     for panel in outcome.panels:
         yield spectrum_line("spectrum", panel)
 
@@ -204,17 +206,6 @@ def gap_lines(trends: Sequence[GapTrend]) -> Iterator[str]:
             f"gamma {trend.gamma:g}{trend.features_kept}: trained over theory {ratios}; limit {trend.limit:.4f} +- {trend.error:.4f}, "
             f"{trend.z:+.1f} standard errors from one: the gap {word}\n"
         )
-
-
-def sighting_line(sighting: Sighting) -> str:
-    """What training shows of one threshold, beside its proven value."""
-    crossing = sighting.crossing.infinite
-    word = "agrees" if sighting.agrees else "disagrees" if sighting.decides else "undecided, add runs or larger sizes"
-    left_out = f"; {sighting.excluded} runs left out, not converged" if sighting.excluded else ""
-    return (
-        f"{sighting.kind.name}: {word}; trained {crossing.value:.4f}, 95 % interval [{crossing.low:.4f}, {crossing.high:.4f}], "
-        f"proven {float(sighting.proven):.10f}{left_out}\n"
-    )
 
 
 def choice_line(group: ChoiceGroup) -> str:

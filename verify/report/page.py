@@ -10,6 +10,7 @@ from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import BAND
 from verify.report.documents import main_job_document
 from verify.report.html import LABELS, equations, facts, figure_element, formatted, page, score_table
+from verify.report.thresholds import sighting_text, sighting_word
 from verify.studies.main_job import MainJobOutcome
 
 CAPTIONS = {
@@ -20,6 +21,9 @@ CAPTIONS = {
     "the target.",
     "scaling.png": "A power-law target, Gaussian-equivalent data. Left: excess test error above the best multiple of the "
     "target, and its ratio to the theory at the same d. Right: eigenvalues of S by rank.",
+    "thresholds.png": "Thresholds seen in training at vanishing weight decay. Points: root of the training loss (above) and of "
+    "the estimation error without label noise (below), open beyond the threshold. Line: theory. Dotted: proven value. Band: where "
+    "the trained root ends, 95 %, extrapolated in d.",
     "scores.png": f"Scores after finite-size extrapolation, by sample ratio and width (G: Gaussian-equivalent data). "
     f"Grey: the band |z| < {BAND:g}.",
 }
@@ -38,6 +42,7 @@ def report_page(outcome: MainJobOutcome, figures: dict[str, bytes]) -> str:
         _verdict(outcome),
         "".join(figure_element(CAPTIONS[name], figures[name]) for name in CAPTIONS if name in figures),
         _thresholds(outcome),
+        _sightings(outcome),
         _scaling(outcome),
         "".join(
             score_table(f"Every point: {kind}", comparison.scores, COMPARED_QUANTITIES)
@@ -79,6 +84,16 @@ def _verdict(outcome: MainJobOutcome) -> str:
         for leg in outcome.exponents
     )
     rows += "".join(
+        f'<li class="{"good" if one.agrees else "bad"}"><b>{one.sought.kind.name} threshold</b> at {html.escape(one.sought.setting)}: '
+        f"{sighting_word(one)}; {sighting_text(one)}</li>"
+        for one in (outcome.sighted.sightings if outcome.sighted else ())
+    )
+    rows += "".join(
+        f'<li class="{"good" if 1.0 in ratio else "bad"}"><b>{name} threshold</b>, all settings: trained over proven '
+        f"{ratio.value:.4f} [{ratio.low:.4f}, {ratio.high:.4f}]</li>"
+        for name, ratio in (outcome.sighted.pooled.items() if outcome.sighted else ())
+    )
+    rows += "".join(
         f'<li class="{"good" if p.agrees else "bad"}"><b>spectrum</b> at α = {p.alpha:g}: '
         f"{'agrees' if p.agrees else 'disagrees'}; distance of the distribution functions {p.distance:.4f}, "
         f"p = {p.p_value:.3f}</li>"
@@ -99,6 +114,27 @@ def _thresholds(outcome: MainJobOutcome) -> str:
     return (
         f"<section><h2>Thresholds</h2><table>{rows}</table><p>Sample ratios at width 1 or more; interpolation at the "
         "label noise of this page, recovery without label noise.</p></section>"
+    )
+
+
+def _sightings(outcome: MainJobOutcome) -> str:
+    """Each threshold at each size and at infinite d, beside its proven value."""
+    if outcome.sighted is None:
+        return ""
+    rows = "".join(
+        f"<tr{'' if one.agrees else ' class=bad'}><td>{one.sought.kind.name}</td><td>{html.escape(one.sought.setting)}</td><td>"
+        + ", ".join(
+            f"{one.crossing.by_size[item.dim].value:.4f} (d = {item.dim}, {len(item.values)} runs)"
+            for item in one.points
+        )
+        + f"</td><td>{one.crossing.infinite.value:.4f} [{one.crossing.infinite.low:.4f}, {one.crossing.infinite.high:.4f}]</td>"
+        f"<td>[{one.crossing.judged.low:.4f}, {one.crossing.judged.high:.4f}]</td><td>{float(one.proven):.8f}</td></tr>"
+        for one in outcome.sighted.sightings
+    )
+    return (
+        "<section><h2>Thresholds in training</h2><p>Where the trained root ends at each d and extrapolated in 1/d, with intervals of "
+        "95 % and those at which all hold together, which are judged.</p><table><tr><th></th><th>setting</th><th>trained</th>"
+        f"<th>d → ∞</th><th>judged</th><th>proven</th></tr>{rows}</table></section>"
     )
 
 

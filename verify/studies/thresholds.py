@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -13,32 +13,47 @@ import numpy as np
 
 from numeric.laws.law import Array
 from numeric.maths.domain import NoAnswer
-from numeric.problem.problem import Problem
-from numeric.problem.solution import Solution
+from numeric.problem.problem import Parametrisation, Problem
 from numeric.proven_laws.rational import exact_marchenko_pastur
+from numeric.saddle.curve import learning_curve
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.proven_digits import Threshold
 from numeric.thresholds.recovery import recovery
-from verify.jobs.pool import execute_all
+from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
-from verify.judging.crossing import INTERVAL_PROBABILITY, Crossing, SizePoints, find_crossing
-from verify.judging.theory import solve_along
-from verify.training import vanishing_decay as vanishing
+from verify.judging.crossing import Crossing, Interval, SizePoints, TheoryCurve, find_crossing, pooled_ratio
+from verify.judging.scores import MINIMUM_RUNS
+from verify.judging.theory import ACCURACY
 from verify.training.minimise import DescentStatus
-from verify.training.run import PROTOCOL, Run
+from verify.training.run import Run
 from verify.training.target import rank_ratio
-from verify.training.vanishing_decay import DECAY_MULTIPLES, VanishingResult, train_at_vanishing_decay, vanishing_root
+from verify.training.vanishing_decay import (
+    DECAY_MULTIPLES,
+    VANISHING_PROTOCOL,
+    NestedRun,
+    VanishingResult,
+    train_at_vanishing_decay,
+    vanishing_root,
+)
 
 _DIGITS = 30
-_WIDEST = 0.3  #: of the proven value: a wider interval decides nothing
-#: Smallest weight decay: the extrapolation from it and its double errs by less than the scatter between runs.
-DECAY = 1e-4
-VANISHING_PROTOCOL = hashlib.sha256((PROTOCOL + Path(vanishing.__file__).read_text()).encode()).hexdigest()[:16]
+_WIDEST = 0.15  #: half of an interval over the proven value: a wider one decides nothing
+#: Of the root at the fitted point nearest to the threshold: beyond it at most so much is left at the largest size. Extrapolated from
+#: the two decays the loss is below its rounding there; a run whose own threshold lies that far off is six deviations away at d = 50.
+_LEFT = 0.1
+#: Relative difference of roots far from the threshold that remains beside the scatter of runs: a + c/d leaves out 1/d^2.
+_ROOT_ALLOWED = 0.05
+_COST = 3.0  #: seconds of the theory at one sample ratio
+#: Smallest weight decay: the miss of the linear extrapolation from it and its double is the theory's too, and is subtracted.
+DECAY = 2e-4
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One threshold: which quantity vanishes, where it is fitted and where it is seen to have vanished, in multiples of it."""
+    """One threshold: which quantity vanishes, where it is fitted and where it is seen to have vanished, in multiples of it.
+
+    Crossings scatter least if one point lies near the threshold, beyond the scatter of the thresholds of single runs (2/d).
+    """
 
     name: str
     quantity: str
@@ -46,64 +61,138 @@ class Kind:
     multiples: tuple[float, ...]
     beyond: float
 
+    def visited(self) -> tuple[float, ...]:
+        """All multiples, decreasing."""
+        return tuple(sorted((*self.multiples, self.beyond), reverse=True))
 
-INTERPOLATION = Kind("interpolation", "train_error", "training loss", (1.15, 1.3, 1.45, 1.65, 1.9), 0.8)
-RECOVERY = Kind("recovery", "estimation_error", "estimation error", (0.45, 0.55, 0.65, 0.75, 0.85), 1.25)
+
+INTERPOLATION = Kind("interpolation", "train_error", "training loss", (1.11, 1.48, 1.85), 0.8)
+RECOVERY = Kind("recovery", "estimation_error", "estimation error", (0.54, 0.72, 0.9), 1.25)
+
+
+@dataclass(frozen=True)
+class Sought:
+    """One threshold of one setting: `base` holds every parameter that does not vary, `told` the problem as the theory is told it."""
+
+    kind: Kind
+    base: Run
+    told: Problem
+
+    @property
+    def setting(self) -> str:
+        """In words, without what is usual."""
+        problem, what = self.base.problem, self.base.problem.parametrisation
+        noise = f", Delta {problem.noise:g}" if self.kind is INTERPOLATION else ""
+        width = f", width {problem.width:g}" if problem.width != 1 else ""
+        direct = f", {what}" if what is not Parametrisation.FACTORISED else ""
+        return f"kappa0 {rank_ratio(problem.target):g}, T {problem.tokens}{noise}{width}{direct}"
+
+    def threshold(self) -> Threshold:
+        """The proven value that training is judged by."""
+        return _proven(self.kind, self.told)
+
+    def alphas(self, multiples: Sequence[float]) -> Array:
+        """Sample ratios at multiples of the threshold, which says where to train and not what to find: the true one."""
+        return np.array(multiples) * float(_proven(self.kind, self.base.problem))
+
+
+@dataclass(frozen=True)
+class ThresholdPlan:
+    """Settings, and sizes (d, number of runs) of each; the theory is told `noise_factor` times the noise."""
+
+    bases: tuple[Run, ...]
+    sizes: tuple[tuple[int, int], ...]
+    noise_factor: float = 1.0
+
+    def sought(self) -> list[Sought]:
+        """Both thresholds of every setting; no recovery in direct training, which recovers nothing."""
+        return list(self._sought())
+
+    def _sought(self) -> Iterator[Sought]:
+        for base in self.bases:
+            told = dataclasses.replace(base.problem, noise=base.problem.noise * self.noise_factor)
+            yield Sought(INTERPOLATION, base, told)
+            if base.problem.parametrisation is Parametrisation.FACTORISED:
+                noiseless = base.varied(noise=0.0)
+                yield Sought(RECOVERY, noiseless, noiseless.problem)
+
+    def runs(self, sought: Sought) -> list[NestedRun]:
+        """What is trained for one threshold: sample ratios from the largest down on the same samples."""
+        visited = sought.kind.visited()
+        shares, (largest,) = tuple(multiple / visited[0] for multiple in visited), sought.alphas(visited[:1]).tolist()
+        return [
+            NestedRun(sought.base.varied(lambda_=DECAY, alpha=largest, dim=dim, index=index), shares)
+            for dim, count in self.sizes
+            for index in range(count)
+        ]
+
+    def run_count(self) -> int:
+        """Number of all runs."""
+        return len(self.sought()) * sum(count for _, count in self.sizes)
 
 
 @dataclass(frozen=True)
 class Sighting:
     """One threshold as training shows it, beside its proven value."""
 
-    kind: Kind
+    sought: Sought
     proven: Threshold
     points: tuple[SizePoints, ...]
-    theory: tuple[Array, Array]
+    theory: TheoryCurve
     crossing: Crossing
     beyond: tuple[SizePoints, ...]
     excluded: int
 
     @property
+    def half_width(self) -> float:
+        """Half of the interval over the proven value."""
+        return self.crossing.infinite.half_width / float(self.proven)
+
+    @property
     def decides(self) -> bool:
         """Whether the interval is narrow enough for its verdict to mean something."""
-        return self.crossing.infinite.high - self.crossing.infinite.low < _WIDEST * float(self.proven)
+        return self.half_width < _WIDEST
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether next to nothing of the quantity is left beyond the threshold, at the largest size."""
+        nearest = min(self.points[-1].means())
+        return bool(self.beyond[-1].means()[0] <= _LEFT * nearest)
+
+    @property
+    def rises(self) -> bool:
+        """Whether far from the threshold the root is the theory's: where noise is large the threshold alone hardly depends on it."""
+        return 1.0 in self.crossing.level.widened(_ROOT_ALLOWED)
 
     @property
     def agrees(self) -> bool:
-        """Whether the interval at infinite d is narrow and contains the proven value."""
-        return self.decides and float(self.proven) in self.crossing.infinite
+        """Whether it vanishes beyond the threshold, rises as in theory, and the narrow interval at infinite d holds the proven one."""
+        return self.decides and self.vanishes and self.rises and float(self.proven) in self.crossing.judged
 
-    def document(self) -> dict[str, object]:
-        """As plain JSON values."""
-        return {
-            "kind": self.kind.name,
-            "proven": self.proven.value,
-            "digits_proven": self.proven.digits,
-            "estimate": self.crossing.infinite.value,
-            "interval": [self.crossing.infinite.low, self.crossing.infinite.high],
-            "confidence": INTERVAL_PROBABILITY,
-            "fit_bias_subtracted": self.crossing.fit_bias,
-            "sizes": [
-                {
-                    "dim": item.dim,
-                    "crossing": self.crossing.by_size[item.dim].value,
-                    "interval": [self.crossing.by_size[item.dim].low, self.crossing.by_size[item.dim].high],
-                    "alphas": item.alphas.tolist(),
-                    "root_means": item.means().tolist(),
-                    "root_errors": item.errors().tolist(),
-                    "runs": [len(value) for value in item.values],
-                }
-                for item in self.points
-            ],
-            "theory": {"alphas": self.theory[0].tolist(), "roots": self.theory[1].tolist()},
-            "beyond": [
-                {"dim": item.dim, "alpha": float(item.alphas[0]), "root_mean": float(item.means()[0])}
-                for item in self.beyond
-            ],
-            "excluded_runs": self.excluded,
-            "decides": self.decides,
-            "agrees": self.agrees,
-        }
+    @property
+    def ratio(self) -> Interval:
+        """The crossing over the proven value."""
+        found, proven = self.crossing.infinite, float(self.proven)
+        return Interval(found.value / proven, found.low / proven, found.high / proven)
+
+
+@dataclass(frozen=True)
+class ThresholdOutcome:
+    """Every threshold of a plan, and for each kind seen at several settings the mean ratio of crossing to proven value."""
+
+    plan: ThresholdPlan
+    sightings: tuple[Sighting, ...]
+    pooled: Mapping[str, Interval]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all agree, and there are any, and the mean ratios are 1."""
+        return bool(self.sightings) and all(one.agrees for one in self.sightings) and self.ratios_agree
+
+    @property
+    def ratios_agree(self) -> bool:
+        """Whether the intervals of all mean ratios contain 1."""
+        return all(1.0 in ratio for ratio in self.pooled.values())
 
 
 def vanishing_store(folder: Path) -> Store[VanishingResult]:
@@ -111,71 +200,82 @@ def vanishing_store(folder: Path) -> Store[VanishingResult]:
     return Store(folder, VanishingResult, "vanishing.jsonl", VANISHING_PROTOCOL)
 
 
-def observe(
-    base: Run,
-    sizes: Sequence[tuple[int, int]],
-    store: Store[VanishingResult],
-    note: Callable[[str], None],
-    workers: int | None,
-) -> list[Sighting]:
-    """Train what `store` lacks at `sizes` (d, number of runs), and locate both thresholds.
+def threshold_jobs(plan: ThresholdPlan, store: Store[VanishingResult]) -> list[Job]:
+    """All that `study_thresholds` asks for."""
+    return [job for sought in plan.sought() for job in (*_training(plan, sought, store), _theory_job(sought))]
+
+
+def study_thresholds(plan: ThresholdPlan, store: Store[VanishingResult], pool: Pool) -> ThresholdOutcome:
+    """Train what `store` lacks, locate every threshold.
 
     Raises WorkerError if a run fails, NoAnswer if too few runs converged or the theory has no answer.
     """
-    kinds = [(INTERPOLATION, base), (RECOVERY, base.varied(noise=0.0))]
-    proven = {kind.name: _proven(kind, run) for kind, run in kinds}
-    runs = {kind.name: _runs(kind, run, float(proven[kind.name]), sizes) for kind, run in kinds}
-    note("training at vanishing weight decay")
-    flat = [item for wanted in runs.values() for item in wanted]
-    results = dict(zip(flat, execute_all(flat, store, workers=workers, task=train_at_vanishing_decay), strict=True))
-    note("theory at the same sample ratios")
-    return [_sighting(kind, run, proven[kind.name], [results[item] for item in runs[kind.name]]) for kind, run in kinds]
-
-
-def _proven(kind: Kind, run: Run) -> Threshold:
-    law = exact_marchenko_pastur(Fraction(str(rank_ratio(run.problem.target))))
-    width = Fraction(str(run.problem.width))
-    if kind is INTERPOLATION:
-        return interpolation(law, Fraction(str(run.problem.noise)), run.problem.tokens, _DIGITS, width)
-    return recovery(law, run.problem.tokens, _DIGITS, width)
-
-
-def _runs(kind: Kind, run: Run, threshold: float, sizes: Sequence[tuple[int, int]]) -> list[Run]:
-    return [
-        run.varied(lambda_=DECAY, alpha=multiple * threshold, dim=dim, index=index)
-        for dim, count in sizes
-        for multiple in (*kind.multiples, kind.beyond)
-        for index in range(count)
-    ]
-
-
-def _sighting(kind: Kind, run: Run, proven: Threshold, results: Sequence[VanishingResult]) -> Sighting:
-    converged = [result for result in results if result.status is DescentStatus.CONVERGED]
-    dims = sorted({result.run.dim for result in results})
-    alphas = np.array([multiple * float(proven) for multiple in kind.multiples])
-    points = tuple(_points(kind, dim, alphas, converged) for dim in dims)
-    beyond = tuple(_points(kind, dim, np.array([kind.beyond * float(proven)]), results) for dim in dims)
-    theory = (alphas, _theory_roots(kind, run.problem, alphas))
-    crossing = find_crossing(points, theory, float(proven), run.entropy)
-    return Sighting(kind, proven, points, theory, crossing, beyond, len(results) - len(converged))
-
-
-def _points(kind: Kind, dim: int, alphas: Array, results: Sequence[VanishingResult]) -> SizePoints:
-    groups = [[r for r in results if r.run.dim == dim and r.run.problem.alpha == alpha] for alpha in alphas.tolist()]
-    if min(map(len, groups)) < 2:
-        raise NoAnswer(f"{kind.name} at dim {dim}: fewer than 2 runs converged at some sample ratio; add --runs")
-    realised = np.array([group[0].run.samples / dim**2 for group in groups])
-    return SizePoints(dim, realised, tuple(np.array([r.limit(kind.quantity) for r in group]) for group in groups))
-
-
-def _theory_roots(kind: Kind, problem: Problem, alphas: Array) -> Array:
-    """The vanishing root of the theory, with the decay taken to zero exactly as in training."""
-    larger, smaller = (
-        solve_along(dataclasses.replace(problem, lambda_=multiple * DECAY), alphas.tolist())
-        for multiple in DECAY_MULTIPLES[-2:]
+    pool.results(threshold_jobs(plan, store))
+    places = plan.sought()
+    sightings = tuple(
+        _sighting(one, pool.results(_training(plan, one, store)), pool.results([_theory_job(one)])[0], len(places))
+        for one in places
     )
+    kinds = {sought.kind.name: [one.ratio for one in sightings if one.sought.kind is sought.kind] for sought in places}
+    several = {name: ratios for name, ratios in kinds.items() if len(ratios) > 1}
+    return ThresholdOutcome(plan, sightings, {name: pooled_ratio(several[name], len(several)) for name in several})
 
-    def value(solution: Solution) -> float:
-        return float(getattr(solution, kind.quantity))
 
-    return np.array([vanishing_root(value(larger[a]), value(smaller[a])) for a in alphas.tolist()])
+def _proven(kind: Kind, problem: Problem) -> Threshold:
+    law = exact_marchenko_pastur(Fraction(str(rank_ratio(problem.target))))
+    width = Fraction(str(problem.width))
+    if kind is RECOVERY:
+        return recovery(law, problem.tokens, _DIGITS, width)
+    if problem.parametrisation is not Parametrisation.FACTORISED:
+        law = law.of_model(f"direct_{problem.parametrisation}")
+    return interpolation(law, Fraction(str(problem.noise)), problem.tokens, _DIGITS, width)
+
+
+def _training(plan: ThresholdPlan, sought: Sought, store: Store[VanishingResult]) -> list[Job]:
+    return [training_job(run, store, train_at_vanishing_decay) for run in plan.runs(sought)]
+
+
+def _theory_job(sought: Sought) -> Job:
+    """The theory at the fitted sample ratios."""
+    alphas = tuple(sought.alphas(sought.kind.multiples).tolist())
+    arguments = sought.told, sought.kind.quantity, alphas
+    return Job(theory_roots, arguments, "theory of thresholds", _COST * len(alphas), f"theory of {sought.setting}")
+
+
+def theory_roots(problem: Problem, quantity: str, alphas: tuple[float, ...]) -> TheoryCurve:
+    """The vanishing root of the theory, with the decay taken to zero exactly as in training.
+
+    Values that the solver calls inaccurate serve, as their error bars widen the interval. Raises NoAnswer where there is none.
+    """
+    problems = [dataclasses.replace(problem, lambda_=multiple * DECAY) for multiple in DECAY_MULTIPLES[-2:]]
+    points = list(zip(*(learning_curve(one, alphas, accuracy=ACCURACY) for one in problems), strict=True))
+    for solution in (solution for pair in points for solution in pair):
+        if solution.value(quantity) is None:
+            solution.unwrap()
+    roots = [vanishing_root(*(getattr(solution, quantity) for solution in pair)) for pair in points]
+    # at two decays so close the errors are the same, and so is that of the extrapolated value
+    bars = [max(solution.errors.get(quantity, 0.0) for solution in pair) for pair in points]
+    errors = [math.sqrt(root**2 + bar) - root for bar, root in zip(bars, roots, strict=True)]
+    return TheoryCurve(np.array(alphas), np.array(roots), np.array(errors))
+
+
+def _sighting(sought: Sought, results: Sequence[VanishingResult], theory: TheoryCurve, intervals: int) -> Sighting:
+    kind, proven = sought.kind, sought.threshold()
+    converged = [result for result in results if result.status is DescentStatus.CONVERGED]
+    dims = sorted({result.run.run.dim for result in results})
+    points = tuple(_points(kind, dim, kind.multiples, converged) for dim in dims)
+    beyond = tuple(_points(kind, dim, (kind.beyond,), converged) for dim in dims)
+    crossing = find_crossing(points, theory, float(proven), sought.base.entropy, intervals)
+    return Sighting(sought, proven, points, theory, crossing, beyond, len(results) - len(converged))
+
+
+def _points(kind: Kind, dim: int, multiples: Sequence[float], results: Sequence[VanishingResult]) -> SizePoints:
+    """Roots at some of the multiples visited."""
+    group = [result for result in results if result.run.run.dim == dim]
+    if len(group) < MINIMUM_RUNS:
+        raise NoAnswer(
+            f"{kind.name} at dim {dim}: {len(group)} runs converged, an interval needs {MINIMUM_RUNS}; add --runs"
+        )
+    columns = [kind.visited().index(multiple) for multiple in multiples]
+    ratios = np.array(group[0].run.samples)[columns] / dim**2
+    return SizePoints(dim, ratios, np.array([result.limits(kind.quantity) for result in group])[:, columns])

@@ -1,28 +1,34 @@
-"""Training at vanishing weight decay: the minimiser followed down to a small decay, and the limit extrapolated from the last two.
+"""Training at vanishing weight decay: the minimiser followed to a small decay and on to fewer samples, and the limit extrapolated.
 
 At each decay the descent starts from the minimum of the one before, so that the limit is that of the regularised minimum (of least
-trace below interpolation), not whatever point of zero loss a descent without decay happens to reach.
+trace below interpolation), not whatever point of zero loss a descent without decay happens to reach. Values along the sample ratio
+come from the same samples, some of them taken away: the scatter of runs that they share drops out of where a line through them ends.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from verify.training.draw import draw, empirical_risk
+from verify.training.draw import Drawn, draw, empirical_risk
 from verify.training.minimise import DescentStatus, Lbfgs
-from verify.training.run import Run, result_record
+from verify.training.risk import Risk
+from verify.training.run import PROTOCOL, Run, record_digest, result_record
 
-#: Multiples of the smallest decay, in the order in which they are visited.
-DECAY_MULTIPLES = (100.0, 10.0, 2.0, 1.0)
-#: At this relative gradient loss and estimation error are within 1e-3 of those at 1e-5, a tenth of the scatter between runs.
-_TOLERANCE = 1e-3
+#: Multiples of the smallest decay, in the order in which they are visited with all samples; with fewer only the last two are.
+DECAY_MULTIPLES = (10.0, 2.0, 1.0)
+#: At this relative gradient the roots of loss and estimation error are within .3 per cent of those at 1e-3; runs scatter by ten.
+_TOLERANCE = 1e-2
 _MAX_STEPS = 4000
+_LENGTH = 10  #: descents of a nested run take about so many times as long as one run above interpolation
+VANISHING_PROTOCOL = hashlib.sha256((PROTOCOL + Path(__file__).read_text()).encode()).hexdigest()[:16]
 
 
 def vanishing_root(larger: float, smaller: float) -> float:
@@ -32,19 +38,64 @@ def vanishing_root(larger: float, smaller: float) -> float:
 
 
 @dataclass(frozen=True)
-class VanishingResult:
-    """Training loss per sample and estimation error per d at the last two decays, the larger first."""
+class NestedRun:
+    """A run with all of its samples, and the decreasing `shares` of them, the first 1, at which its minimum is followed."""
 
     run: Run
-    train_error: tuple[float, float]
-    estimation_error: tuple[float, float]
+    shares: tuple[float, ...]
+
+    @property
+    def samples(self) -> tuple[int, ...]:
+        """Numbers n of samples, decreasing."""
+        return tuple(max(1, round(share * self.run.samples)) for share in self.shares)
+
+    def record(self) -> dict[str, Any]:
+        """As plain JSON values; `from_record` is the inverse."""
+        return {"run": self.run.record(), "shares": self.shares}
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> NestedRun:
+        """Raises KeyError, TypeError or ValueError if the record is not that of a nested run."""
+        return cls(Run.from_record(record["run"]), tuple(map(float, record["shares"])))
+
+    @property
+    def key(self) -> str:
+        """Under which the result is stored."""
+        return record_digest({"protocol": VANISHING_PROTOCOL, **self.record()})
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds it takes on one core."""
+        return _LENGTH * self.run.cost
+
+    @property
+    def label(self) -> str:
+        """That of the run."""
+        return self.run.label
+
+    @property
+    def device(self) -> str:
+        """Where to train."""
+        return self.run.device
+
+
+@dataclass(frozen=True)
+class VanishingResult:
+    """For each share of the samples training loss per sample and estimation error per d at the last two decays, the larger first.
+
+    `status` is the first failure among descents at these decays.
+    """
+
+    run: NestedRun
+    train_error: tuple[tuple[float, float], ...]
+    estimation_error: tuple[tuple[float, float], ...]
     status: DescentStatus
     evaluations: int
     seconds: float
 
-    def limit(self, quantity: str) -> float:
-        """Square root of `train_error` or `estimation_error` at decay 0."""
-        return vanishing_root(*getattr(self, quantity))
+    def limits(self, quantity: str) -> list[float]:
+        """Square roots of `train_error` or `estimation_error` at decay 0, one for each share."""
+        return [vanishing_root(*pair) for pair in getattr(self, quantity)]
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values; `from_json` is the inverse."""
@@ -54,33 +105,48 @@ class VanishingResult:
     def from_json(cls, record: dict[str, Any]) -> VanishingResult:
         """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
         fields = dict(record)
-        fields["run"] = Run.from_record(fields["run"])
+        fields["run"] = NestedRun.from_record(fields["run"])
         fields["status"] = DescentStatus[fields["status"]]
         for name in ("train_error", "estimation_error"):
-            fields[name] = tuple(float(value) for value in fields[name])
+            fields[name] = tuple((float(larger), float(smaller)) for larger, smaller in fields[name])
         return cls(**fields)
 
 
-def train_at_vanishing_decay(run: Run) -> VanishingResult:
-    """Draw the data of the run, follow its minimum down to its weight decay and measure at the last two decays."""
-    started, drawn = time.perf_counter(), draw(run)
-    weights, losses, errors, evaluations, statuses = drawn.start, [], [], 0, []
-    smallest = empirical_risk(run, drawn)
-    for multiple in DECAY_MULTIPLES:
-        risk = dataclasses.replace(smallest, lambda_=multiple * smallest.lambda_)
-        minimum = Lbfgs(tolerance=_TOLERANCE, max_steps=_MAX_STEPS).minimise(risk, weights)
-        weights = torch.as_tensor(minimum.weights, device=run.device)
-        s = risk.weights.attention_map(weights)
-        losses.append(risk.train_error(s))
-        errors.append(float((s - drawn.s0).square().sum()) / run.dim)
-        evaluations += minimum.evaluations
-        statuses.append(minimum.status)
-    failed = [status for status in statuses[-2:] if status is not DescentStatus.CONVERGED]
+def train_at_vanishing_decay(nested: NestedRun) -> VanishingResult:
+    """Draw the data of the run, follow its minimum to its weight decay and on to fewer samples, measure at the last two decays."""
+    started, drawn = time.perf_counter(), draw(nested.run)
+    smallest, minimiser = empirical_risk(nested.run, drawn), Lbfgs(tolerance=_TOLERANCE, max_steps=_MAX_STEPS)
+    weights, measured, evaluations, statuses = drawn.start, [], 0, []
+    for place, count in enumerate(nested.samples):
+        kept = _of_first(smallest, count)
+        for multiple in DECAY_MULTIPLES if place == 0 else DECAY_MULTIPLES[-2:]:
+            risk = dataclasses.replace(kept, lambda_=multiple * smallest.lambda_)
+            minimum = minimiser.minimise(risk, weights)
+            weights = torch.as_tensor(minimum.weights, device=nested.device)
+            measured.append(_errors(risk, weights, drawn))
+            evaluations += minimum.evaluations
+            statuses.append(minimum.status)
+    last = slice(len(DECAY_MULTIPLES) - 2, None)  # two decays for each share
+    losses, errors = (
+        tuple(zip(values[::2], values[1::2], strict=True)) for values in zip(*measured[last], strict=True)
+    )
+    failed = [status for status in statuses[last] if status is not DescentStatus.CONVERGED]
     return VanishingResult(
-        run=run,
-        train_error=(losses[-2], losses[-1]),
-        estimation_error=(errors[-2], errors[-1]),
+        run=nested,
+        train_error=losses,
+        estimation_error=errors,
         status=failed[0] if failed else DescentStatus.CONVERGED,
         evaluations=evaluations,
         seconds=time.perf_counter() - started,
     )
+
+
+def _of_first(risk: Risk, count: int) -> Risk:
+    """The risk of the first samples alone."""
+    return dataclasses.replace(risk, inputs=risk.inputs.select(slice(count)), labels=risk.labels[:count])
+
+
+def _errors(risk: Risk, weights: torch.Tensor, drawn: Drawn) -> tuple[float, float]:
+    """Training loss per sample and estimation error per d."""
+    s = risk.weights.attention_map(weights)
+    return risk.train_error(s), float((s - drawn.s0).square().sum()) / len(s)

@@ -14,11 +14,13 @@ from numeric.studies.spectrum import LearnedSpectrum
 from verify.__main__ import COMMANDS, build_parser, main
 from verify.cli.arguments import student_store
 from verify.jobs.store import Store
+from verify.judging.crossing import SizePoints, TheoryCurve, find_crossing
 from verify.judging.spectra import distance, zero_fraction
 from verify.report.page import report_files
 from verify.studies import main_job as job
 from verify.studies.cross_validation import ChoiceGroup, against_factors
-from verify.studies.main_job import FIGURE_ONE, Campaign, Plan, do_main_job, preset
+from verify.studies.main_job import FIGURE_ONE, Campaign, Plan, Stores, do_main_job, preset
+from verify.studies.thresholds import Sighting, ThresholdOutcome, ThresholdPlan, vanishing_store
 from verify.training.cross_validation import DecayChoice, DecaySearch
 from verify.training.data import DataKind
 from verify.training.measure import RunResult
@@ -106,26 +108,47 @@ def test_the_verdict_turns_when_factors_lose():
     assert against_factors(dataclasses.replace(groups[1], choices=groups[0].choices[::-1]), groups)["agrees"]
 
 
+def thresholds_seen_at(ratio):
+    """Of one setting, the root of the loss ending at a multiple of the proven threshold."""
+    plan = ThresholdPlan((FIGURE_ONE,), ((20, 6), (40, 6)))
+    sought, rng = plan.sought()[0], np.random.default_rng(0)
+    alphas = sought.alphas(sought.kind.multiples)
+    roots = alphas - float(sought.threshold())
+    points, beyond = (
+        tuple(SizePoints(dim, alphas[: len(root)], root + 1e-3 * rng.standard_normal((6, 1))) for dim in (20, 40))
+        for root in (roots - (ratio - 1) * float(sought.threshold()), np.zeros(1))
+    )
+    crossing = find_crossing(points, TheoryCurve(alphas, roots, np.zeros(3)), float(sought.threshold()), 0)
+    return ThresholdOutcome(
+        plan,
+        (Sighting(sought, sought.threshold(), points, TheoryCurve(alphas, roots, np.zeros(3)), crossing, beyond, 0),),
+        {},
+    )
+
+
 def test_the_report_stands_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(job, "CURVE_POINTS", 4)
     base = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=24)
     campaign = Campaign(DataKind.SEQUENCES, ((16, 4), (24, 4)), (1.0, 2.0), (1.0,))
     outcome = do_main_job(
         Plan(base, (campaign,), ((1.0, 24, 4),)),
-        Store(tmp_path, RunResult),
-        student_store(tmp_path),
+        Stores(Store(tmp_path, RunResult), student_store(tmp_path), vanishing_store(tmp_path)),
         lambda stage: None,
         workers=2,
     )
+    outcome = dataclasses.replace(outcome, sighted=thresholds_seen_at(1.0))
     files = report_files(outcome)
     page = files["index.html"].decode()
-    assert page.count("data:image/png;base64,") == 3
+    assert page.count("data:image/png;base64,") == 4
+    assert "interpolation threshold" in page
     assert "<math" in page
     assert "http" not in page.replace("http://www.w3.org/1998/Math/MathML", "")
     document = json.loads(files["report.json"])
     assert document["agrees"] == outcome.agrees
+    assert document["trained_thresholds"]["agrees"]
+    assert not dataclasses.replace(outcome, sighted=thresholds_seen_at(1.3)).agrees  # whatever else agrees
     assert len(document["thresholds"]["interpolation"]["value"].strip("0.")) >= 50
-    assert set(files) == {"index.html", "report.json", "curve.png", "spectra.png", "scores.png"}
+    assert set(files) == {"index.html", "report.json", "curve.png", "spectra.png", "scores.png", "thresholds.png"}
 
 
 def test_a_campaign_varies_any_field_of_a_run():

@@ -14,6 +14,7 @@ from verify.cli.arguments import (
     execution_fields,
     misstatement,
     note,
+    opened,
     result_store,
     student_store,
 )
@@ -21,7 +22,8 @@ from verify.report.documents import main_job_document
 from verify.report.lines import main_job_lines
 from verify.report.page import report_files
 from verify.studies.exponents import GAMMA
-from verify.studies.main_job import FIGURE_ONE, JOB_PRESETS, do_main_job, preset
+from verify.studies.main_job import FIGURE_ONE, JOB_PRESETS, Stores, do_main_job, preset
+from verify.studies.thresholds import vanishing_store
 
 
 def add(parser: Parser) -> None:
@@ -42,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     folder = Path(arguments.out)
     note(f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder}/; --preset quick is shorter")
-    outcome = do_main_job(plan, result_store(folder), student_store(folder), note, arguments.workers)
+    stores = Stores(result_store(folder), student_store(folder), opened(vanishing_store, folder))
+    outcome = do_main_job(plan, stores, note, arguments.workers)
     note("report")
     for name, content in report_files(outcome).items():
         write_atomically(folder / name, content)

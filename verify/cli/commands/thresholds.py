@@ -6,19 +6,27 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, print_json, write_atomically
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json, write_atomically
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, size_counts, stated_problem
+from numeric.problem.problem import Parametrisation, Problem
+from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, size_counts
+from verify.figures.drawing import styled
 from verify.figures.thresholds import threshold_figure
-from verify.report.lines import descent_line, sighting_line
-from verify.studies.descents import compare_descents
-from verify.studies.thresholds import DECAY, observe, vanishing_store
+from verify.jobs.pool import Pool
+from verify.report.lines import descent_line
+from verify.report.thresholds import threshold_document, threshold_lines
+from verify.studies.descents import Descents, compare_descents
+from verify.studies.thresholds import DECAY, ThresholdPlan, study_thresholds, vanishing_store
 from verify.training.run import MINIMUM_DIM, Run
 
 COMPARISON_DECAY = 0.01  #: at which descents over W and over S are compared
+_COMPARED = (0.8, 2.0)  #: multiples of the first interpolation threshold at which they are
+Value = TypeVar("Value")
 
 
 def add(commands: Any) -> None:
@@ -26,73 +34,97 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "thresholds",
         help="where training loss and estimation error vanish, against the proven thresholds",
-        epilog="example: python -m verify thresholds --dim 24,36,48 --runs 24,16,10 --out report --json",
+        epilog="example: python -m verify thresholds --kappa0 .5,.2 --tokens 2,3 --noise .5 --dim 30,60 --runs 24,12",
     )
-    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="24,36,48", metavar="N,N",
-                        help="sizes d, at least two to extrapolate from (default 24,36,48)")  # fmt: skip
-    parser.add_argument("--runs", type=integers("--runs", 2), default="24,16,10", metavar="N",
-                        help="runs per point, one number or one for each size (default 24,16,10)")  # fmt: skip
-    add_problem_arguments(
-        parser, "kappa0", "width", "noise", "tokens", "beta", "beta0", defaults={"kappa0": "0.5", "noise": "0.25"}
-    )
+    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="30,60", metavar="N,N",
+                        help="sizes d, at least two to extrapolate from (default 30,60)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default="24,12", metavar="N",
+                        help="runs per threshold, one number or one for each size (default 24,12)")  # fmt: skip
+    for name, default, text in (
+        ("kappa0", "0.5,0.2,0.8", "rank ratios of the target, one for all settings or one for each"),
+        ("noise", "0.1,0.25,0.2", "variances Delta of the label noise, likewise"),
+        ("width", "1", "width ratios kappa of the student, likewise"),
+    ):
+        parser.add_argument(
+            f"--{name}", type=grid(f"--{name}"), default=default, metavar="X,X", help=f"{text} (default {default})"
+        )
+    parser.add_argument("--tokens", type=integers("--tokens", 2), default="2,3,2", metavar="N,N",
+                        help="tokens per sequence T, likewise (default 2,3,2)")  # fmt: skip
+    parser.add_argument("--parametrisation", choices=[str(p) for p in Parametrisation], default="factorised",
+                        help="train factors W of S, or S itself, which recovers nothing (default factorised)")  # fmt: skip
+    add_problem_arguments(parser, "beta", "beta0")
     add_execution(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Locate both thresholds in training, compare with the proven values, write figure and JSON."""
-    started = time.perf_counter()
-    sizes = _sizes(arguments)
-    folder = Path(arguments.out)
-    problem = stated_problem(arguments, MarchenkoPastur(float(arguments.kappa0)), lambda_=DECAY)
-    base = Run(problem, sizes[0][0], **execution_fields(arguments))
-    sightings = observe(base, sizes, opened(vanishing_store, folder), note, arguments.workers)
-    note("descents over W and over S")
-    same = [
-        compare_descents(base.varied(alpha=multiple * float(sighting.proven), lambda_=COMPARISON_DECAY))
-        for sighting in sightings[:1]
-        for multiple in (0.8, 2.0)
-    ]
-    agrees = all(item.agrees for item in sightings) and all(item.agrees for item in same)
+    """Locate the thresholds in training, compare with the proven values, write figure and JSON."""
+    started, plan, folder = time.perf_counter(), thresholds_asked(arguments), Path(arguments.out)
+    store = opened(vanishing_store, folder)
+    note("training at vanishing weight decay, and its theory")
+    with Pool(arguments.workers) as pool:
+        outcome = study_thresholds(plan, store, pool)
+    same = _descents(plan)
+    agrees = outcome.agrees and all(item.agrees for item in same)
     document = {
-        "parameters": {
-            name: str(getattr(arguments, name)) for name in ("kappa0", "width", "noise", "tokens", "beta", "beta0")
-        },
-        "decay": DECAY,
-        "thresholds": [sighting.document() for sighting in sightings],
+        **threshold_document(outcome),
         "parametrisations": [item.document() for item in same],
         "agrees": agrees,
-        "seed": arguments.seed,
         "seconds": time.perf_counter() - started,
     }
-    write_atomically(folder / "thresholds.png", threshold_figure(sightings))
+    for suffix, content in styled(partial(threshold_figure, outcome.sightings)).items():
+        write_atomically(folder / f"thresholds.{suffix}", content)
     write_atomically(folder / "thresholds.json", (json.dumps(document, indent=1) + "\n").encode())
     if arguments.json:
         print_json(document)
     else:
-        for sighting in sightings:
-            sys.stdout.write(sighting_line(sighting))
-        for item in same:
-            sys.stdout.write(descent_line(item))
-        sys.stdout.write(f"see {folder / 'thresholds.png'} and {folder / 'thresholds.json'}\n")
+        lines = [*threshold_lines(outcome), *map(descent_line, same)]
+        sys.stdout.write("".join(lines) + f"see thresholds.png and thresholds.json in {folder}/\n")
     return 0 if agrees else 1
 
 
-def _sizes(arguments: argparse.Namespace) -> tuple[tuple[int, int], ...]:
-    """Sizes with their numbers of runs; refuses settings whose thresholds are not defined or not sharp."""
+def _descents(plan: ThresholdPlan) -> list[Descents]:
+    """Over W and over S on the same data of the first setting, where factors are trained."""
+    sought = plan.sought()[0]
+    if sought.base.problem.parametrisation is not Parametrisation.FACTORISED or sought.base.problem.width < 1:
+        return []
+    note("descents over W and over S")
+    first = sought.base.varied(dim=plan.sizes[0][0], lambda_=COMPARISON_DECAY)
+    return [compare_descents(first.varied(alpha=alpha)) for alpha in sought.alphas(_COMPARED).tolist()]
+
+
+def thresholds_asked(arguments: argparse.Namespace) -> ThresholdPlan:
+    """What is asked for. Raises BadInput for settings whose thresholds are not defined or not sharp."""
     sizes = size_counts(arguments.dim, arguments.runs)
     if len(sizes) < 2:
-        raise BadInput(
-            "--dim", sizes[0][0], "one size cannot be extrapolated", "give at least two, e.g. --dim 24,36,48"
-        )
-    if arguments.noise == 0:
+        raise BadInput("--dim", sizes[0][0], "one size cannot be extrapolated", "give at least two, e.g. --dim 30,60")
+    if 0 in arguments.noise:
         raise BadInput("--noise", 0, "the interpolation threshold needs label noise > 0", "use --noise 0.25")
-    if arguments.width < 1:
-        raise BadInput(
-            "--width", arguments.width, "below 1 the threshold is replica symmetric only", "use --width 1 or more"
-        )
     if arguments.beta != arguments.beta0:
         raise BadInput(
             "--beta", arguments.beta, f"recovery needs beta = beta0 (here {arguments.beta0})", "give both the same"
         )
-    return sizes
+    names = ("kappa0", "noise", "width", "tokens")
+    count = max(len(getattr(arguments, name)) for name in names)
+    columns = [_for_each(f"--{name}", getattr(arguments, name), count) for name in names]
+    settings = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    return ThresholdPlan(tuple(_base(arguments, sizes[0][0], **setting) for setting in settings), sizes)
+
+
+def _for_each(name: str, values: Sequence[Value], count: int) -> list[Value]:
+    """One value for each setting."""
+    if len(values) not in (1, count):
+        shown = ",".join(map(str, values))
+        raise BadInput(name, shown, f"must be one number or {count}, as many as settings", f"give one or {count}")
+    return list(values) * (count // len(values))
+
+
+def _base(arguments: argparse.Namespace, dim: int, **setting: Any) -> Run:
+    """Of one setting."""
+    if setting["width"] < setting["kappa0"]:
+        raise BadInput("--width", setting["width"], "below kappa0 nothing is recovered", "give it from kappa0 on")
+    stated: dict[str, Any] = {name: float(setting[name]) for name in ("noise", "width")}
+    stated |= {name: float(getattr(arguments, name)) for name in ("beta", "beta0")}
+    what, target = Parametrisation(arguments.parametrisation), MarchenkoPastur(float(setting["kappa0"]))
+    problem = Problem(1.0, target, DECAY, tokens=setting["tokens"], parametrisation=what, **stated)
+    return Run(problem, dim, **execution_fields(arguments))
