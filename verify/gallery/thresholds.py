@@ -9,8 +9,8 @@ from functools import partial
 from itertools import pairwise
 
 from numeric.thresholds.along_rank import RankThresholds, direct_interpolation, thresholds_along_rank
+from verify.figures.along_rank import along_rank_figure
 from verify.figures.drawing import styled
-from verify.figures.threshold_lines import threshold_lines
 from verify.gallery.drawn import DrawnFigure, Request, Sizes
 from verify.jobs.pool import Pool
 
@@ -46,7 +46,7 @@ class ThresholdFigure:
             "rows": [{**row._asdict(), "kappa0": float(row.kappa0)} for row in rows],
             "direct": {"symmetric": symmetric, "general, two tokens": general},
         }
-        images = styled(partial(threshold_lines, rows, NOISES, symmetric, general))
+        images = styled(partial(along_rank_figure, rows, NOISES, symmetric, general))
         return DrawnFigure("thresholds_along_rank", images, document, tuple(_lines(rows)), all(map(ordered, rows)))
 
 

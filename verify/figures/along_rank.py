@@ -16,7 +16,7 @@ from verify.figures.curve_panel import COLOURS
 _TOP = 0.56
 
 
-def threshold_lines(
+def along_rank_figure(
     rows: Sequence[RankThresholds], noises: Sequence[Fraction], symmetric: float, general: float
 ) -> Figure:
     """D alpha against kappa0: recovery, interpolation at each label noise and without, that of matrices trained directly."""
