@@ -35,6 +35,6 @@ def _sections(shown: Mapping[str, Shown]) -> Iterator[str]:
         caption = f"Figure {name}: {item.title} ({item.seconds:.0f} s)"
         lines = html.escape("".join(item.lines))
         yield (
-            f'<section><h2>{html.escape(caption)}</h2><p class="{tone}">theory and training: {word}</p>'
+            f'<section><h2>{html.escape(caption)}</h2><p class="{tone}">verdict: {word}</p>'
             f"{figure_element(caption, item.image)}<details><summary>Scores</summary><pre>{lines}</pre></details></section>"
         )
