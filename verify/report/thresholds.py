@@ -22,10 +22,10 @@ def threshold_lines(outcome: ThresholdOutcome) -> Iterator[str]:
 
 def sighting_word(sighting: Sighting) -> str:
     """The verdict on one threshold."""
-    if not sighting.decides:
-        return "undecided, add runs or larger sizes"
     if not sighting.vanishes:
         return f"DISAGREES, the {sighting.sought.kind.label} does not vanish beyond it"
+    if not sighting.decides:
+        return "undecided, add runs or larger sizes"
     if not sighting.rises:
         return f"DISAGREES, the {sighting.sought.kind.label} does not rise as in theory"
     return "agrees" if sighting.agrees else "DISAGREES"
