@@ -105,7 +105,7 @@ class ThresholdPlan:
     noise_factor: float = 1.0
 
     def sought(self) -> list[Sought]:
-        """Both thresholds of every setting; no recovery in direct training, which recovers nothing."""
+        """Both thresholds of every setting; in direct training recovery is where interpolation ends, and is not sought."""
         return list(self._sought())
 
     def _sought(self) -> Iterator[Sought]:
