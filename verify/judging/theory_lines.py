@@ -29,7 +29,7 @@ from verify.judging.theory import ACCURACY, families_of, picked
 #: Of log lambda, where it is chosen: the test error is flat at its minimum and changes by 0.1 per cent or less.
 DECAY_TOLERANCE = 0.1
 #: Seconds of a point by what makes it slow: rays on the fitted branch, sampled channels, the search of a weight decay; else `_POINT`.
-_POINT, _FITTED, _SAMPLED, _SEARCH = 0.15, 2.0, 8.0, 12
+_POINT, _FITTED, _SAMPLED, _SEARCH = 0.15, 4.0, 4.0, 12
 
 
 @dataclass(frozen=True)
