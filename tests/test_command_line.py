@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -383,6 +384,8 @@ def test_an_interrupt_is_one_line(command, whole_group, tmp_path):
         text=True,
         cwd=tree,
         start_new_session=True,
+        # a job in the background of a script ignores interrupts, and hands that down
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     ) as running:
         started = time.monotonic()
         while len(workers := children(running.pid)) < 2 and time.monotonic() - started < 30:

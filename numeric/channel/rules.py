@@ -86,8 +86,9 @@ class Quadrature:
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
-        found = average(*overlaps[:3], problem.rho, problem.beta, problem.beta0, self.resolution)
-        return one_replicate(*found)
+        seen = *overlaps[:3], problem.rho
+        require_pair(*seen)
+        return one_replicate(*average(*seen, problem.beta, problem.beta0, self.resolution))
 
     def unlearned(self, problem: Problem) -> Averages:
         """One replicate."""

@@ -214,5 +214,13 @@ def test_invalid_sampling_is_named():
         Sampling(100)
     with pytest.raises(ValueError, match="replicates"):
         Sampling(64, 2)
-    with pytest.raises(OutsideDomain, match="need V > 0"):
+    with pytest.raises(OutsideDomain, match="need 0 < V"):
         Sampled(Sampling(64)).average(Overlaps(1.1, 0.1, 1.0), problem(3))
+
+
+@pytest.mark.parametrize("tokens", [2, 3])
+def test_an_iteration_that_runs_away_leaves_the_domain(tokens):
+    """V^2 was too large for a Python float, which is no OutsideDomain: a curve at beta = beta0 = 2 ended in a traceback."""
+    rule = Sampled(Sampling(64)) if tokens > 2 else Quadrature()
+    with pytest.raises(OutsideDomain, match="V < 1e"):
+        rule.average(Overlaps(1.1, 1.3, 1e155), problem(tokens))
