@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, integer, number, positive
+from numeric.cli.commands.exponents import decay_exponent
 from numeric.laws.law import Target
 from numeric.problem.problem import Problem
 from numeric.studies.regimes import LEAST_GAMMA
@@ -17,6 +18,7 @@ from verify.exponents.measure import StudentResult
 from verify.exponents.plan import Misstatement
 from verify.exponents.run import STUDENT_PROTOCOL
 from verify.jobs.store import AnyResult, Store
+from verify.training.data import DataKind
 from verify.training.measure import RunResult
 from verify.training.minimise import MINIMISERS
 from verify.training.target import TargetKind
@@ -41,6 +43,18 @@ def add_job(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shuffle-labels", action="store_true",
                         help="break the data on purpose: the verdict must turn negative")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def add_power_law(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add the exponent of a power-law target."""
+    parser.add_argument("--power-law", type=decay_exponent("--power-law"), default=default, metavar="GAMMA",
+                        help=f"eigenvalues of the target proportional to k^-GAMMA (default {default})")  # fmt: skip
+
+
+def add_data(parser: argparse.ArgumentParser, default: DataKind) -> None:
+    """Add what the indices are made of."""
+    parser.add_argument("--data", choices=[str(kind) for kind in DataKind], default=str(default),
+                        help=f"what the indices are made of (default {default})")  # fmt: skip
 
 
 def add_misstatement(parser: argparse.ArgumentParser) -> None:

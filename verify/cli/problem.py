@@ -8,7 +8,7 @@ from pathlib import Path
 from numeric.cli.arguments import add_problem_arguments
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation
-from verify.cli.arguments import add_execution, execution_fields, result_store, stated_problem
+from verify.cli.arguments import add_data, add_execution, execution_fields, result_store, stated_problem
 from verify.jobs.pool import execute_all
 from verify.training.data import DataKind
 from verify.training.draw import require_memory
@@ -22,8 +22,7 @@ _PAPER = {"kappa0": "0.5", "width": "1", "lambda_": "0.01", "noise": "0.5"}  #: 
 def add_training_problem(parser: argparse.ArgumentParser) -> None:
     """Add the parameters of a problem, what is trained on which data, and how."""
     add_problem_arguments(parser, *_PROBLEM, defaults=_PAPER)
-    parser.add_argument("--data", choices=[str(k) for k in DataKind], default="sequences",
-                        help="what the indices are made of (default sequences)")  # fmt: skip
+    add_data(parser, DataKind.SEQUENCES)
     parser.add_argument("--parametrisation", choices=[str(p) for p in Parametrisation], default="factorised",
                         help="train factors W of S, or S itself (default factorised)")  # fmt: skip
     add_execution(parser)

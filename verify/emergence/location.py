@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verify.exponents.slopes import student_interval
-from verify.judging.crossing import Interval
+from verify.judging.intervals import Interval, student_interval
 
 _DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
 OCTAVE = 2.0  #: from n_k/2 to 2 n_k curves are compared, and n_k is looked for

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
-from verify.judging.sequences import LEAST_RATIO, kept_exactly
-from verify.training.data import DataKind
+from verify.judging.sequences import own_problem, theory_holds
 from verify.training.run import Run
 
 
@@ -35,9 +33,8 @@ class EmergencePlan:
 
     def problem(self, dim: int) -> Problem:
         """What the theory is asked: on token sequences with the leading features kept exactly."""
-        leading = kept_exactly(dim) if self.base.data is DataKind.SEQUENCES else 0
-        return dataclasses.replace(self.at(dim).problem, leading=leading)
+        return own_problem(self.at(dim))
 
     def judges(self, dim: int, samples: float) -> bool:
         """Whether the theory holds for the runs' own indices at so many samples."""
-        return self.base.data is not DataKind.SEQUENCES or samples >= LEAST_RATIO * dim
+        return theory_holds(self.base.data, dim, samples)

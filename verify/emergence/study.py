@@ -22,7 +22,7 @@ from verify.emergence.plan import EmergencePlan
 from verify.emergence.theory import EmergenceTheory, emergence_theory, line_samples
 from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
-from verify.judging.crossing import INTERVAL_PROBABILITY, Interval
+from verify.judging.intervals import INTERVAL_PROBABILITY, Interval
 from verify.judging.scores import BAND, MINIMUM_RUNS
 from verify.training.draw import require_memory
 from verify.training.measure import RunResult

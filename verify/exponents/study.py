@@ -19,17 +19,10 @@ from numeric.studies.scaling import ScalingPoint, scaling_curve
 from verify.exponents.measure import StudentResult, train_student
 from verify.exponents.plan import ExponentPlan, Path
 from verify.exponents.run import StudentRun
-from verify.exponents.slopes import (
-    LEVEL,
-    SlopeInterval,
-    limit_of_slopes,
-    log_slope,
-    pooled,
-    trained_level,
-    trained_slope,
-)
+from verify.exponents.slopes import limit_of_slopes, log_slope, trained_level, trained_slope
 from verify.jobs.pool import Job, Pool
 from verify.jobs.store import Store
+from verify.judging.intervals import INTERVAL_PROBABILITY, Interval, pooled
 from verify.judging.scores import MINIMUM_RUNS
 from verify.training.minimise import DescentStatus
 
@@ -47,8 +40,9 @@ _COST = 20.0  #: seconds of the theory at one size
 class SlopeAtSize:
     """Trained slope over an octave of n at one size, with the theory's; `theory_error` is that of the theory's slope.
 
-    `trained` has the level LEVEL, `judged` the one at which all slopes of a study hold together; `level` is log(trained error/theory)
-    at the same. `errors` are the mean trained ones, `theory_errors` the theory's at `samples`. `left_out`: runs that did not converge.
+    `trained` has the level INTERVAL_PROBABILITY, `judged` the one at which all slopes of a study hold together; `level` is
+    log(trained error/theory) at the same. `errors` are the mean trained ones, `theory_errors` the theory's at `samples`.
+    `left_out`: runs that did not converge.
     """
 
     dim: int
@@ -57,33 +51,33 @@ class SlopeAtSize:
     hidden: int
     errors: tuple[float, ...]
     theory_errors: tuple[float, ...]
-    trained: SlopeInterval
-    judged: SlopeInterval
-    level: SlopeInterval
+    trained: Interval
+    judged: Interval
+    level: Interval
     theory: float
     theory_error: float
     exponent: float
     left_out: int
 
     @property
-    def seen(self) -> SlopeInterval:
+    def seen(self) -> Interval:
         """The exponent seen: trained slope, and what the theory has left of its way, with the theory's own error."""
         return self.without_theory_error.widened(self.theory_error)
 
     @property
-    def without_theory_error(self) -> SlopeInterval:
+    def without_theory_error(self) -> Interval:
         """The same with the scatter between runs alone."""
         return self.trained.shifted(self.exponent - self.theory)
 
     @property
     def slope_agrees(self) -> bool:
         """Whether the interval of the exponent seen holds the derived one, beyond what sequences may differ by."""
-        return self.judged.widened(self.theory_error + SLOPE_ALLOWED).contains(self.theory)
+        return self.theory in self.judged.widened(self.theory_error + SLOPE_ALLOWED)
 
     @property
     def level_agrees(self) -> bool:
         """Whether the errors themselves are the theory's, beyond what sequences may differ by."""
-        return self.level.widened(LEVEL_ALLOWED).contains(0.0)
+        return 0.0 in self.level.widened(LEVEL_ALLOWED)
 
     @property
     def agrees(self) -> bool:
@@ -104,8 +98,8 @@ class ExponentSeen:
     exponent: Fraction
     correction: float
     slopes: tuple[SlopeAtSize, ...]
-    seen: SlopeInterval
-    limit: SlopeInterval | None
+    seen: Interval
+    limit: Interval | None
     approach: tuple[tuple[int, float], ...] = ()
 
     @property
@@ -119,7 +113,7 @@ class ExponentSeen:
     @property
     def agrees(self) -> bool:
         """Whether every size agrees with the theory, the limit, if there is one, with the exponent, and the theory approaches it."""
-        limit = self.limit is None or self.limit.contains(float(self.exponent))
+        limit = self.limit is None or float(self.exponent) in self.limit
         return limit and self.approaches and all(slope.agrees for slope in self.slopes)
 
 
@@ -171,7 +165,7 @@ def judge_exponents(
 
     Raises NoAnswer if the theory has none or too few runs converged.
     """
-    level = 1 - (1 - LEVEL) / max(1, len(results))  # all intervals together hold with LEVEL
+    level = 1 - (1 - INTERVAL_PROBABILITY) / max(1, len(results))  # all intervals together hold with that
     exponents = []
     for path, gamma, dims in plan.sequences():
         cell, correction = plan.cell(path, gamma), plan.correction(path, gamma)
@@ -221,7 +215,9 @@ def _slope(
     _require_width(run.hidden, points)
     theory, bars = zip(*(_error_of(point, path.quantity) for point in points), strict=True)
     errors = np.array([result.errors(path.quantity) for result in converged])
-    trained, judged = (trained_slope(run.samples, errors, np.random.default_rng(seed), one) for one in (LEVEL, level))
+    trained, judged = (
+        trained_slope(run.samples, errors, np.random.default_rng(seed), one) for one in (INTERVAL_PROBABILITY, level)
+    )
     span = math.log(run.samples[-1] / run.samples[0])
     return SlopeAtSize(
         dim=run.dim,
@@ -260,7 +256,7 @@ def _require_width(hidden: int, points: Sequence[ScalingPoint]) -> None:
         )
 
 
-def _limit(slopes: Sequence[SlopeAtSize], correction: float) -> SlopeInterval | None:
+def _limit(slopes: Sequence[SlopeAtSize], correction: float) -> Interval | None:
     if len(slopes) < _LEAST_SIZES:
         return None
     dims, theory = [slope.dim for slope in slopes], [slope.theory for slope in slopes]

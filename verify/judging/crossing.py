@@ -8,19 +8,23 @@ the threshold by the bend of the curve over the window; that miss is subtracted,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import norm
-from scipy.stats import t as student
 
 from numeric.laws.law import Array
-
-RESAMPLES = 4000  #: ends of intervals then scatter by 2 per cent of their width
-INTERVAL_PROBABILITY = 0.95
+from verify.judging.intervals import (
+    INTERVAL_PROBABILITY,
+    Interval,
+    drawn_means,
+    pooled,
+    quantile_ends,
+    student_interval,
+    student_widening,
+)
 
 
 @dataclass(frozen=True)
@@ -46,27 +50,6 @@ class TheoryCurve(NamedTuple):
     alphas: Array
     roots: Array
     errors: Array
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate with the ends of its bootstrap interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def half_width(self) -> float:
-        """Half of the distance of the ends."""
-        return (self.high - self.low) / 2
-
-    def widened(self, by: float) -> Interval:
-        """With both ends moved out by an error of another kind."""
-        return Interval(self.value, self.low - by, self.high + by)
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
 
 
 @dataclass(frozen=True)
@@ -105,7 +88,7 @@ def find_crossing(
     """
     rng = np.random.default_rng(seed)
     fitted, farthest = float(crossing_of(theory.alphas, theory.roots)), int(theory.roots.argmax())
-    drawn = [_means_drawn(item, rng) for item in points]  # the means themselves first
+    drawn = [_means_first(item, rng) for item in points]  # the means themselves first
     crossings = [
         crossing_of(item.alphas, means) - (fitted - threshold) for item, means in zip(points, drawn, strict=True)
     ]
@@ -115,7 +98,7 @@ def find_crossing(
     together = 1 - (1 - INTERVAL_PROBABILITY) / (2 * intervals)
     return Crossing(
         by_size={
-            dim: _interval(_widened(column, count, INTERVAL_PROBABILITY), INTERVAL_PROBABILITY)
+            dim: student_interval(float(column[0]), column[1:], count, INTERVAL_PROBABILITY)
             for dim, count, column in zip(dims, runs, crossings, strict=True)
         },
         infinite=_limit(crossings, dims, runs, INTERVAL_PROBABILITY).widened(unsure),
@@ -133,38 +116,22 @@ def _effect_of_errors(theory: TheoryCurve, fitted: float) -> float:
 
 def pooled_ratio(ratios: Sequence[Interval], intervals: int = 1) -> Interval:
     """Mean of independent ratios with intervals of 95 %; its own is as wide as `intervals` such means judged together need it."""
-    shares = np.array([ratio.half_width for ratio in ratios]) ** -2.0
-    value = float(shares @ [ratio.value for ratio in ratios] / shares.sum())
+    mean = pooled(ratios)
     tails = (norm.ppf(1 - (1 - INTERVAL_PROBABILITY) / 2 / count) for count in (intervals, 1))
-    half = float(shares.sum() ** -0.5 * next(tails) / next(tails))
-    return Interval(value, value - half, value + half)
+    return mean.widened(mean.half_width * float(next(tails) / next(tails) - 1))
 
 
-def _means_drawn(item: SizePoints, rng: np.random.Generator) -> Array:
-    """Means over runs, and then those of as many runs drawn from these with replacement, shape (1 + RESAMPLES, sample ratios)."""
-    count = len(item.values)
-    drawn = item.values[rng.integers(count, size=(RESAMPLES, count))].mean(axis=1)
-    return np.vstack([item.means(), drawn])
+def _means_first(item: SizePoints, rng: np.random.Generator) -> Array:
+    """Means over runs, and then those of as many runs drawn from these, shape (1 + DRAWS, sample ratios)."""
+    return np.vstack([item.means(), drawn_means(item.values, rng)])
 
 
 def _limit(columns: Sequence[Array], dims: Sequence[int], runs: Sequence[int], level: float) -> Interval:
-    """Of an estimate at each size, extrapolated as a + c/d."""
+    """Of an estimate at each size, followed by resampled ones, extrapolated as a + c/d."""
     inverse, errors = np.array([1 / dim for dim in dims]), np.array([column[1:].std() for column in columns])
-    wide = [_widened(column, count, level) for column, count in zip(columns, runs, strict=True)]
-    return _interval(crossing_of(np.stack(wide, axis=-1), inverse, 1 / errors), level)
-
-
-def _widened(estimates: Array, runs: int, level: float) -> Array:
-    """Resampled estimates moved away from the first so that the interval of so few runs is as wide as Student's.
-
-    Resampling alone lacks a degree of freedom and the heavy tails.
-    """
-    tail = (1 + level) / 2
-    wider = math.sqrt(runs / (runs - 1)) * float(student.ppf(tail, runs - 1) / norm.ppf(tail))
-    return estimates[0] + wider * (estimates - estimates[0])
-
-
-def _interval(found: Array, level: float) -> Interval:
-    """Of an estimate followed by resampled ones."""
-    low, high = np.quantile(found[1:], [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(found[0]), float(low), float(high))
+    wide = [
+        column[0] + student_widening(count, level) * (column - column[0])
+        for column, count in zip(columns, runs, strict=True)
+    ]
+    limits = crossing_of(np.stack(wide, axis=-1), inverse, 1 / errors)
+    return Interval(float(limits[0]), *quantile_ends(limits[1:], level))

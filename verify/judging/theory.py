@@ -18,7 +18,7 @@ from verify.training.minimise import DescentStatus
 #: Relative error asked of the theory: the mean of eight trained heads scatters by several times as much, more so after extrapolation.
 #: It enters the scores. Two tokens are solved far better at no extra cost; where the channel is sampled it saves three quarters.
 ACCURACY = 3e-3
-_COST = 0.15  #: seconds of a point of a curve; two tokens
+POINT_SECONDS = 0.15  #: of a curve; two tokens
 
 
 def solve_along(problem: Problem, alphas: Iterable[float], watch: Watch = iter) -> dict[float, Solution]:
@@ -60,7 +60,7 @@ def curve_job(problem: Problem, alphas: Iterable[float], stage: str) -> Job:
     """`solve_along` as a job."""
     points = tuple(sorted(set(alphas)))
     label = f"theory curve at width {problem.width:g}, lambda {problem.lambda_:g}"
-    return Job(solve_along, (problem, points), stage, _COST * len(points), label)
+    return Job(solve_along, (problem, points), stage, POINT_SECONDS * len(points), label)
 
 
 def _prediction_jobs(problems: Sequence[Problem]) -> list[Job]:

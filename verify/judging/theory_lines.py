@@ -24,12 +24,12 @@ from numeric.studies.optimal_decay import optimal_lambda
 from verify.jobs.pool import Job, Pool
 from verify.jobs.store import Store
 from verify.judging.realised import Expected, Predictor
-from verify.judging.theory import ACCURACY, families_of, picked
+from verify.judging.theory import ACCURACY, POINT_SECONDS, families_of, picked
 
 #: Of log lambda, where it is chosen: the test error is flat at its minimum and changes by 0.1 per cent or less.
 DECAY_TOLERANCE = 0.1
-#: Seconds of a point by what makes it slow: rays on the fitted branch, sampled channels, the search of a weight decay; else `_POINT`.
-_POINT, _FITTED, _SAMPLED, _SEARCH = 0.15, 4.0, 4.0, 12
+#: Seconds of a point by what makes it slow: rays on the fitted branch, sampled channels; points of a search of the weight decay.
+_FITTED, _SAMPLED, _SEARCH = 4.0, 4.0, 12
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class TheoryLine:
         problem = self.problem
         sampled = problem.tokens > 2 or problem.parametrisation is Parametrisation.GENERAL
         fitted = problem.sample_minimum is SampleMinimum.FITTED
-        point = _SAMPLED if sampled else _FITTED if fitted else _POINT
+        point = _SAMPLED if sampled else _FITTED if fitted else POINT_SECONDS
         return point * len(self.alphas) * (_SEARCH if self.chosen else 1)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from scipy.special import softmax
 
 from numeric.laws.law import Array
 from numeric.maths.domain import InvalidParameter, NoAnswer
@@ -214,10 +215,5 @@ def _residual_term(problem: Problem, c: float, spread: float, rng: np.random.Gen
     shape = (_BATCH, problem.tokens, problem.tokens)
     g, xi = (x + x.swapaxes(1, 2) for x in rng.standard_normal((2, *shape)))
     h0 = spread * g / math.sqrt(2)
-    r = _softmax(problem.beta0 * (h0 + math.sqrt(problem.noise) * xi / 2)) - _softmax(problem.beta * c * h0)
+    r = softmax(problem.beta0 * (h0 + math.sqrt(problem.noise) * xi / 2), -1) - softmax(problem.beta * c * h0, -1)
     return float(((r @ h0) * r).sum((1, 2)).mean())
-
-
-def _softmax(scores: Array) -> Array:
-    weights = np.exp(scores - scores.max(-1, keepdims=True))
-    return np.asarray(weights / weights.sum(-1, keepdims=True))

@@ -23,6 +23,7 @@ from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
 from verify.judging.realised import Expected
 from verify.judging.scores import Score, Verdict, score_at, verdict_of
+from verify.judging.theory import POINT_SECONDS
 from verify.training.measure import RunResult
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run
@@ -30,7 +31,6 @@ from verify.training.run import Run
 #: Singular values below this share of the largest are zeros, as far as a descent reaches them: at its tolerance they end below
 #: 2e-6 and the others above 5e-4 (d = 60, alpha .05 to 10). The law has a share of 1e-4 or less between 0 and here.
 NO_RANK = 1e-5
-_POINT = 0.15  #: seconds of a point of the theory
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def rank_line(problem: Problem, alphas: tuple[float, ...]) -> RankLine:
 
 
 def _line_job(problem: Problem, alphas: Sequence[float]) -> Job:
-    cost = _POINT * len(alphas)
+    cost = POINT_SECONDS * len(alphas)
     return Job(rank_line, (problem, tuple(alphas)), "theory", cost, f"ranks of the target {problem.target}")
 
 

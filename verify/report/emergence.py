@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from verify.emergence.study import Emergence, EmergenceOutcome, PlaceOverlaps
-from verify.judging.crossing import Interval
 from verify.report.versions import versions
 
 
@@ -29,7 +28,7 @@ def emergence_lines(outcome: EmergenceOutcome) -> Iterator[str]:
 
 
 def _emergence_line(one: Emergence) -> str:
-    seen = f"{one.trained.value:.0f} [{one.trained.low:.0f}, {one.trained.high:.0f}]" if one.trained else "not seen"
+    seen = f"{one.trained:.0f}" if one.trained else "not seen"
     word = "agrees" if one.agrees else "DISAGREES"
     return f"  d {one.dim}, feature {one.feature}: {seen}, theory {one.theory:.0f}: {word}\n"
 
@@ -62,12 +61,8 @@ def emergence_document(outcome: EmergenceOutcome) -> dict[str, Any]:
 def _emergence_document(one: Emergence) -> dict[str, Any]:
     return {
         "dim": one.dim, "feature": one.feature, "eigenvalue": one.eigenvalue, "theory": one.theory,
-        "trained": _ends(one.trained), "judged": _ends(one.judged), "agrees": one.agrees,
+        "trained": one.trained and one.trained._asdict(), "judged": one.judged and one.judged._asdict(), "agrees": one.agrees,
     }  # fmt: skip
-
-
-def _ends(interval: Interval | None) -> dict[str, float] | None:
-    return {"value": interval.value, "low": interval.low, "high": interval.high} if interval else None
 
 
 def _place_document(place: PlaceOverlaps) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from verify.exponents.slopes import SlopeInterval
 from verify.exponents.study import ExponentOutcome, ExponentSeen, SlopeAtSize
 from verify.report.versions import versions
 
@@ -26,23 +25,17 @@ def _slope_line(slope: SlopeAtSize) -> str:
     left_out = f"; {slope.left_out} runs left out, not converged" if slope.left_out else ""
     return (
         f"  d {slope.dim}, n {slope.samples[0]} to {slope.samples[-1]}, {slope.runs} runs of {slope.hidden} columns: trained "
-        f"{_text(slope.trained)}, theory {slope.theory:.3f}; exponent seen {_text(slope.seen)}, "
+        f"{slope.trained:.3f}, theory {slope.theory:.3f}; exponent seen {slope.seen:.3f}, "
         f"{'agrees' if slope.slope_agrees else 'DISAGREES'}; errors over theory {1 + slope.level.value:.3f}, "
         f"{'agree' if slope.level_agrees else 'DISAGREE'}{left_out}\n"
     )
 
 
 def _exponent_line(one: ExponentSeen) -> str:
-    limit = f", limit of the trained slopes alone {_text(one.limit)}" if one.limit else ""
+    limit = f", limit of the trained slopes alone {one.limit:.3f}" if one.limit else ""
     beyond = "; theory beyond: " + ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope in one.approach)
     word = "agrees" if one.agrees else "DISAGREES"
-    return (
-        f"  exponent {float(one.exponent):.3f}: {word}; seen {_text(one.seen)}{limit}{beyond if one.approach else ''}\n"
-    )
-
-
-def _text(interval: SlopeInterval) -> str:
-    return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+    return f"  exponent {float(one.exponent):.3f}: {word}; seen {one.seen:.3f}{limit}{beyond if one.approach else ''}\n"
 
 
 def exponent_document(outcome: ExponentOutcome) -> dict[str, Any]:

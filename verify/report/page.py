@@ -90,7 +90,7 @@ def _verdict(outcome: MainJobOutcome) -> str:
     )
     rows += "".join(
         f'<li class="{"good" if 1.0 in ratio else "bad"}"><b>{name} threshold</b>, all settings: trained over proven '
-        f"{ratio.value:.4f} [{ratio.low:.4f}, {ratio.high:.4f}]</li>"
+        f"{ratio:.4f}</li>"
         for name, ratio in (outcome.sighted.pooled.items() if outcome.sighted else ())
     )
     rows += "".join(

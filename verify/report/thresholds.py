@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from verify.judging.crossing import INTERVAL_PROBABILITY, Interval
+from verify.judging.intervals import INTERVAL_PROBABILITY, Interval
 from verify.studies.thresholds import DECAY, Sighting, ThresholdOutcome
 
 
@@ -16,7 +15,7 @@ def threshold_lines(outcome: ThresholdOutcome) -> Iterator[str]:
         yield _sighting_line(sighting)
     for name, ratio in outcome.pooled.items():
         word = "agrees" if 1.0 in ratio else "DISAGREES"
-        yield f"{name}, all settings: {word}; trained over proven {_text(ratio, '.4f')}\n"
+        yield f"{name}, all settings: {word}; trained over proven {ratio:.4f}\n"
     yield f"thresholds: {'agree' if outcome.agrees else 'DISAGREE'}\n"
 
 
@@ -35,17 +34,13 @@ def sighting_text(sighting: Sighting) -> str:
     """What training shows of one threshold, beside its proven value."""
     left_out = f"; {sighting.excluded} runs left out, not converged" if sighting.excluded else ""
     return (
-        f"trained {_text(sighting.crossing.infinite, '.5f')} (+-{100 * sighting.half_width:.1f} %), proven "
-        f"{float(sighting.proven):.10f}; root far from it over the theory's {_text(sighting.crossing.level, '.3f')}{left_out}"
+        f"trained {sighting.crossing.infinite:.5f} (+-{100 * sighting.half_width:.1f} %), proven "
+        f"{float(sighting.proven):.10f}; root far from it over the theory's {sighting.crossing.level:.3f}{left_out}"
     )
 
 
 def _sighting_line(sighting: Sighting) -> str:
     return f"{sighting.sought.kind.name}, {sighting.sought.setting}: {sighting_word(sighting)}; {sighting_text(sighting)}\n"
-
-
-def _text(interval: Interval, form: str) -> str:
-    return f"{interval.value:{form}} [{interval.low:{form}}, {interval.high:{form}}]"
 
 
 def threshold_document(outcome: ThresholdOutcome) -> dict[str, Any]:
@@ -57,7 +52,7 @@ def threshold_document(outcome: ThresholdOutcome) -> dict[str, Any]:
                        "theory_noise_factor": outcome.plan.noise_factor},
         "confidence": INTERVAL_PROBABILITY,
         "thresholds": [_sighting_document(sighting) for sighting in outcome.sightings],
-        "mean_ratios": {name: {**dataclasses.asdict(ratio), "agrees": 1.0 in ratio} for name, ratio in outcome.pooled.items()},
+        "mean_ratios": {name: {**ratio._asdict(), "agrees": 1.0 in ratio} for name, ratio in outcome.pooled.items()},
     }  # fmt: skip
 
 
@@ -69,7 +64,7 @@ def _sighting_document(sighting: Sighting) -> dict[str, Any]:
         "parametrisation": str(problem.parametrisation), "told_noise": sighting.sought.told.noise,
         "proven": sighting.proven.value, "digits_proven": sighting.proven.digits,
         "estimate": crossing.infinite.value, "interval": _ends(crossing.infinite), "judged_interval": _ends(crossing.judged),
-        "level": dataclasses.asdict(crossing.level), "rises": sighting.rises,
+        "level": crossing.level._asdict(), "rises": sighting.rises,
         "fit_bias_subtracted": crossing.fit_bias,
         "sizes": [
             {"dim": item.dim, "runs": len(item.values), "crossing": crossing.by_size[item.dim].value,

@@ -27,6 +27,7 @@ from numeric.studies.scaling import ScalingPoint, power_law_of
 from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
 from verify.judging.error_parts import ErrorParts, error_parts, limits_of
+from verify.judging.intervals import INTERVAL_PROBABILITY, quantile_ends
 from verify.judging.realised import Expected
 from verify.judging.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
 from verify.judging.spectra import TrainedSpectrum, spectrum_job
@@ -48,7 +49,6 @@ from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
 _DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
-_LEVEL = 0.95
 _LINE = 40  #: points of a theory curve
 INTERVAL = 1.96  #: standard errors in the half-width of the theory's intervals of 95 %
 _LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
@@ -314,7 +314,7 @@ def slope_over(window: Sequence[Place], rng: np.random.Generator) -> Slope:
     x = np.log([place.samples for place in window])
     rows = [np.array(place.excess) for place in window]
     drawn = np.stack([_means_drawn(row, rng) for row in rows], axis=1)
-    low, high = np.quantile(_fitted(x, np.log(drawn)), [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    low, high = quantile_ends(_fitted(x, np.log(drawn)), INTERVAL_PROBABILITY)
     value, theory = (
         float(_fitted(x, np.log(y)[None])[0])
         for y in ([place.mean for place in window], [place.expected for place in window])

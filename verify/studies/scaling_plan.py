@@ -5,7 +5,6 @@ Weight decay follows a law (numeric.problem.decay_law), so that one name means t
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,8 +14,7 @@ from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.studies.scaling import ScalingPoint, power_law_of, scaling_curve
 from verify.jobs.pool import Job, Pool
-from verify.judging.sequences import LEAST_RATIO, kept_exactly
-from verify.training.data import DataKind
+from verify.judging.sequences import own_problem, theory_holds
 from verify.training.run import Run
 
 _COST, _COST_LEADING = 0.12, 10.0  #: seconds of a point of the theory, without and with these
@@ -84,7 +82,7 @@ class ScalingPlan:
 
     def judges(self, dim: int, samples: int) -> bool:
         """Whether the theory holds for the runs' own indices at so many samples."""
-        return self.base.data is not DataKind.SEQUENCES or samples >= LEAST_RATIO * dim
+        return theory_holds(self.base.data, dim, samples)
 
     def judges_at_every_size(self, dim: int, samples: int) -> bool:
         """Whether it does at the same n/d^2 of every size, for a finite-size estimate."""
@@ -92,8 +90,7 @@ class ScalingPlan:
 
     def own_problem(self, dim: int, decay: DecayLaw) -> Problem:
         """The problem of runs with the law of the runs' own indices: on token sequences with leading features kept exactly."""
-        sequences = self.base.data is DataKind.SEQUENCES
-        return dataclasses.replace(self.run_at(dim, decay).problem, leading=kept_exactly(dim) if sequences else 0)
+        return own_problem(self.run_at(dim, decay))
 
 
 SizeAndDecay = tuple[int, DecayLaw]

@@ -21,7 +21,8 @@ from numeric.thresholds.proven_digits import Threshold
 from numeric.thresholds.recovery import recovery
 from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
-from verify.judging.crossing import Crossing, Interval, SizePoints, TheoryCurve, find_crossing, pooled_ratio
+from verify.judging.crossing import Crossing, SizePoints, TheoryCurve, find_crossing, pooled_ratio
+from verify.judging.intervals import Interval
 from verify.judging.scores import MINIMUM_RUNS
 from verify.judging.theory import ACCURACY
 from verify.training.minimise import DescentStatus
@@ -146,7 +147,7 @@ class Sighting:
     @property
     def half_width(self) -> float:
         """Half of the interval over the proven value."""
-        return self.crossing.infinite.half_width / float(self.proven)
+        return self.ratio.half_width
 
     @property
     def decides(self) -> bool:
@@ -172,8 +173,7 @@ class Sighting:
     @property
     def ratio(self) -> Interval:
         """The crossing over the proven value."""
-        found, proven = self.crossing.infinite, float(self.proven)
-        return Interval(found.value / proven, found.low / proven, found.high / proven)
+        return self.crossing.infinite.over(float(self.proven))
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from verify.exponents.slopes import (
-    SlopeInterval,
     limit_of_slopes,
     limit_weights,
     log_slope,
-    pooled,
     trained_level,
     trained_slope,
 )
+from verify.judging.intervals import Interval, pooled
 
 SAMPLES = (1000, 2000)
 
@@ -31,7 +30,7 @@ def test_the_slope_of_a_power_is_its_exponent():
 def test_intervals_hold_the_slope_as_often_as_they_say(runs):
     rng = np.random.default_rng(1)
     found = [trained_slope(SAMPLES, drawn_errors(rng, runs, -0.6, 0.05), rng, 0.95) for _ in range(300)]
-    share = np.mean([interval.contains(-0.6) for interval in found])
+    share = np.mean([-0.6 in interval for interval in found])
     # binomial scatter of 300 intervals is .013; resampling alone, without Student's width, would hold 80 to 85 per cent
     assert 0.91 < share < 0.985
 
@@ -60,7 +59,7 @@ def test_a_higher_level_is_a_wider_interval():
 def test_the_limit_of_slopes_that_follow_the_correction_is_exact():
     dims, power = (200, 400, 800), 0.125
     slopes = [-2 / 3 + 0.3 * dim**-power for dim in dims]
-    found = limit_of_slopes(dims, [SlopeInterval(s, s - 0.01, s + 0.01) for s in slopes], power, slopes, -2 / 3)
+    found = limit_of_slopes(dims, [Interval(s, s - 0.01, s + 0.01) for s in slopes], power, slopes, -2 / 3)
     assert found.value == pytest.approx(-2 / 3, abs=1e-9)
     weights = limit_weights(dims, power, [0.01] * 3)
     assert found.half_width == pytest.approx(0.01 * np.linalg.norm(weights), rel=1e-6)
@@ -69,16 +68,14 @@ def test_the_limit_of_slopes_that_follow_the_correction_is_exact():
 def test_what_the_fit_misses_of_the_theory_widens_the_limit():
     dims, power = (200, 400, 800), 0.125
     theory = [-2 / 3 + 0.3 * dim**-power + 5 / dim for dim in dims]
-    slopes = [SlopeInterval(s, s - 0.01, s + 0.01) for s in theory]
+    slopes = [Interval(s, s - 0.01, s + 0.01) for s in theory]
     found, exact = limit_of_slopes(dims, slopes, power, theory, -2 / 3), limit_weights(dims, power, [0.01] * 3)
     missed = abs(float(exact @ theory) + 2 / 3)
     assert found.half_width == pytest.approx(0.01 * np.linalg.norm(exact) + missed)
-    assert found.contains(-2 / 3)
+    assert -2 / 3 in found
 
 
 def test_pooling_weighs_by_the_square_of_the_width():
-    found = pooled([SlopeInterval(0.0, -1.0, 1.0), SlopeInterval(1.0, 0.0, 2.0)])
+    found = pooled([Interval(0.0, -1.0, 1.0), Interval(1.0, 0.0, 2.0)])
     assert found == pytest.approx((0.5, 0.5 - 0.5**0.5, 0.5 + 0.5**0.5))
-    assert pooled([SlopeInterval(0.0, -1.0, 1.0), SlopeInterval(5.0, -95.0, 105.0)]).value == pytest.approx(
-        5e-4, rel=1e-3
-    )
+    assert pooled([Interval(0.0, -1.0, 1.0), Interval(5.0, -95.0, 105.0)]).value == pytest.approx(5e-4, rel=1e-3)

@@ -14,7 +14,8 @@ from verify.__main__ import build_parser, main
 from verify.cli.commands.thresholds import thresholds_asked
 from verify.jobs.pool import Pool
 from verify.jobs.store import Store
-from verify.judging.crossing import Interval, SizePoints, TheoryCurve, crossing_of, find_crossing, pooled_ratio
+from verify.judging.crossing import SizePoints, TheoryCurve, crossing_of, find_crossing, pooled_ratio
+from verify.judging.intervals import Interval
 from verify.report.thresholds import sighting_word, threshold_document, threshold_lines
 from verify.studies.descents import compare_descents
 from verify.studies.thresholds import ThresholdPlan, study_thresholds, theory_roots, vanishing_store

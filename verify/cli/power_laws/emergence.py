@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json, write_atomically
-from numeric.cli.commands.exponents import decay_exponent
 from numeric.cli.commands.scaling import decay_law
 from numeric.laws.power_law import power_law
 from verify.cli.arguments import (
+    add_data,
     add_execution,
+    add_power_law,
     execution_fields,
     integers,
     note,
@@ -46,8 +47,7 @@ def add(commands: Any) -> None:
         help="overlaps of single features of a power law along the number of samples, and the n_k at which they emerge",
         epilog="example: python -m verify emergence --dim 60 --lambda 1/d --alpha 0.02:1.6:14 --features 6",
     )
-    parser.add_argument("--power-law", type=decay_exponent("--power-law"), default="3/4", metavar="GAMMA",
-                        help="eigenvalues of the target proportional to k^-GAMMA (default 3/4)")  # fmt: skip
+    add_power_law(parser, "3/4")
     parser.add_argument("--dim", type=integers("--dim", LEAST_SIZE), default="60,100", metavar="N,N",
                         help="sizes d (default 60,100)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
@@ -58,8 +58,7 @@ def add(commands: Any) -> None:
                         default="6", metavar="K", help="features followed (default 6)")  # fmt: skip
     parser.add_argument("--lambda", dest="decay", default="1", metavar="X",
                         help="weight decay: a number, 1/d, sqrt(d), d^p (default 1)")  # fmt: skip
-    parser.add_argument("--data", choices=[str(kind) for kind in DataKind], default="gaussian-equivalent",
-                        help="what the indices are made of (default gaussian-equivalent)")  # fmt: skip
+    add_data(parser, DataKind.GAUSSIAN_EQUIVALENT)
     add_problem_arguments(parser, "noise", "beta", "beta0", defaults={"noise": "0.5"})
     add_execution(parser)
     parser.set_defaults(run=run)

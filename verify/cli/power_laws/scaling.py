@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json, write_atomically
-from numeric.cli.commands.exponents import decay_exponent
 from numeric.cli.commands.scaling import decay_law
 from numeric.laws.power_law import power_law
 from verify.cli.arguments import (
+    add_data,
     add_execution,
+    add_power_law,
     execution_fields,
     integers,
     note,
@@ -43,8 +44,7 @@ def add(commands: Any) -> None:
         help="excess error of a power-law target along the number of samples, its slopes and spectra",
         epilog="example: python -m verify scaling --dim 40,56 --lambda 1/d,1 --data gaussian-equivalent --json",
     )
-    parser.add_argument("--power-law", type=decay_exponent("--power-law"), default="3/4", metavar="GAMMA",
-                        help="eigenvalues of the target proportional to k^-GAMMA (default 3/4)")  # fmt: skip
+    add_power_law(parser, "3/4")
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40,56", metavar="N,N",
                         help="sizes d; at least two for a finite-size estimate (default 40,56)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
@@ -53,8 +53,7 @@ def add(commands: Any) -> None:
                         metavar="GRID", help="n/d^2, the same at every size (default 0.0125 to 3.2, doubling)")  # fmt: skip
     parser.add_argument("--lambda", dest="decays", default=",".join(decay.name for decay in DECAYS), metavar="X,X",
                         help="weight decays: numbers, 1/d, sqrt(d), d^p (default 1/d,1,sqrt(d))")  # fmt: skip
-    parser.add_argument("--data", choices=[str(kind) for kind in DataKind], default="sequences",
-                        help="what the indices are made of (default sequences)")  # fmt: skip
+    add_data(parser, DataKind.SEQUENCES)
     add_problem_arguments(parser, *_PARAMETERS, defaults={"noise": "0.5"})
     add_execution(parser)
     parser.set_defaults(run=run)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json, write_atomically
-from numeric.cli.commands.exponents import decay_exponent
 from numeric.cli.commands.scaling import decay_law
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
+from verify.cli.arguments import add_power_law
 from verify.figures.drawing import styled
 from verify.figures.power_laws.width import width_figure
 from verify.jobs.pool import Pool
@@ -31,8 +31,7 @@ def add(commands: Any) -> None:
         help="quadratic networks of a power-law target along their width: errors and slopes beside the theory",
         epilog="example: python -m verify width --dim 60 --alpha 0.3 --width 0.02,0.1,1 --lambda 0.5 --data gaussian-equivalent",
     )
-    parser.add_argument("--power-law", type=decay_exponent("--power-law"), default="1", metavar="GAMMA",
-                        help="eigenvalues of the target proportional to k^-GAMMA (default 1)")  # fmt: skip
+    add_power_law(parser, "1")
     parser.add_argument("--dim", type=integer("--dim", MINIMUM_DIM, 10_000, "e.g. 100"), default="100", metavar="N",
                         help="dimension of the inputs (default 100)")  # fmt: skip
     parser.add_argument("--alpha", type=grid("--alpha"), default="1/2", metavar="X", help="n/d^2 (default 1/2)")
