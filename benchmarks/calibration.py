@@ -53,7 +53,7 @@ def problems(count: int, tokens: int, seed: int) -> Iterator[Problem]:
 def finest_rule(problem: Problem) -> ChannelRule:
     """The rule of the reference."""
     rule = coarse_rules(problem)[0]
-    for _ in range(rule.refinements + FURTHER[rule.independent]):
+    for _ in range(rule.refinements + rule.spare + FURTHER[rule.independent]):
         rule = rule.refined()
     return rule
 

@@ -23,6 +23,7 @@ class Blocks:
     roughness: float = field(default=1e-5, init=False)
     accuracy: float = 1e-5
     refinements: int = field(default=3, init=False)
+    spare: int = field(default=0, init=False)
     gain: float = field(default=10.0, init=False)  # of trapezoidal rules, whose errors fall faster than any power
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:

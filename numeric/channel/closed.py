@@ -16,6 +16,7 @@ class Closed:
     roughness: float = field(default=1e-9, init=False)
     accuracy: float = field(default=1e-10, init=False)
     refinements: int = field(default=1, init=False)
+    spare: int = field(default=0, init=False)
     gain: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:

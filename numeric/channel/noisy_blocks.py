@@ -37,6 +37,7 @@ class NoisyBlocks:
     roughness: float = field(default=1e-3, init=False)
     accuracy: float = field(default=5e-3, init=False)
     refinements: int = field(default=2, init=False)
+    spare: int = field(default=0, init=False)
     gain: float = field(default=3.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:

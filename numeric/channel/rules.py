@@ -52,6 +52,11 @@ class ChannelRule(Hashable, Protocol):
         ...
 
     @property
+    def spare(self) -> int:
+        """How often it is refined beyond that where the error would leave no value."""
+        ...
+
+    @property
     def gain(self) -> float:
         """By which a refinement divides errors at best: what would remain too large is not refined in vain."""
         ...
@@ -82,6 +87,7 @@ class Quadrature:
     roughness: float = field(default=1e-5, init=False)
     accuracy: float = field(default=1e-4, init=False)
     refinements: int = field(default=3, init=False)
+    spare: int = field(default=2, init=False)
     gain: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
@@ -109,6 +115,7 @@ class Fitted:
     roughness: float = field(default=3e-4, init=False)
     accuracy: float = field(default=5e-3, init=False)
     refinements: int = field(default=3, init=False)
+    spare: int = field(default=0, init=False)
     gain: float = field(default=2.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
@@ -147,6 +154,7 @@ class Sampled:
     roughness: float = field(default=1e-3, init=False)
     accuracy: float = field(default=5e-3, init=False)
     refinements: int = 3
+    spare: int = field(default=0, init=False)
     gain: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:

@@ -13,7 +13,7 @@ from numeric.maths.replicates import half_width
 from numeric.problem.solution import QUANTITIES
 from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import Denoised
-from numeric.saddle.unknowns import Unknowns
+from numeric.saddle.unknowns.coordinates import Unknowns
 
 STEP = (
     10  # times the roughness of the rule: differences then see its slope, at a truncation error of the step's own size

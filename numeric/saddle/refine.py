@@ -15,7 +15,8 @@ from numeric.saddle.equations import SaddleMap
 from numeric.saddle.error_bars import ERRORS, Response, respond, spread
 from numeric.saddle.estimator import Denoised, estimator_of
 from numeric.saddle.replicon import replicon
-from numeric.saddle.unknowns import Unknowns, in_unknowns, unknowns_at
+from numeric.saddle.unknowns.choice import unknowns_at
+from numeric.saddle.unknowns.coordinates import Unknowns, in_unknowns
 
 DECISIVE = ("m", "q", "delta", "test_error")  # the training error and V are small differences near interpolation
 
@@ -47,7 +48,8 @@ class Refinement:
         outcome = outcome._replace(point=unknowns.coordinates(at_root))
         response = respond(saddle, unknowns, outcome.point)
         steps, coarser, solution, best = outcome.steps, saddle, without_root(saddle.problem, outcome), outcome
-        for left in reversed(range(saddle.rule.refinements)):
+        rule = saddle.rule
+        for left in reversed(range(rule.refinements + rule.spare)):
             finer = replace(saddle, rule=coarser.rule.refined())
             outcome = chord(
                 in_unknowns(finer.image, unknowns), outcome.point, response.jacobian,
@@ -58,8 +60,9 @@ class Refinement:
                 return self._judged(solution, best) if solution.trusted else without_root(saddle.problem, outcome)
             best = outcome._replace(steps=steps)
             solution = _solution(finer, coarser, unknowns, best, response)
-            hopeless = solution.relative_error(DECISIVE) > saddle.rule.gain**left * self.inaccurate
-            if solution.error_estimate < accuracy or hopeless:
+            error = solution.relative_error(DECISIVE)
+            hopeless, enough = error > rule.gain**left * self.inaccurate, left <= rule.spare and error < self.inaccurate
+            if solution.error_estimate < accuracy or hopeless or enough:
                 break
             coarser = finer
         return self._judged(solution, best)

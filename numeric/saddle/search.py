@@ -7,7 +7,8 @@ import numpy as np
 from numeric.maths.fixed_point import Anderson, Newton, Outcome, Vector, iterate
 from numeric.problem.conjugates import Conjugates
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.unknowns import FreeDirections, in_unknowns
+from numeric.saddle.unknowns.choice import starts
+from numeric.saddle.unknowns.coordinates import in_unknowns
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Search:
         steps of the logarithms of one, but not farther
     newton_steps, newton_reach: of Newton's method, which never found a root from a residual beyond its longest step (benchmarks.box)
     brief_steps: of acceleration on the way from strong decay, where a step too long is better halved than forced
-    free_steps, free_stalled: in the unknowns of free directions, which take about ten where they work
+    suited_steps, suited_stalled: in unknowns that suit the number of samples, which take about ten where they work
     patience: steps in which Newton's method must halve the residual: otherwise the rule is too rough for it
     continuations: weight decays tried on the way from strong decay; the limit 0 is reached from `least_decay` in one step
     """
@@ -30,22 +31,22 @@ class Search:
     newton_steps: int = 8
     newton_reach: float = 1.0
     brief_steps: int = 15
-    free_steps: int = 40
-    free_stalled: int = 15
+    suited_steps: int = 40
+    suited_stalled: int = 15
     patience: int = 3
     continuations: int = 8
     least_decay: float = 1e-8
 
-    def directly(self, saddle: SaddleMap, begin: Conjugates) -> Outcome:
-        """From these conjugates, in the unknowns that suit the number of samples first."""
-        tolerance, free = saddle.rule.roughness, FreeDirections(saddle.problem)
-        if free.suit(begin):
-            F, start = in_unknowns(saddle.image, free), free.coordinates(begin)
+    def directly(self, saddle: SaddleMap, begin: Conjugates, cold: bool) -> Outcome:
+        """From these conjugates, in the unknowns that suit the number of samples first; `cold`: they are those of S = 0."""
+        tolerance = saddle.rule.roughness
+        for unknowns, start in starts(saddle.problem, begin, cold):
             outcome = iterate(
-                F, start, Anderson(), tolerance=tolerance, max_steps=self.free_steps, patience=self.free_stalled
-            )
+                in_unknowns(saddle.image, unknowns), start, Anderson(),
+                tolerance=tolerance, max_steps=self.suited_steps, patience=self.suited_stalled,
+            )  # fmt: skip
             if outcome.converged:
-                return outcome._replace(point=free.denoised(outcome.point).conjugates.pack())
+                return outcome._replace(point=unknowns.denoised(outcome.point).conjugates.pack())
         return self._by_iteration(saddle, begin.pack(), tolerance, self.anderson_steps)
 
     def nearby(self, saddle: SaddleMap, begin: Vector, tolerance: float, patience: int | None = None) -> Outcome:

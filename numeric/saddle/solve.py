@@ -82,8 +82,11 @@ class Solver:
             at_zero = Conjugates.unpack(saddle.unlearned(), problem)
             if estimator_of(problem).vanishes(at_zero):
                 return unlearned(saddle)
-            begin = start.conjugates if start is not None and start.mh > 0 else at_zero
-            outcome = self.search.from_strong_decay(saddle) if continued else self.search.directly(saddle, begin)
+            warm = start.conjugates if start is not None and start.mh > 0 else None
+            if continued:
+                outcome = self.search.from_strong_decay(saddle)
+            else:
+                outcome = self.search.directly(saddle, warm or at_zero, cold=warm is None)
             if outcome.residual < self.search.near:
                 return self.refinement.refined(saddle, outcome, accuracy or rule.accuracy)
         except OutsideDomain:  # parameters so extreme that a law or an average is beyond double precision

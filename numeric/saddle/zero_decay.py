@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -47,15 +47,24 @@ def interpolates(problem: Problem) -> bool:
     if problem.noise == 0 and width >= 1 - law.zero_mass:
         return True
     if not problem.both_ends:
-        least, most = _greatest_interpolated(problem)
+        greatest = greatest_interpolated(problem)
+        least, most = greatest.least * (1 - DOUBT), greatest.most * (1 + DOUBT)
         if not least <= problem.alpha <= most:
             return problem.alpha < least
     noise = Fraction(problem.noise) or SMALL  # a narrow student without noise: the limit of small noise
     return problem.alpha < float(interpolation(law, noise, problem.tokens, DIGITS, width))
 
 
-def _greatest_interpolated(problem: Problem) -> tuple[float, float]:
-    """Bounds of the interpolation threshold in double precision: the proven one takes seconds, and is seldom needed."""
+class Interpolation(NamedTuple):
+    """Bounds of the interpolation threshold by the error of J, and the v at which it lies, in double precision."""
+
+    least: float
+    most: float
+    v: float
+
+
+def greatest_interpolated(problem: Problem) -> Interpolation:
+    """The interpolation threshold in double precision: the proven one takes seconds, and is seldom needed."""
     noise, q0, numbers = problem.noise, problem.q0, problem.label_numbers
 
     def objective(log_v: float, sign: int) -> float:
@@ -68,7 +77,7 @@ def _greatest_interpolated(problem: Problem) -> tuple[float, float]:
     peak = int(np.argmax(values))
     around = grid[max(0, peak - 1)], grid[min(POINTS - 1, peak + 1)]
     top = scipy.optimize.minimize_scalar(lambda log_v: -objective(log_v, +1), bounds=around, method="bounded").x
-    return objective(top, -1) * (1 - DOUBT), max(objective(top, +1), values[peak]) * (1 + DOUBT)
+    return Interpolation(objective(top, -1), max(objective(top, +1), values[peak]), float(np.exp(top)))
 
 
 def _grid(level: float) -> NDArray[np.float64]:

@@ -23,11 +23,13 @@ _FEW = (0.1, 0.3, 1.0, 3.0)  #: where training or theory takes longer
 WEAK_DECAYS = (1e-2, 2e-3, 1e-3, 5e-4, 1e-4, 1e-5)
 TRAINED_DECAYS = (1e-3, 1e-5)
 _SAMPLED = 4  #: `every` where the theory takes seconds a point
+_TRACED = 2  #: and on the fitted branch, whose bend is sharp
 _SEARCHED = 6  #: and where each point is a search of twenty such
 _SMALL, _LARGE = ((32, 8), (48, 8)), ((40, 8), (60, 8))
 _NOISES = (0.0, 0.5)
 _FACTORS = {"parametrisation": Parametrisation.FACTORISED}
 _SYMMETRIC = {"parametrisation": Parametrisation.SYMMETRIC}
+_FITTED = SampleMinimum.FITTED
 _GENERAL = {"parametrisation": Parametrisation.GENERAL}
 
 
@@ -42,6 +44,18 @@ def _tokens(tokens: int, noise: float) -> Family:
     labels = tokens * (tokens + 1) // 2 - 1
     every = 1 if tokens == 2 else _SAMPLED
     return Family(f"$T = {tokens}$", changes, every, unit=1 / labels, panel=rf"$\Delta = {noise:g}$")
+
+
+def _temperature(beta: float, noise: float) -> Family:
+    """Where noisy labels of a steep softmax contradict each other the global minimum of a sample jumps."""
+    changes, jumps = {"beta": beta, "beta0": beta, "noise": noise}, noise > 0 and beta > 1
+    return Family(
+        rf"$\beta = \beta_0 = {beta:g}$",
+        changes,
+        _TRACED if jumps else 1,
+        panel=rf"$\Delta = {noise:g}$",
+        sample_minimum=_FITTED if jumps else SampleMinimum.GLOBAL,
+    )
 
 
 @dataclass(frozen=True)
@@ -109,16 +123,20 @@ _PRESETS = (
             "weak weight decay and the interpolation peak, on the fitted branch",
             (
                 *(
-                    Family(rf"$\lambda = {decay:g}$", {"lambda_": decay}, trained=decay in TRAINED_DECAYS)
+                    Family(
+                        rf"$\lambda = {decay:g}$",
+                        {"lambda_": decay},
+                        trained=decay in TRAINED_DECAYS,
+                        sample_minimum=_FITTED,
+                    )
                     for decay in WEAK_DECAYS
                 ),
-                Family(r"$\lambda \to 0^+$", {"lambda_": 0.0}, trained=False),
+                Family(r"$\lambda \to 0^+$", {"lambda_": 0.0}, trained=False, sample_minimum=_FITTED),
             ),
             (0.05, 0.1, 0.155, 0.194, 0.241, 0.272, 0.35, 0.5),
             ((30, 8), (40, 8), (60, 6)),
             settings={"target": MarchenkoPastur(0.5), "noise": 0.5, "width": 1.0, "minimiser": "lbfgs-weak"},
             line=tuple(np.linspace(0.025, 0.5, 60).tolist()),
-            sample_minimum=SampleMinimum.FITTED,
             starts=(Start.RANDOM, Start.TARGET),
         ),
         ((40, 8), (60, 8), (80, 8), (120, 4), (160, 3)),
@@ -127,15 +145,7 @@ _PRESETS = (
         "10",
         Preset(
             "inverse temperature of student and target, without and with noise",
-            tuple(
-                Family(
-                    rf"$\beta = \beta_0 = {beta:g}$",
-                    {"beta": beta, "beta0": beta, "noise": noise},
-                    panel=rf"$\Delta = {noise:g}$",
-                )
-                for noise in _NOISES
-                for beta in (0.5, 1.0, 2.0)
-            ),
+            tuple(_temperature(beta, noise) for noise in _NOISES for beta in (0.5, 1.0, 2.0)),
             _ALPHAS,
             _SMALL,
         ),

@@ -6,7 +6,6 @@ A solution holds laws of many kinds: a line is stored as a pickle, under a diges
 from __future__ import annotations
 
 import base64
-import dataclasses
 import hashlib
 import pickle
 from collections.abc import Iterable, Sequence
@@ -117,16 +116,15 @@ def solve_line(line: TheoryLine) -> SolvedLine:
     return SolvedLine(line, tuple(found))
 
 
-def kept_predictions(pool: Pool, store: LineStore, sample_minimum: SampleMinimum = SampleMinimum.GLOBAL) -> Predictor:
-    """`watched_predictions` with a kept job of `pool` for each curve, the `sample_minimum` that of the theory."""
+def kept_predictions(pool: Pool, store: LineStore) -> Predictor:
+    """`watched_predictions` with a kept job of `pool` for each curve."""
 
     def theory(problems: Sequence[Problem]) -> list[Expected]:
-        asked = [dataclasses.replace(problem, sample_minimum=sample_minimum) for problem in problems]
-        families = families_of(asked)
+        families = families_of(problems)
         lines = [TheoryLine(family, _sorted(alphas), ACCURACY) for family, alphas in families.items()]
         solved = pool.results([line_job(line, store) for line in lines])
         along = [{s.problem.alpha: s.unwrap() for s in line.solutions} for line in solved]
-        return picked(asked, families, along)
+        return picked(problems, families, along)
 
     return theory
 

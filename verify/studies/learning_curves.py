@@ -40,7 +40,7 @@ class Family:
 
     `decays` are those to choose from, none where lambda is given: for all curves of a preset or for none. trained: whether heads are,
     at each `start` that the preset has. Its sample ratios are those of the preset times `unit`. `panel`: curves of one name share a
-    panel. spectrum: whether the preset's spectra are shown of it.
+    panel. spectrum: whether the preset's spectra are shown of it. `sample_minimum` is that of its theory.
     """
 
     label: str
@@ -51,6 +51,7 @@ class Family:
     unit: float = 1.0
     panel: str = ""
     spectrum: bool = False
+    sample_minimum: SampleMinimum = SampleMinimum.GLOBAL
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,8 @@ class Preset:
     """One figure: its curves, the sample ratios trained at, sizes (d, number of runs), what is drawn.
 
     `settings` are parameters common to all curves where they are not those of Figure 1; `line` are the sample ratios of the theory, a
-    grid over those trained at by default; `sample_minimum` is that of the theory. Runs from other starts than the first are compared
-    with those alone: they have the same data. `spectra`: sample ratios, d and number of runs. `axis` names what the sample ratios of
-    the preset are.
+    grid over those trained at by default. Runs from other starts than the first are compared with those alone: they have the same
+    data. `spectra`: sample ratios, d and number of runs. `axis` names what the sample ratios of the preset are.
     """
 
     title: str
@@ -70,7 +70,6 @@ class Preset:
     quantities: tuple[str, ...] = ("test_error", "train_error")
     settings: Mapping[str, Any] = field(default_factory=dict)
     line: tuple[float, ...] = ()
-    sample_minimum: SampleMinimum = SampleMinimum.GLOBAL
     starts: tuple[Start, ...] = (Start.RANDOM,)
     spectra: tuple[tuple[float, int, int], ...] = ()
     axis: str = r"sample ratio $\alpha = n/d^2$"
@@ -174,9 +173,15 @@ def _training_jobs(preset: Preset, base: Run, heads: Store[RunResult]) -> list[J
 
 def _trained(preset: Preset, pool: Pool, training: Sequence[Job], lines: LineStore) -> Judged:
     results: list[RunResult] = pool.results(training)
-    first = [result for result in results if result.run.start is preset.starts[0]]
-    compared = compare_with_theory(first, kept_predictions(pool, lines, preset.sample_minimum))
+    first = [_on_branch(preset, result) for result in results if result.run.start is preset.starts[0]]
+    compared = compare_with_theory(first, kept_predictions(pool, lines))
     return compared, (), tuple(start_effects(preset, results))
+
+
+def _on_branch(preset: Preset, result: RunResult) -> RunResult:
+    """The result, to be judged by the theory of its curve."""
+    family = next(family for family in preset.families if _belongs(result.run.problem, family))
+    return dataclasses.replace(result, run=result.run.varied(sample_minimum=family.sample_minimum))
 
 
 def start_effects(preset: Preset, results: Sequence[RunResult]) -> Iterator[StartEffect]:
@@ -227,7 +232,7 @@ def _line(preset: Preset, base: Run, family: Family) -> TheoryLine:
 
 
 def _theory(preset: Preset, base: Run, family: Family, alphas: tuple[float, ...]) -> TheoryLine:
-    problem = dataclasses.replace(base.problem, sample_minimum=preset.sample_minimum, **family.changes)
+    problem = dataclasses.replace(base.problem, sample_minimum=family.sample_minimum, **family.changes)
     return TheoryLine(problem.at(1.0), alphas, LINE_ACCURACY, preset.chooses)
 
 

@@ -13,7 +13,9 @@ from numeric.problem.solution import Status
 from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import estimator_of
 from numeric.saddle.solve import solve
-from numeric.saddle.unknowns import FreeDirections, Logarithms, in_unknowns, unknowns_at
+from numeric.saddle.unknowns.choice import unknowns_at
+from numeric.saddle.unknowns.coordinates import Logarithms, in_unknowns
+from numeric.saddle.unknowns.free_directions import FreeDirections
 
 FEW = Problem(alpha=0.1, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
 

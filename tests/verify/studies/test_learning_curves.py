@@ -184,13 +184,14 @@ def test_the_norm_of_a_general_matrix_counts_its_antisymmetric_part():
     assert trained_norm(solution) > 1.001 * solution.q
 
 
-def test_starts_are_compared_on_the_same_data_and_judged_by_the_branch_of_the_preset(tmp_path, few_points):
+def test_starts_are_compared_on_the_same_data_and_judged_by_the_branch_of_their_curve(tmp_path, few_points):
     """Two curves, of which theory alone draws the second; a random start alone is judged."""
-    families = (Family("trained", {"lambda_": 0.05}), Family("theory", {"lambda_": 0.0}, trained=False))
-    preset = Preset(
-        "starts", families, (1.0,), ((12, 2), (16, 2)), line=(0.5, 1.0),
-        sample_minimum=SampleMinimum.FITTED, starts=(Start.RANDOM, Start.TARGET),
-    )  # fmt: skip
+    families = (
+        Family("trained", {"lambda_": 0.05}, sample_minimum=SampleMinimum.FITTED),
+        Family("theory", {"lambda_": 0.0}, trained=False),
+    )
+    starts = (Start.RANDOM, Start.TARGET)
+    preset = Preset("starts", families, (1.0,), ((12, 2), (16, 2)), line=(0.5, 1.0), starts=starts)
     assert len(runs_of(preset, BASE)) == 8
     outcome = study_learning_curves(preset, BASE, tmp_path, Here())
     assert [effect.dim for effect in outcome.starts] == [12, 16]
@@ -198,4 +199,5 @@ def test_starts_are_compared_on_the_same_data_and_judged_by_the_branch_of_the_pr
     first, second = outcome.curves
     assert {score.groups[0].runs for score in first.scores} == {2} and not second.scores
     assert [s.problem.alpha for s in second.solutions] == [0.5, 1.0]
-    assert all(s.problem.sample_minimum is SampleMinimum.FITTED for s in first.solutions)
+    assert all(s.problem.sample_minimum is SampleMinimum.FITTED for s in (*first.solutions, *first.scores))
+    assert all(s.problem.sample_minimum is SampleMinimum.GLOBAL for s in second.solutions)

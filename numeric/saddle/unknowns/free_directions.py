@@ -1,4 +1,4 @@
-"""Unknowns in which the saddle point is easy to find and to judge where the labels leave the student free.
+"""Unknowns where the labels leave the student free.
 
 With few samples and weak decay the threshold b lies just inside the noise: a small change of the conjugates then decides between
 learning nothing and everything, their map repels, and their residual is a large multiple of any rounding. The share F = J_v(v, b) of
@@ -6,23 +6,20 @@ directions left free is fixed by counting labels instead, hardly depends on anyt
 (v, F, c) the map contracts: its residuals are those of v, of the conjugate of m, and of c.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import scipy
 
 from numeric.laws.law import Energy
 from numeric.maths.domain import OutsideDomain
-from numeric.maths.fixed_point import Map, Vector
+from numeric.maths.fixed_point import Vector
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.estimator import (
     Denoised,
     Denoising,
-    estimator_of,
     fitted_ratio,
     reduced,
     spectral_energy,
@@ -33,45 +30,6 @@ LEAST, STRIDE = float(np.log(40.0)), 4.0  # of log log(edge/b): a threshold so l
 SOLVED = 1e-3  # of log F: a root next to an edge is known to the rounding of its distance
 NOTHING = -1e3  # stands for the logarithm of no free direction at all, beyond the edge: a bracket needs a number
 HALF = 0.5  # of the directions that the labels would take with no decay: any share of order one will do as a start
-
-
-class Unknowns(Protocol):
-    """Coordinates y of the conjugates, and what a map of these is in them."""
-
-    def coordinates(self, conjugates: Conjugates) -> Vector:
-        """Coordinates y, shape (unknowns,)."""
-        ...
-
-    def denoised(self, y: Vector) -> Denoised:
-        """The solved denoising problem at coordinates y.
-
-        Raises:
-            OutsideDomain: there are no conjugates.
-        """
-        ...
-
-    def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
-        """Where y goes if its conjugates, those of `at`, go to those with these logarithms."""
-        ...
-
-
-@dataclass(frozen=True)
-class Logarithms:
-    """The logarithms of the conjugates themselves."""
-
-    problem: Problem
-
-    def coordinates(self, conjugates: Conjugates) -> Vector:
-        """The logarithms."""
-        return conjugates.pack()
-
-    def denoised(self, y: Vector) -> Denoised:
-        """At conjugates exp(y)."""
-        return estimator_of(self.problem).denoised(Conjugates.unpack(y, self.problem))
-
-    def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
-        """As it is given."""
-        return moved
 
 
 @dataclass(frozen=True)
@@ -152,25 +110,6 @@ class FreeDirections:
 
     def _energy(self, v: float, b: float) -> Energy:
         return spectral_energy(self.problem, v, b)
-
-
-def unknowns_at(problem: Problem, conjugates: Conjugates) -> Unknowns:
-    """The unknowns that suit a solution near these conjugates."""
-    free = FreeDirections(problem)
-    return free if free.suit(conjugates) and free.hold(conjugates) else Logarithms(problem)
-
-
-def in_unknowns(image: Callable[[Denoised], Vector], unknowns: Unknowns) -> Map:
-    """A map of y, from what gives logarithms of conjugates for a denoising problem; not a number where either has no value."""
-
-    def moved(y: Vector) -> Vector:
-        try:
-            at = unknowns.denoised(y)
-            return unknowns.image(y, at, image(at))
-        except OutsideDomain:
-            return np.full_like(y, np.nan)
-
-    return moved
 
 
 def _below(top: float, log_ratio: float) -> float:

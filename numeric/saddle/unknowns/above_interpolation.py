@@ -1,0 +1,81 @@
+"""Unknowns at no weight decay and hardly more samples than can be interpolated.
+
+There V diverges and the conjugates vanish. The image of V is V itself, to leading order; what tells one V from another is the sample
+ratio alpha(V) that it would solve, at which the image of V_hat is V_hat. Its distance from the threshold falls like a power of V (the
+inverse square root for labels inside a softmax), so that moving log V by the logarithm of its ratio to that of the sample ratio asked
+for contracts, and the noise and gain of the threshold are a start for any sample ratio close to it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from numeric.maths.domain import OutsideDomain
+from numeric.maths.fixed_point import Vector
+from numeric.problem.conjugates import Conjugates
+from numeric.problem.overlaps import Overlaps
+from numeric.problem.problem import Problem
+from numeric.saddle.estimator import Denoised, Denoising, reduced, spectral_energy
+from numeric.saddle.zero_decay import greatest_interpolated
+
+FAR = 2.0  # times the threshold: from there on S = 0 is a start, and the logarithms of the conjugates are good unknowns
+LEAST_MOVE = 0.1  # of V in one step: a sample ratio below the threshold, that of a wrong noise, belongs to no V
+
+
+@dataclass(frozen=True)
+class AboveInterpolation:
+    """Logarithms of (v, V, c) for a trace penalty; `threshold` and `noise` are the sample ratio and the v of interpolation."""
+
+    problem: Problem
+    threshold: float
+    noise: float
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self | None:
+        """Those of a problem, none where they do not suit it."""
+        if problem.lambda_ > 0 or problem.leading or problem.both_ends:
+            return None
+        least, most, noise = greatest_interpolated(problem)
+        return cls(problem, least, noise) if most < problem.alpha < FAR * most else None
+
+    def at_threshold(self) -> Vector:
+        """Coordinates of the threshold, with the V of a distance from it like 1/sqrt(V)."""
+        gain = float(self.problem.generated.interpolating_gain(self.problem.beta, self.problem.beta0))
+        return np.log([self.noise, (self.problem.alpha - self.threshold) ** -2, gain])
+
+    def coordinates(self, conjugates: Conjugates) -> Vector:
+        """Coordinates y."""
+        v, _, c = reduced(conjugates, self.problem)
+        return np.log([v, self._free(v, c, conjugates).overlaps.V, c])
+
+    def denoised(self, y: Vector) -> Denoised:
+        """At the conjugates that leave all directions free and give this V: multiples of those at unit decay and threshold."""
+        v, V, c = map(float, np.exp(y))
+        if not (0 < v < np.inf and 0 < V < np.inf and 0 < c < np.inf):
+            raise OutsideDomain(f"no denoising problem at v = {v:g}, V = {V:g}, c = {c:g}: beyond double precision")
+        decayed = replace(self.problem, lambda_=1.0)
+        mh, qh, Vh = map(float, decayed.generated.unreduced_variables(v, 1.0, c, *decayed.penalty))
+        scale = self._free(v, c, Conjugates(mh, qh, Vh)).overlaps.V / V
+        return self._free(v, c, Conjugates(scale * mh, scale**2 * qh, scale * Vh))
+
+    def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
+        """(v, c) of the conjugates at the sample ratio that V solves, and V moved by how far that is from the threshold."""
+        there = Conjugates.unpack(moved, self.problem)
+        v, _, c = reduced(there, self.problem)
+        ratio = (
+            at.conjugates.Vh / there.Vh
+        )  # of the sample ratio that V solves to the one given: conjugates grow with it
+        reached = (ratio * self.problem.alpha - self.threshold) / (self.problem.alpha - self.threshold)
+        return np.array([np.log(v / ratio), y[1] + np.log(max(reached, LEAST_MOVE)), np.log(c)])
+
+    def _free(self, v: float, c: float, conjugates: Conjugates) -> Denoised:
+        """At these conjugates, of noise v and gain c, with no threshold."""
+        energy = spectral_energy(self.problem, v, 0.0)
+        m, q, V = map(
+            float,
+            self.problem.generated.overlaps(
+                energy.J, energy.J_v, energy.J_b, v, 0.0, c, conjugates.Vh, *self.problem.frobenius
+            ),
+        )
+        return Denoised(conjugates, Denoising(v, c, 0.0, energy, self.problem.target), Overlaps(m, q, V))
