@@ -1,23 +1,32 @@
 """The other unknowns lead to the same root, and there where the conjugates do not."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from hypothesis import given
+from strategies import log_uniform
 
 from numeric.channel.rules import coarse_rules
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
-from numeric.maths.fixed_point import Anderson, iterate
+from numeric.maths.fixed_point import Anderson, Newton, iterate
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
 from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import estimator_of
 from numeric.saddle.solve import solve
+from numeric.saddle.unknowns.above_interpolation import AboveInterpolation
 from numeric.saddle.unknowns.choice import unknowns_at
 from numeric.saddle.unknowns.coordinates import Logarithms, in_unknowns
 from numeric.saddle.unknowns.free_directions import FreeDirections
+from numeric.thresholds.interpolation import interpolation
 
 FEW = Problem(alpha=0.1, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
+INTERPOLATION = float(interpolation(MarchenkoPastur(0.5).exact(), Fraction(1, 2), 2, 12))
+ABOVE = Problem(alpha=1.01 * INTERPOLATION, target=MarchenkoPastur(0.5), lambda_=0.0, noise=0.5)
 
 
 def saddle_map(problem):
@@ -61,3 +70,36 @@ def test_weak_decay_in_huge_dimension(dim, x, y):
 def test_more_labels_than_directions_are_left_to_the_conjugates():
     problem = Problem(alpha=4.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
     assert isinstance(unknowns_at(problem, Conjugates.unpack(saddle_map(problem).unlearned(), problem)), Logarithms)
+
+
+@given(v=log_uniform(0.1, 100.0), V=log_uniform(1.0, 1e12), c=log_uniform(0.1, 10.0))
+def test_coordinates_above_interpolation_and_conjugates_are_inverse(v, V, c):
+    above = AboveInterpolation.of(ABOVE)
+    y = np.log([v, V, c])
+    assert above.coordinates(above.denoised(y).conjugates) == pytest.approx(y, abs=1e-9)
+
+
+def test_a_solution_above_interpolation_is_a_fixed_point_in_both_unknowns():
+    above, saddle, x = AboveInterpolation.of(ABOVE), saddle_map(ABOVE), solve(ABOVE).conjugates.pack()
+    outcome = iterate(saddle, x, Newton(1e-4), tolerance=1e-7, max_steps=8)
+    assert outcome.converged
+    y = above.coordinates(Conjugates.unpack(outcome.point, ABOVE))
+    # the distance of alpha(V) from the threshold, one per cent of either, has a hundred times their relative rounding
+    assert in_unknowns(saddle.image, above)(y) == pytest.approx(y, abs=1e-4)
+
+
+@pytest.mark.parametrize("sample_minimum", ["global", "fitted"])
+def test_the_limit_of_no_decay_is_continuous_at_interpolation(sample_minimum):
+    """The linear channel below and averages at V of 10^8 above are one; from S = 0 the iteration ran away to q = 10^5."""
+    problem = replace(ABOVE, sample_minimum=sample_minimum)
+    below, above = (solve(problem.at((1 + side) * INTERPOLATION)).unwrap() for side in (-1e-8, 1e-4))
+    assert above.V > 1e7 and np.inf == below.V
+    # m and q leave the threshold like the root of the distance below it, with it above: 3e-4 and 5e-4 of q here
+    for name in ("m", "q", "delta", "c", "test_error"):
+        assert getattr(above, name) == pytest.approx(getattr(below, name), rel=1e-3), name
+
+
+def test_what_is_neither_at_no_decay_nor_near_interpolation_is_left_to_other_unknowns():
+    assert AboveInterpolation.of(FEW) is None
+    assert AboveInterpolation.of(ABOVE.at(0.5 * INTERPOLATION)) is None
+    assert AboveInterpolation.of(ABOVE.at(3.0 * INTERPOLATION)) is None
