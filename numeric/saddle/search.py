@@ -38,7 +38,7 @@ class Search:
     least_decay: float = 1e-8
 
     def directly(self, saddle: SaddleMap, begin: Conjugates, cold: bool) -> Outcome:
-        """From these conjugates, in the unknowns that suit the number of samples first; `cold`: they are those of S = 0."""
+        """In the unknowns that suit the number of samples, then from these conjugates; `cold`: they are those of S = 0."""
         tolerance = saddle.rule.roughness
         for unknowns, start in starts(saddle.problem, begin, cold):
             outcome = iterate(
@@ -47,6 +47,11 @@ class Search:
             )  # fmt: skip
             if outcome.converged:
                 return outcome._replace(point=unknowns.denoised(outcome.point).conjugates.pack())
+        if saddle.problem.follows_label and saddle.problem.lambda_ > 0:
+            # Near the interpolation peak iteration runs away, to where a residual is small and averages take ever longer.
+            outcome = self.from_strong_decay(saddle)
+            if outcome.converged:
+                return outcome
         return self._by_iteration(saddle, begin.pack(), tolerance, self.anderson_steps)
 
     def nearby(self, saddle: SaddleMap, begin: Vector, tolerance: float, patience: int | None = None) -> Outcome:

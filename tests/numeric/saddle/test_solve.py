@@ -9,6 +9,7 @@ import pytest
 
 from numeric.channel.rules import Quadrature
 from numeric.channel.softmax.pair_average import COARSE
+from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Solution, Status, failed
@@ -17,6 +18,7 @@ from numeric.saddle.equations import SaddleMap
 from numeric.saddle.search import Search
 from numeric.saddle.solve import Solver, solve
 from numeric.studies.spectrum import learned_spectrum
+from verify.training.target import deterministic_eigenvalues
 
 FIGURE_ONE = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
 
@@ -186,3 +188,12 @@ def test_small_errors_of_steep_labels_are_refined_until_they_have_a_value(alpha,
     assert solution.status is Status.CONVERGED
     assert solution.errors["test_error"] < 0.01 * solution.test_error
     assert solution.test_error == pytest.approx(test_error, rel=0.01)
+
+
+def test_a_curve_of_few_points_does_not_run_away_at_the_interpolation_peak():
+    """From the line through .155 and .194 the iteration went to q = 4e4, at eight seconds a step, and stayed there."""
+    target = Eigenvalues(tuple(deterministic_eigenvalues(MarchenkoPastur(0.5), 40).tolist()), (1 / 40,) * 40)
+    peak = Problem(1.0, target, 1e-5, 0.5, sample_minimum="fitted")
+    solution = learning_curve(peak, [0.155, 0.19375, 0.24125], accuracy=3e-3)[-1]
+    assert solution.status is Status.CONVERGED
+    assert 5 < solution.q < 6
