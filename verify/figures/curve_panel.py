@@ -18,6 +18,7 @@ from verify.studies.learning_curves import Curve
 COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f", "#b08b1a", "#2a8fa8", "#5b5b5b", "#a8324a")
 STYLES = (("-", "o"), ("--", "s"))  #: line and marker of the first and the second quantity in one panel
 SMOOTH = 200  #: points of a line as drawn
+DECADES = 3e-6  #: of the greatest value: training errors that vanish at interpolation leave the panel below it
 QUANTITY_NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
 
 
@@ -34,6 +35,8 @@ def draw_curves(
             _trained(axes, curve, quantity, colour, marker)
     axes.set(xscale="log", yscale="log", xlabel=name)
     axes.set_ylabel(QUANTITY_NAMES[quantities[0]] if len(quantities) == 1 else "mean square error per sample")
+    lowest, highest = axes.get_ylim()
+    axes.set_ylim(bottom=max(lowest, DECADES * highest))
     for axis in (axes.xaxis, axes.yaxis):
         low, high = axis.get_view_interval()
         axis.set_major_locator(
@@ -72,23 +75,29 @@ def _title(curves: Sequence[Curve]) -> str:
 
 def _theory(axes: Axes, curve: Curve, quantity: str, colour: str, line: str) -> None:
     """Through the points solved, a cubic in logarithms that keeps their monotony."""
-    for stable, points in _pieces(curve.solutions):
+    for stable, points in _pieces(curve.solutions, quantity):
         alphas = np.log([solution.problem.alpha / curve.unit for solution in points])
         values = np.array([getattr(solution, quantity) for solution in points])
         errors = np.array([solution.errors.get(quantity, 0.0) for solution in points])
         x = np.linspace(alphas[0], alphas[-1], SMOOTH)
         y, low, high = (
-            np.exp(PchipInterpolator(alphas, np.log(v))(x)) for v in (values, values - errors, values + errors)
+            np.exp(PchipInterpolator(alphas, np.log(v))(x))
+            for v in (values, np.maximum(values - errors, DECADES * values), values + errors)
         )
         axes.plot(np.exp(x), y, color=colour, ls=line if stable else ":", lw=1.5 if stable else 1.1)
         axes.fill_between(np.exp(x), low, high, color=colour, alpha=0.25, lw=0)
 
 
-def _pieces(solutions: Sequence[Solution]) -> Iterator[tuple[bool, list[Solution]]]:
-    """Runs of solved neighbours, each with whether all of it is stable; runs of one solution share their end points."""
+def _pieces(solutions: Sequence[Solution], quantity: str) -> Iterator[tuple[bool, list[Solution]]]:
+    """Runs of solved neighbours, each with whether all of it is stable; runs of one solution share their end points.
+
+    What vanishes exactly, as training errors do where labels are interpolated, has no place on a logarithmic axis.
+    """
 
     def kind(pair: tuple[Solution, Solution]) -> tuple[bool, bool]:
-        return all(s.trusted for s in pair), all(s.status is not Status.UNSTABLE for s in pair)
+        return all(s.trusted and getattr(s, quantity) > 0 for s in pair), all(
+            s.status is not Status.UNSTABLE for s in pair
+        )
 
     for (solved, stable), group in groupby(pairwise(solutions), key=kind):
         pairs = list(group)

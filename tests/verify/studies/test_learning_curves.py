@@ -6,12 +6,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
 from verify.__main__ import main
+from verify.figures.curve_panel import draw_curves
 from verify.figures.learning_curves import preset_figure
 from verify.gallery.figures import FIGURES
 from verify.gallery.learning_curves import LEARNING_CURVES
@@ -182,6 +184,18 @@ def test_the_norm_of_a_general_matrix_counts_its_antisymmetric_part():
         solution.estimation_error, rel=1e-12
     )
     assert trained_norm(solution) > 1.001 * solution.q
+
+
+def test_training_errors_that_vanish_leave_the_panel():
+    """At lambda = 0 below interpolation; their logarithm once ended the figure after half an hour of training."""
+    problem = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.0, noise=0.5)
+    solutions = tuple(solve(problem.at(alpha)) for alpha in (0.05, 0.1, 0.5, 1.0))
+    axes = Figure().subplots()
+    draw_curves(axes, [Curve("limit", solutions, ())], ("train_error",))
+    (line,) = (line for line in axes.lines if len(line.get_xdata()))  # of trained points there are none
+    assert line.get_xdata()[[0, -1]] == pytest.approx([0.5, 1.0])
+    low, high = axes.get_ylim()
+    assert 0 < low < solutions[2].train_error < solutions[3].train_error < high
 
 
 def test_starts_are_compared_on_the_same_data_and_judged_by_the_branch_of_their_curve(tmp_path, few_points):
