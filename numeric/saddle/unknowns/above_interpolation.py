@@ -2,7 +2,7 @@
 
 There V diverges and the conjugates vanish. The image of V is V itself, to leading order; what tells one V from another is the sample
 ratio alpha(V) that it would solve, at which the image of V_hat is V_hat. Its distance from the threshold falls like a power of V, the
-inverse square root (measured for V of 10^2 to 10^4) to the inverse (beyond), so that moving log V by the logarithm of its ratio to that
+inverse square root (measured for V of 10^2 to 10^4) to the inverse beyond, so that moving log V by the logarithm of its ratio to that
 of the sample ratio asked for contracts, and the noise and gain of the threshold are a start for any sample ratio close to it.
 """
 
