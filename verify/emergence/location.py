@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from verify.judging.intervals import Interval, student_interval
+from verify.judging.intervals import Interval, drawn_means, student_interval
 
 _DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
 OCTAVE = 2.0  #: from n_k/2 to 2 n_k curves are compared, and n_k is looked for
@@ -56,7 +56,7 @@ def emergence_interval(
     (found, expected) = fitted(np.array([[kind[i].mean(axis=0) for i in near] for kind in (trained, model)]))
     if not shifts[0] < found < shifts[-1]:
         return None
-    again = [trained[i][rng.integers(len(trained[i]), size=(_DRAWS, len(trained[i])))].mean(axis=1) for i in near]
+    again = [drawn_means(trained[i], rng, _DRAWS) for i in near]
     runs = min(len(trained[i]) for i in near)
     ends = student_interval(found - expected, fitted(np.stack(again, axis=1)) - expected, runs, probability)
     return Interval(*(n_theory * math.exp(shift) for shift in ends))

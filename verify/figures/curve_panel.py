@@ -18,7 +18,7 @@ from verify.studies.learning_curves import Curve
 COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f", "#b08b1a", "#2a8fa8", "#5b5b5b", "#a8324a")
 STYLES = (("-", "o"), ("--", "s"))  #: line and marker of the first and the second quantity in one panel
 SMOOTH = 200  #: points of a line as drawn
-DECADES = 3e-6  #: of the greatest value: training errors that vanish at interpolation leave the panel below it
+LEAST_DRAWN = 3e-6  #: of the greatest value: training errors that vanish at interpolation leave the panel below it
 QUANTITY_NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
 
 
@@ -36,7 +36,7 @@ def draw_curves(
     axes.set(xscale="log", yscale="log", xlabel=name)
     axes.set_ylabel(QUANTITY_NAMES[quantities[0]] if len(quantities) == 1 else "mean square error per sample")
     lowest, highest = axes.get_ylim()
-    axes.set_ylim(bottom=max(lowest, DECADES * highest))
+    axes.set_ylim(bottom=max(lowest, LEAST_DRAWN * highest))
     for axis in (axes.xaxis, axes.yaxis):
         low, high = axis.get_view_interval()
         axis.set_major_locator(
@@ -82,7 +82,7 @@ def _theory(axes: Axes, curve: Curve, quantity: str, colour: str, line: str) -> 
         x = np.linspace(alphas[0], alphas[-1], SMOOTH)
         y, low, high = (
             np.exp(PchipInterpolator(alphas, np.log(v))(x))
-            for v in (values, np.maximum(values - errors, DECADES * values), values + errors)
+            for v in (values, np.maximum(values - errors, LEAST_DRAWN * values), values + errors)
         )
         axes.plot(np.exp(x), y, color=colour, ls=line if stable else ":", lw=1.5 if stable else 1.1)
         axes.fill_between(np.exp(x), low, high, color=colour, alpha=0.25, lw=0)

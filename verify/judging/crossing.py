@@ -88,7 +88,7 @@ def find_crossing(
     """
     rng = np.random.default_rng(seed)
     fitted, farthest = float(crossing_of(theory.alphas, theory.roots)), int(theory.roots.argmax())
-    drawn = [_means_first(item, rng) for item in points]  # the means themselves first
+    drawn = [_means_first(item, rng) for item in points]
     crossings = [
         crossing_of(item.alphas, means) - (fitted - threshold) for item, means in zip(points, drawn, strict=True)
     ]

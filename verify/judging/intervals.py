@@ -48,9 +48,9 @@ class Interval(NamedTuple):
         return f"{self.value:{form}} [{self.low:{form}}, {self.high:{form}}]"
 
 
-def drawn_means(values: Array, rng: np.random.Generator) -> Array:
-    """Means over runs, `values` of shape (runs, ...), drawn with replacement as a whole, shape (DRAWS, ...)."""
-    return np.asarray(values[rng.integers(len(values), size=(DRAWS, len(values)))].mean(axis=1))
+def drawn_means(values: Array, rng: np.random.Generator, draws: int = DRAWS) -> Array:
+    """Means over runs, `values` of shape (runs, ...), drawn with replacement as a whole, shape (draws, ...)."""
+    return np.asarray(values[rng.integers(len(values), size=(draws, len(values)))].mean(axis=1))
 
 
 def student_widening(runs: int, level: float) -> float:

@@ -14,9 +14,8 @@ import numpy as np
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.fixed_point import Vector
 from numeric.problem.conjugates import Conjugates
-from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
-from numeric.saddle.estimator import Denoised, Denoising, reduced, spectral_energy
+from numeric.saddle.estimator import Denoised, estimator_of, reduced
 from numeric.saddle.zero_decay import greatest_interpolated
 
 FAR = 2.0  # times the threshold: from there on S = 0 is a start, and the logarithms of the conjugates are good unknowns
@@ -46,8 +45,8 @@ class AboveInterpolation:
 
     def coordinates(self, conjugates: Conjugates) -> Vector:
         """Coordinates y."""
-        v, _, c = reduced(conjugates, self.problem)
-        return np.log([v, self._free(v, c, conjugates).overlaps.V, c])
+        at = estimator_of(self.problem).denoised(conjugates)
+        return np.log([at.denoising.v, at.overlaps.V, at.denoising.c])
 
     def denoised(self, y: Vector) -> Denoised:
         """At the conjugates that leave all directions free and give this V: multiples of those at unit decay and threshold."""
@@ -56,26 +55,15 @@ class AboveInterpolation:
             raise OutsideDomain(f"no denoising problem at v = {v:g}, V = {V:g}, c = {c:g}: beyond double precision")
         decayed = replace(self.problem, lambda_=1.0)
         mh, qh, Vh = map(float, decayed.generated.unreduced_variables(v, 1.0, c, *decayed.penalty))
-        scale = self._free(v, c, Conjugates(mh, qh, Vh)).overlaps.V / V
-        return self._free(v, c, Conjugates(scale * mh, scale**2 * qh, scale * Vh))
+        at = estimator_of(self.problem).denoised(Conjugates(mh, qh, Vh))
+        scale = at.overlaps.V / V  # of the conjugates, on which v, c, m and q do not depend
+        there = Conjugates(scale * mh, scale**2 * qh, scale * Vh)
+        return at._replace(conjugates=there, overlaps=at.overlaps._replace(V=V))
 
     def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
         """(v, c) of the conjugates at the sample ratio that V solves, and V moved by how far that is from the threshold."""
         there = Conjugates.unpack(moved, self.problem)
         v, _, c = reduced(there, self.problem)
-        ratio = (
-            at.conjugates.Vh / there.Vh
-        )  # of the sample ratio that V solves to the one given: conjugates grow with it
+        ratio = at.conjugates.Vh / there.Vh  # of the sample ratio that V solves to that given: conjugates grow with it
         reached = (ratio * self.problem.alpha - self.threshold) / (self.problem.alpha - self.threshold)
         return np.array([np.log(v / ratio), y[1] + np.log(max(reached, LEAST_MOVE)), np.log(c)])
-
-    def _free(self, v: float, c: float, conjugates: Conjugates) -> Denoised:
-        """At these conjugates, of noise v and gain c, with no threshold."""
-        energy = spectral_energy(self.problem, v, 0.0)
-        m, q, V = map(
-            float,
-            self.problem.generated.overlaps(
-                energy.J, energy.J_v, energy.J_b, v, 0.0, c, conjugates.Vh, *self.problem.frobenius
-            ),
-        )
-        return Denoised(conjugates, Denoising(v, c, 0.0, energy, self.problem.target), Overlaps(m, q, V))
