@@ -19,11 +19,12 @@ from numeric.studies.scaling import ScalingPoint, scaling_curve
 from verify.exponents.measure import StudentResult, train_student
 from verify.exponents.plan import ExponentPlan, Path
 from verify.exponents.run import StudentRun
-from verify.exponents.slopes import limit_of_slopes, log_slope, trained_level, trained_slope
+from verify.exponents.slopes import limit_of_slopes, trained_level
 from verify.jobs.pool import Job, Pool
 from verify.jobs.store import Store
 from verify.judging.intervals import INTERVAL_PROBABILITY, Interval, pooled
 from verify.judging.scores import MINIMUM_RUNS
+from verify.judging.slopes import log_slope, trained_slope
 from verify.training.minimise import DescentStatus
 
 #: Relative difference of errors that remains on sequences beside the scatter between runs: half a per cent from features beyond the

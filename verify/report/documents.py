@@ -23,7 +23,7 @@ from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
 from verify.studies.message_passing import MessagePassingPoint
 from verify.studies.models import JUDGED, ModelOutcome
-from verify.studies.scaling import Place, ScalingOutcome
+from verify.studies.scaling import Place, ScalingOutcome, Slope
 from verify.training.run import Run
 
 
@@ -169,12 +169,20 @@ def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
                        "data": str(base.data), "seed": base.entropy, "lambda": [decay.name for decay in outcome.plan.decays]},
         "agrees": outcome.agrees,
         "points": [_place_document(place) for place in outcome.places],
-        "slopes": [{**dataclasses.asdict(slope), "decay": slope.decay.name, "agrees": slope.agrees} for slope in outcome.slopes],
+        "slopes": [_slope_document(slope) for slope in outcome.slopes],
         "spectra": [
             {"lambda": decay.name, **spectrum_summary(p)}
             for (decay, _), p in outcome.panels.items()
         ],
         "comparison": comparison_document(outcome.comparison),
+    }  # fmt: skip
+
+
+def _slope_document(slope: Slope) -> dict[str, Any]:
+    return {
+        "dim": slope.dim, "decay": slope.decay.name, "regime": slope.regime, "samples": slope.samples, **slope.trained._asdict(),
+        "held": [slope.held.low, slope.held.high], "theory": slope.theory, "exponent": slope.exponent, "judged": slope.judged,
+        "agrees": slope.agrees,
     }  # fmt: skip
 
 

@@ -132,8 +132,8 @@ def scaling_lines(outcome: ScalingOutcome) -> Iterator[str]:
         )
     for slope in outcome.slopes:
         yield (
-            f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to {slope.samples[1]}: trained {slope.value:.3f} "
-            f"[{slope.low:.3f}, {slope.high:.3f}], theory {slope.theory:.3f}, "
+            f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to {slope.samples[1]}: trained {slope.trained:.3f}, "
+            f"theory {slope.theory:.3f}, "
             f"{_word(slope)}; exponent of the regime ({slope.regime}) {slope.exponent:.3f}\n"
         )
     for (decay, alpha), panel in outcome.panels.items():

@@ -149,8 +149,8 @@ def _scaling(outcome: MainJobOutcome) -> str:
         for a in outcome.exponents
     )
     slopes = "".join(
-        f"<tr{'' if s.agrees else ' class=bad'}><td>{s.dim}</td><td>{html.escape(s.decay.name)}</td>"
-        f"<td>{s.samples[0]} to {s.samples[1]}</td><td>{s.value:.3f} [{s.low:.3f}, {s.high:.3f}]</td>"
+        f"<tr{' class=bad' if s.judged and not s.agrees else ''}><td>{s.dim}</td><td>{html.escape(s.decay.name)}</td>"
+        f"<td>{s.samples[0]} to {s.samples[1]}</td><td>{s.trained:.3f}</td>"
         f"<td>{s.theory:.3f}</td><td>{s.exponent:.3f}</td></tr>"
         for s in outcome.laws.slopes
     )

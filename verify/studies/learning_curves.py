@@ -245,12 +245,16 @@ def _spectrum_lines(preset: Preset, base: Run) -> list[tuple[TheoryLine, Family]
 def _spectra(
     preset: Preset, base: Run, pool: Pool, lines: LineStore, heads: Store[RunResult]
 ) -> Iterator[tuple[str, TrainedSpectrum]]:
-    """Heads at the theory's weight decay, theirs that are of a curve among them where it is given."""
+    """Heads at the theory's weight decay, theirs that are of a curve among them where it is given.
+
+    The theory's best weight decay vanishes where labels are interpolated; there it is the least that training chooses from.
+    """
     for line, family in _spectrum_lines(preset, base):
         (solved,) = pool.results([line_job(line, lines)])
         jobs = []
         for solution, (alpha, dim, count) in zip(solved.solutions, preset.spectra, strict=True):
-            at = {**family.changes, "lambda_": solution.unwrap().problem.lambda_, "alpha": alpha * family.unit}
+            decay = max(solution.unwrap().problem.lambda_, min(family.decays, default=0.0))
+            at = {**family.changes, "lambda_": decay, "alpha": alpha * family.unit}
             jobs.append([training_job(base.varied(dim=dim, index=i, **at), heads) for i in range(count)])
         pool.results([job for group in jobs for job in group])
         found = pool.results([spectrum_job(pool.results(group)) for group in jobs])

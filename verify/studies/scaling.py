@@ -27,9 +27,10 @@ from numeric.studies.scaling import ScalingPoint, power_law_of
 from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
 from verify.judging.error_parts import ErrorParts, error_parts, limits_of
-from verify.judging.intervals import INTERVAL_PROBABILITY, quantile_ends
+from verify.judging.intervals import DRAWS, INTERVAL_PROBABILITY, Interval, drawn_means, student_interval
 from verify.judging.realised import Expected
 from verify.judging.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
+from verify.judging.slopes import log_slope
 from verify.judging.spectra import TrainedSpectrum, spectrum_job
 from verify.judging.theory import expected_of, progress
 from verify.studies.scaling_plan import (
@@ -48,7 +49,6 @@ from verify.training.measure import RunResult
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
-_DRAWS = 2000  #: of the bootstrap: the ends of its intervals then scatter by 3 per cent of their width
 _LINE = 40  #: points of a theory curve
 INTERVAL = 1.96  #: standard errors in the half-width of the theory's intervals of 95 %
 _LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
@@ -106,25 +106,25 @@ class Place:
 class Slope:
     """Slope of log(excess error) against log(n) over the places of one window, by least squares.
 
-    `low` to `high` is the bootstrap interval of the trained slope over runs, `theory` that of the expected errors there and
-    `exponent` that of the regime in the limit of large d. `judged`: whether the theory holds at all samples of the window.
+    `trained` has the level INTERVAL_PROBABILITY, `held` the one at which all slopes of a study hold together; `theory` is the slope
+    of the expected errors there and `exponent` that of the regime in the limit of large d. `judged`: whether the theory holds at all
+    samples of the window.
     """
 
     dim: int
     decay: DecayLaw
     regime: str
     samples: tuple[int, int]
-    value: float
-    low: float
-    high: float
+    trained: Interval
+    held: Interval
     theory: float
     exponent: float
-    judged: bool = True
+    judged: bool
 
     @property
     def agrees(self) -> bool:
         """Whether the theory's slope lies within the interval of the trained one."""
-        return self.low <= self.theory <= self.high
+        return self.theory in self.held
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ def judge(
     return ScalingOutcome(
         plan,
         places,
-        tuple(slope for dim, decay in plan.places() for slope in _slopes(plan, places, dim, decay)),
+        tuple(_slopes(plan, places)),
         {place: tuple(line) for place, line in zip(plan.places(), pool.results(_line_jobs(plan)), strict=True)},
         {key: found for key, found in zip(trusted, drawn, strict=True) if found.theory.zero_mass < 1},
         plan.base.varied(dim=plan.sizes[-1][0]).target_eigenvalues(),
@@ -298,41 +298,43 @@ def _regime(problem: Problem, samples: float) -> Regime:
     return regime_at(Fraction(str(target.gamma)), *logs)
 
 
-def _slopes(plan: ScalingPlan, places: Sequence[Place], dim: int, decay: DecayLaw) -> Iterator[Slope]:
-    """One slope for each regime that holds _LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
-    mine = [place for place in places if (place.dim, place.decay) == (dim, decay)]
-    for regime in dict.fromkeys(place.regime for place in mine):
-        inside = (place for place in mine if place.regime == regime and place.whole_feature)
+def _slopes(plan: ScalingPlan, places: Sequence[Place]) -> Iterator[Slope]:
+    """One slope for each window, in the order of the plan's places."""
+    windows = [
+        (window, all(plan.judges(dim, place.samples) for place in window))
+        for dim, decay in plan.places()
+        for window in _windows([place for place in places if (place.dim, place.decay) == (dim, decay)])
+    ]
+    together = 1 - (1 - INTERVAL_PROBABILITY) / max(1, sum(judged for _, judged in windows))
+    for window, judged in windows:
+        yield slope_over(window, np.random.default_rng(plan.base.entropy), judged, together)
+
+
+def _windows(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+    """Of each regime that holds _LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
+    for regime in dict.fromkeys(place.regime for place in places):
+        inside = (place for place in places if place.regime == regime and place.whole_feature)
         window = [place for place in inside if len(place.excess) >= MINIMUM_RUNS]
         if len(window) >= _LEAST_POINTS:
-            slope = slope_over(window, np.random.default_rng(plan.base.entropy))
-            yield dataclasses.replace(slope, judged=all(plan.judges(dim, place.samples) for place in window))
+            yield window
 
 
-def slope_over(window: Sequence[Place], rng: np.random.Generator) -> Slope:
-    """The slope over places of one size and law, with its bootstrap interval over runs."""
-    x = np.log([place.samples for place in window])
+def slope_over(window: Sequence[Place], rng: np.random.Generator, judged: bool, together: float) -> Slope:
+    """The slope over places of one size and law, with its bootstrap intervals over runs and over what the expected errors scatter."""
+    samples = [place.samples for place in window]
     rows = [np.array(place.excess) for place in window]
-    drawn = np.stack([_means_drawn(row, rng) for row in rows], axis=1)
-    low, high = quantile_ends(_fitted(x, np.log(drawn)), INTERVAL_PROBABILITY)
-    value, theory = (
-        float(_fitted(x, np.log(y)[None])[0])
-        for y in ([place.mean for place in window], [place.expected for place in window])
+    expected = np.array([place.expected for place in window])
+    scatter = expected + np.array([place.expected_error for place in window]) * rng.standard_normal(
+        (DRAWS, len(window))
     )
-    first, last = window[0], window[-1]
-    ends, regime = (first.samples, last.samples), first.regime
-    return Slope(
-        first.dim, first.decay, regime.name, ends, value, float(low), float(high), theory, float(regime.risk[0])
+    value, theory = (float(log_slope(samples, errors)) for errors in (np.array([row.mean() for row in rows]), expected))
+    drawn = (
+        log_slope(samples, np.stack([drawn_means(row, rng) for row in rows], axis=1))
+        + log_slope(samples, scatter)
+        - theory
     )
-
-
-def _means_drawn(row: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Bootstrap means, shape (_DRAWS,), as wide as the mean of so few runs: resampling alone lacks a degree of freedom."""
-    means = rng.choice(row, (_DRAWS, len(row))).mean(axis=1)
-    return row.mean() + (means - row.mean()) * math.sqrt(len(row) / (len(row) - 1))
-
-
-def _fitted(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Least-squares slopes of the rows of y against x, shape (rows,)."""
-    centred = x - x.mean()
-    return y @ centred / (centred @ centred)
+    runs = min(len(row) for row in rows)
+    trained, held = (student_interval(value, drawn, runs, level) for level in (INTERVAL_PROBABILITY, together))
+    first, regime = window[0], window[0].regime
+    ends = (first.samples, window[-1].samples)
+    return Slope(first.dim, first.decay, regime.name, ends, trained, held, theory, float(regime.risk[0]), judged)

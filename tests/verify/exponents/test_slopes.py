@@ -6,11 +6,10 @@ import pytest
 from verify.exponents.slopes import (
     limit_of_slopes,
     limit_weights,
-    log_slope,
     trained_level,
-    trained_slope,
 )
 from verify.judging.intervals import Interval, pooled
+from verify.judging.slopes import log_slope, trained_slope
 
 SAMPLES = (1000, 2000)
 

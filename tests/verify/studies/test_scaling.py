@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
+from scipy.stats import t as student
 
 from numeric.cli.arguments import BadInput
 from numeric.laws.power_law import power_law
@@ -80,12 +81,25 @@ def test_slopes_are_those_of_power_laws_with_intervals_that_cover():
         window = [
             place(n, n**-0.7 * (1 + 0.05 * rng.standard_normal(8)), 2 * n**-0.7) for n in (1000, 2000, 4000, 8000)
         ]
-        found = slope_over(window, rng)
+        found = slope_over(window, rng, judged=True, together=0.99)
         assert found.theory == pytest.approx(-0.7)
-        covered.append(found.agrees)
-        widths.append(found.high - found.low)
-    assert 0.85 < np.mean(covered) <= 1  # 95 % and three deviations of the mean of 60 below
-    assert np.mean(widths) == pytest.approx(2 * 1.96 * 0.05 / math.sqrt(8 * 5 * math.log(2) ** 2), rel=0.1)
+        covered.append([found.theory in found.trained, found.agrees])
+        widths.append([found.trained.half_width, found.held.half_width])
+    alone, together = np.mean(covered, axis=0)
+    assert 0.85 < alone <= 1 and 0.95 < together <= 1  # three deviations of the mean of 60 below 95 % and 99 %
+    scatter = 0.05 / math.sqrt(8 * 5 * math.log(2) ** 2)
+    np.testing.assert_allclose(np.mean(widths, axis=0), scatter * student.ppf([0.975, 0.995], 7), rtol=0.1)
+
+
+def test_what_the_theory_scatters_widens_the_interval_of_a_slope():
+    rng = np.random.default_rng(2)
+    window = [place(n, n**-0.7 * (1 + 0.01 * rng.standard_normal(8)), n**-0.7) for n in (1000, 2000, 4000)]
+    rough = [dataclasses.replace(place, expected_error=0.1 * place.expected) for place in window]
+    known, scattered = (slope_over(places, rng, True, 0.95).trained.half_width for places in (window, rough))
+    assert scattered == pytest.approx(
+        student.ppf(0.975, 7) * 0.1 / math.sqrt(2 * math.log(2) ** 2) * math.sqrt(8 / 7), rel=0.1
+    )
+    assert known < scattered / 5
 
 
 def test_slopes_on_sequences_are_judged_from_enough_samples_for_each_dimension():

@@ -193,4 +193,4 @@ def _window(axes: Axes, slope: Slope) -> None:
     y = math.log(slope.decay.at(slope.dim)) / log_d
     axes.plot(x, [y, y], "k-", lw=2)
     box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "k", "lw": 0.7}
-    axes.text(sum(x) / 2, y + 0.13, f"{slope.value:.2f}", fontsize=8, ha="center", va="center", bbox=box)
+    axes.text(sum(x) / 2, y + 0.13, f"{slope.trained.value:.2f}", fontsize=8, ha="center", va="center", bbox=box)
