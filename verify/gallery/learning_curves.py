@@ -14,7 +14,7 @@ from verify.gallery.drawn import DrawnFigure, Request, Sizes
 from verify.jobs.pool import Pool
 from verify.report.documents import learning_curve_document
 from verify.report.lines import learning_curve_lines
-from verify.studies.learning_curves import Family, Preset, study_learning_curves
+from verify.studies.learning_curves import Family, Preset, SpectrumSizes, study_learning_curves
 from verify.studies.main_job import FIGURE_ONE
 from verify.training.run import Start
 
@@ -26,6 +26,11 @@ _SAMPLED = 4  #: `every` where the theory takes seconds a point
 _TRACED = 2  #: and on the fitted branch, whose bend is sharp
 _SEARCHED = 6  #: and where each point is a search of twenty such
 _SMALL, _LARGE = ((32, 8), (48, 8)), ((40, 8), (60, 8))
+_WHOLE_FEATURES = (
+    (40, 6),
+    (60, 6),
+)  #: a target of rank d/20 has whole ranks; of others the rounding would hide what falls like 1/d
+_SHARP = ((40, 12), (60, 8))  #: of so few features the theory's own 1/d shows in a spectrum of one size
 _NOISES = (0.0, 0.5)
 _FACTORS = {"parametrisation": Parametrisation.FACTORISED}
 _SYMMETRIC = {"parametrisation": Parametrisation.SYMMETRIC}
@@ -65,7 +70,7 @@ class LearningCurveFigure:
     name: str
     preset: Preset
     paper_sizes: Sizes
-    paper_spectra: tuple[tuple[float, int, int], ...] = ()
+    paper_spectra: tuple[SpectrumSizes, ...] = ()
 
     @property
     def title(self) -> str:
@@ -93,10 +98,10 @@ _PRESETS = (
             tuple(Family(rf"$\kappa = {width:g}$", {"width": width}, spectrum=width == 1.0) for width in (0.75, 1.0)),
             (0.05, *_ALPHAS),
             _LARGE,
-            spectra=((0.05, 60, 8), (0.5, 60, 8), (4.0, 60, 8), (40.0, 60, 2)),
+            spectra=((0.05, ((60, 8),)), (0.5, ((60, 8),)), (4.0, ((60, 8),)), (40.0, ((60, 2),))),
         ),
         ((52, 64), (100, 64)),
-        ((0.05, 200, 8), (0.5, 200, 8), (4.0, 200, 2), (40.0, 100, 2)),
+        ((0.05, ((200, 8),)), (0.5, ((200, 8),)), (4.0, ((200, 2),)), (40.0, ((100, 2),))),
     ),
     LearningCurveFigure(
         "2",
@@ -108,14 +113,14 @@ _PRESETS = (
                 Family("general $A$", _GENERAL, _SEARCHED, _decays(1e-4, 9)),
             ),
             (0.02, 0.05, 0.1, 0.2, 0.5),
-            ((32, 6), (48, 6)),
+            _WHOLE_FEATURES,
             quantities=("test_error",),
             settings={"target": MarchenkoPastur(0.05), "noise": 0.05},
             line=tuple(np.geomspace(0.005, 0.5, 25).tolist()),
-            spectra=((0.05, 60, 8), (0.5, 60, 8)),
+            spectra=((0.05, _SHARP), (0.5, _SHARP)),
         ),
-        ((52, 8), (100, 8)),
-        ((0.05, 100, 8), (0.5, 100, 8)),
+        ((60, 8), (100, 8)),
+        ((0.05, ((60, 8), (100, 8))), (0.5, ((60, 8), (100, 8)))),
     ),
     LearningCurveFigure(
         "6",

@@ -3,7 +3,8 @@
 In the theory the learned map is a soft-thresholded noisy target: S = c (S0 + delta Z - b)_+ with Z of the Gaussian orthogonal ensemble
 (arXiv 2509.24914, Claim 4.1), or c (S0 + delta Z) itself, where a symmetric matrix is trained directly. Maps drawn from this model at
 the size of the trained ones show how far finite size alone takes the empirical distribution from the law; eigenvalues repel, so that
-this falls like 1/d and tables of Kolmogorov and Smirnov do not apply.
+this falls like 1/d and tables of Kolmogorov and Smirnov do not apply. What the theory's own numbers lack at finite size falls like
+1/d, too: where it shows, maps of several sizes are extrapolated as all residuals are.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from numeric.saddle.solve import solve
 from numeric.studies.spectrum import LearnedSpectrum, learned_spectrum
 from verify.jobs.pool import Job
 from verify.judging.realised import realised_problem
+from verify.judging.scores import intercept_weights
 from verify.training.measure import RunResult
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run
@@ -52,7 +54,7 @@ class TrainedSpectrum:
     """Singular values of S at one alpha: the theory's law, and those of the trained maps, shape (runs, d).
 
     `simulated`: distances from the law of as many maps drawn from the theory's model, shape (MODEL_DRAWS,). `target`: None where its
-    law has no density.
+    law has no density. `smaller`: singular values of maps of smaller sizes, from which distances are extrapolated.
     """
 
     alpha: float
@@ -61,6 +63,7 @@ class TrainedSpectrum:
     values: np.ndarray
     simulated: np.ndarray
     target: TargetDensity | None = None
+    smaller: tuple[np.ndarray, ...] = ()
 
     def trained_ranks(self) -> tuple[np.ndarray, np.ndarray]:
         """Ranks 1 to d and the mean singular value of each, without the zeros."""
@@ -71,7 +74,7 @@ class TrainedSpectrum:
     @property
     def distance(self) -> float:
         """Of the trained distribution from the law."""
-        return distance(self.theory, self.values)
+        return distance(self.theory, (*self.smaller, self.values))
 
     @property
     def p_value(self) -> float:
@@ -87,20 +90,25 @@ class TrainedSpectrum:
 def trained_spectrum(results: Sequence[RunResult], solved: Solution | None = None) -> TrainedSpectrum:
     """Set the singular values of the converged `results`, all of one setting, beside the theory, `solved` or solved here.
 
-    Raises NoAnswer if none converged or the theory did not.
+    Where the law of the target has a limit, they may be of several sizes. Raises NoAnswer if none converged or the theory did not.
     """
     converged = [r for r in results if r.status is DescentStatus.CONVERGED]
     if not converged:
         raise NoAnswer(f"alpha {results[0].run.problem.alpha:g}: no run converged: {results[0].status.value}")
-    run, q0 = converged[0].run, converged[0].q0
+    sizes = [[r for r in converged if r.run.dim == dim] for dim in sorted({r.run.dim for r in converged})]
+    run, q0 = sizes[-1][0].run, sizes[-1][0].q0
     # A power law has no limit of infinite d: its law is that of its own eigenvalues.
     problem = run.problem if isinstance(run.problem.target, MarchenkoPastur) else realised_problem(run, q0)
     solution = (solved or solve(problem)).unwrap()
     theory = learned_spectrum(solution).singular_values()
     rng = np.random.default_rng(run.entropy)
-    drawn = [distance(theory, model_spectra(solution, run, len(converged), rng)) for _ in range(MODEL_DRAWS)]
-    values = np.array([r.singular_values for r in converged])
-    return TrainedSpectrum(run.problem.alpha, run.dim, theory, values, np.array(drawn), _target_density(run.problem))
+    drawn = [
+        distance(theory, [model_spectra(solution, group[0].run, len(group), rng) for group in sizes])
+        for _ in range(MODEL_DRAWS)
+    ]
+    *smaller, values = (np.array([r.singular_values for r in group]) for group in sizes)
+    density = _target_density(run.problem)
+    return TrainedSpectrum(run.problem.alpha, run.dim, theory, values, np.array(drawn), density, tuple(smaller))
 
 
 def _target_density(problem: Problem) -> TargetDensity | None:
@@ -113,7 +121,7 @@ def _target_density(problem: Problem) -> TargetDensity | None:
 
 def spectrum_job(results: Sequence[RunResult], solved: Solution | None = None) -> Job:
     """`trained_spectrum` as a job."""
-    run = results[0].run
+    run = results[-1].run
     label = f"spectrum at dim {run.dim} alpha {run.problem.alpha:g}"
     return Job(trained_spectrum, (tuple(results), solved), "spectra", _COST * run.dim**2 * len(results), label)
 
@@ -152,16 +160,23 @@ def _seen_target(run: Run, solution: Solution, rng: np.random.Generator) -> np.n
     return np.diag(eigenvalues)
 
 
-def distance(theory: LearnedSpectrum, values: np.ndarray) -> float:
+def distance(theory: LearnedSpectrum, maps: Sequence[np.ndarray]) -> float:
     """Return the largest gap between the distribution functions, empirical and predicted, from ZERO of the largest value on.
 
-    Counted from above, so that what separates small singular values from zeros does not matter.
+    `maps` are singular values, shape (runs, d), of each size, extrapolated to infinite d as the mean residuals of `score_at`. Counted
+    from above, so that what separates small singular values from zeros does not matter.
     """
-    least = ZERO * values.max()
-    nonzero = np.sort(values[values > least])[::-1]
-    counts = (np.arange(len(nonzero)) + 0.5) / values.size
-    at_least = abs(float(theory.mass_above(np.array([least]))[0]) - len(nonzero) / values.size)
-    return float(np.max(np.abs(theory.mass_above(nonzero) - counts), initial=at_least))
+    runs, dims = zip(*(values.shape for values in maps), strict=True)
+    least = ZERO * max(values.max() for values in maps)
+    x = np.concatenate([[least], *(values[values > least] for values in maps)])
+    above = intercept_weights(dims, runs) @ [_share_above(x, values) for values in maps]
+    return float(np.abs(theory.mass_above(x) - above).max())
+
+
+def _share_above(x: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Of the values, one equal to x counting for a half."""
+    ascending = np.sort(values, axis=None)
+    return 1 - (np.searchsorted(ascending, x, "left") + np.searchsorted(ascending, x, "right")) / (2 * values.size)
 
 
 def zero_fraction(values: np.ndarray) -> float:

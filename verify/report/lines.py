@@ -106,7 +106,12 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
         )
     for item in outcome.theory_order:
         least = f"{item['least_excess_test_error']:+.5f}"
-        yield f"theory, {item['curve']} minus factors: test error {least} or more, {_never_better(item)}\n"
+        yield (
+            f"theory, {item['curve']} minus factors: test error {least} or more from alpha {item['from_alpha']:g} on, "
+            f"{_never_better(item)}\n"
+        )
+        for place in item["better"]:
+            yield f"  at alpha {place['alpha']:.3g} {place['excess_test_error']:+.5f}: better than factors\n"
     for effect in outcome.starts:
         yield (
             f"started at the target, {effect.family}, d {effect.dim}: q changes by {100 * effect.mean:+.2f} +- "

@@ -54,13 +54,17 @@ class Family:
     sample_minimum: SampleMinimum = SampleMinimum.GLOBAL
 
 
+#: Sample ratio, and (d, number of runs) of each size.
+SpectrumSizes = tuple[float, tuple[tuple[int, int], ...]]
+
+
 @dataclass(frozen=True)
 class Preset:
     """One figure: its curves, the sample ratios trained at, sizes (d, number of runs), what is drawn.
 
     `settings` are parameters common to all curves where they are not those of Figure 1; `line` are the sample ratios of the theory, a
     grid over those trained at by default. Runs from other starts than the first are compared with those alone: they have the same
-    data. `spectra`: sample ratios, d and number of runs. `axis` names what the sample ratios of the preset are.
+    data. `spectra`: sample ratios and sizes, extrapolated where they are several. `axis` names what sample ratios of the preset are.
     """
 
     title: str
@@ -71,7 +75,7 @@ class Preset:
     settings: Mapping[str, Any] = field(default_factory=dict)
     line: tuple[float, ...] = ()
     starts: tuple[Start, ...] = (Start.RANDOM,)
-    spectra: tuple[tuple[float, int, int], ...] = ()
+    spectra: tuple[SpectrumSizes, ...] = ()
     axis: str = r"sample ratio $\alpha = n/d^2$"
 
     @property
@@ -146,7 +150,8 @@ def study_learning_curves(preset: Preset, base: Run, folder: Path, pool: Pool) -
         Curve(family.label, line, _scores(comparison, family), family.panel, family.unit)
         for family, line in zip(preset.families, solved, strict=True)
     )
-    theory_order = tuple(order_of_theory(curves[0], curve) for curve in curves[1:]) if preset.chooses else ()
+    trained_from = min(preset.alphas)
+    theory_order = tuple(order_of_theory(curves[0], c, trained_from) for c in curves[1:]) if preset.chooses else ()
     spectra = tuple(_spectra(preset, base, pool, lines, heads))
     return LearningCurveOutcome(preset, curves, comparison, spectra, orders, theory_order, starts)
 
@@ -238,7 +243,7 @@ def _theory(preset: Preset, base: Run, family: Family, alphas: tuple[float, ...]
 
 def _spectrum_lines(preset: Preset, base: Run) -> list[tuple[TheoryLine, Family]]:
     """The theory at the sample ratios of the spectra, for its weight decay where that is chosen."""
-    alphas = tuple(alpha for alpha, _, _ in preset.spectra)
+    alphas = tuple(alpha for alpha, _ in preset.spectra)
     return [(_theory(preset, base, family, alphas), family) for family in preset.families if family.spectrum]
 
 
@@ -252,10 +257,11 @@ def _spectra(
     for line, family in _spectrum_lines(preset, base):
         (solved,) = pool.results([line_job(line, lines)])
         jobs = []
-        for solution, (alpha, dim, count) in zip(solved.solutions, preset.spectra, strict=True):
+        for solution, (alpha, sizes) in zip(solved.solutions, preset.spectra, strict=True):
             decay = max(solution.unwrap().problem.lambda_, min(family.decays, default=0.0))
             at = {**family.changes, "lambda_": decay, "alpha": alpha * family.unit}
-            jobs.append([training_job(base.varied(dim=dim, index=i, **at), heads) for i in range(count)])
+            runs = [base.varied(dim=dim, index=i, **at) for dim, count in sizes for i in range(count)]
+            jobs.append([training_job(run, heads) for run in runs])
         pool.results([job for group in jobs for job in group])
         found = pool.results([spectrum_job(pool.results(group)) for group in jobs])
         yield from ((family.label, spectrum) for spectrum in found)
@@ -269,14 +275,21 @@ def _belongs(problem: Problem, family: Family) -> bool:
     return all(getattr(problem, name) == value for name, value in family.changes.items())
 
 
-def order_of_theory(factors: Curve, direct: Curve) -> dict[str, Any]:
-    """Least excess of the test error of direct training over that of factors, and whether it is nowhere below their errors."""
+def order_of_theory(factors: Curve, direct: Curve, trained_from: float) -> dict[str, Any]:
+    """Least excess of the test error of direct training over that of factors, and whether it is nowhere below their errors.
+
+    From the least sample ratio trained at on: where nearly nothing is learned a matrix that keeps all of its noisy target is better
+    than its positive part, by parts of a thousand; `better` lists the excess at those sample ratios.
+    """
     known = {s.problem.alpha: s for s in factors.solutions if s.trusted}
     pairs = [(s, known[s.problem.alpha]) for s in direct.solutions if s.trusted and s.problem.alpha in known]
-    excess = [d.test_error - f.test_error for d, f in pairs]
-    allowed = [d.errors["test_error"] + f.errors["test_error"] for d, f in pairs]
+    excess = {d.problem.alpha: d.test_error - f.test_error for d, f in pairs}
+    allowed = {d.problem.alpha: d.errors["test_error"] + f.errors["test_error"] for d, f in pairs}
+    better = {alpha: excess[alpha] for alpha in excess if excess[alpha] < -allowed[alpha]}
     return {
         "curve": direct.name,
-        "least_excess_test_error": min(excess),
-        "agrees": all(e >= -a for e, a in zip(excess, allowed, strict=True)),
+        "from_alpha": trained_from,
+        "least_excess_test_error": min(excess[alpha] for alpha in excess if alpha >= trained_from),
+        "better": [{"alpha": alpha, "excess_test_error": value} for alpha, value in better.items()],
+        "agrees": all(alpha < trained_from for alpha in better),
     }

@@ -150,7 +150,7 @@ def law_and_model():
 def test_spectra_of_the_model_have_ordinary_p_values_and_others_have_none():
     run, solution, law = law_and_model()
     rng = np.random.default_rng(3)
-    simulated = np.array([distance(law, model_spectra(solution, run, 4, rng)) for _ in range(99)])
+    simulated = np.array([distance(law, [model_spectra(solution, run, 4, rng)]) for _ in range(99)])
     own = [TrainedSpectrum(1.0, 40, law, model_spectra(solution, run, 4, rng), simulated).p_value for _ in range(20)]
     assert 0.2 < np.mean(own) < 0.8
     assert min(own) > LEAST_P
@@ -165,7 +165,7 @@ def test_the_law_of_the_model_is_the_limit_of_its_spectra():
         run = BASE.varied(dim=dim, alpha=1.0)
         solution = solve(realised_problem(run, 1.0)).unwrap()
         values = model_spectra(solution, run, 20, np.random.default_rng(0))
-        gaps.append(distance(learned_spectrum(solution), values))
+        gaps.append(distance(learned_spectrum(solution), [values]))
     assert gaps[1] < 0.5 * gaps[0]
 
 
