@@ -173,17 +173,22 @@ def regime_figure(outcome: ScalingOutcome) -> Figure:
 
 
 SKETCH_WIDE, SKETCH_HIGH = 0.5, 0.42  #: in units of the axes of the diagram
+TEXT_REACH = 0.06  #: half of the width of a slope as printed, in the same units
 
 
 def _sketch(axes: Axes, sketch: Sketch) -> None:
-    """Eigenvalues by rank, both logarithmic, in the middle of their cell."""
-    corner = (sketch.x - SKETCH_WIDE / 2, sketch.y - SKETCH_HIGH / 2, SKETCH_WIDE, SKETCH_HIGH)
-    inset = axes.inset_axes(corner, transform=axes.transData)
+    """Eigenvalues by rank, both logarithmic, in the middle of their cell, in place of local slopes there."""
+    left = min(sketch.x - SKETCH_WIDE / 2, axes.get_xlim()[1] - SKETCH_WIDE)
+    low = max(sketch.y - SKETCH_HIGH / 2, axes.get_ylim()[0])
+    for text in axes.texts:
+        x, y = text.get_position()
+        if abs(x - left - SKETCH_WIDE / 2) < SKETCH_WIDE / 2 + TEXT_REACH and low <= y <= low + SKETCH_HIGH:
+            text.set_visible(False)
+    inset = axes.inset_axes((left, low, SKETCH_WIDE, SKETCH_HIGH), transform=axes.transData)
     inset.loglog(np.arange(1, len(sketch.target) + 1), sketch.target, "k:", lw=0.8)
     inset.loglog(sketch.ranks, sketch.values, color=COLOURS[0], lw=1.2)
     inset.set_ylim(sketch.target[-1] / 3, sketch.target[0] * 2)
     inset.tick_params(which="both", length=0, labelleft=False, labelbottom=False)
-    inset.patch.set_alpha(0.75)
 
 
 def _window(axes: Axes, slope: Slope) -> None:
