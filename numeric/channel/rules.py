@@ -115,8 +115,8 @@ class Fitted:
     roughness: float = field(default=3e-4, init=False)
     accuracy: float = field(default=5e-3, init=False)
     refinements: int = field(default=3, init=False)
-    spare: int = field(default=0, init=False)
-    gain: float = field(default=2.0, init=False)
+    spare: int = field(default=2, init=False)
+    gain: float = field(default=4.0, init=False)
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate; where no sample has a second minimum, by the rule that is finer for those."""

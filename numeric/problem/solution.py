@@ -31,7 +31,7 @@ class Status(enum.Enum):
     UNSTABLE = "solved, but replica symmetry is broken here (replicon < 0): an approximation; compare with training"
     INACCURATE = (
         "errors of the channel exceed one per cent: no value to rely on; raise lambda, lower beta, beta0, "
-        "or take the minimum connected to the label (--sample-minimum fitted)"
+        "or, where the lowest minimum is taken, take the one connected to the label (--sample-minimum fitted)"
     )
 
 

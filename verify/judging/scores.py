@@ -53,7 +53,7 @@ class SizeGroup:
 
 @dataclass(frozen=True)
 class Score:
-    """One quantity at one point. `z` is NaN where too few runs converged for a standard error."""
+    """One quantity at one point. `z` is NaN where too few runs converged for a standard error, or the theory says nothing."""
 
     quantity: str
     problem: Problem
@@ -234,7 +234,9 @@ def verdict_of(quantity: str, scores: Sequence[Score]) -> Verdict:
     worst = max(scores, key=lambda s: math.inf if math.isnan(s.z) else abs(s.z))
     pooled = pool(scores)
     if math.isnan(worst.z):
-        return Verdict(quantity, False, worst, pooled, "undetermined: too few runs converged; raise --runs")
+        few = any(group.runs < MINIMUM_RUNS for group in worst.groups) or not worst.groups
+        why = "too few runs converged; raise --runs" if few else f"no theory at alpha {worst.problem.alpha:g}"
+        return Verdict(quantity, False, worst, pooled, f"undetermined: {why}")
     if not worst.agrees:
         return Verdict(quantity, False, worst, pooled, f"disagrees: |z| reaches {abs(worst.z):.1f}")
     if not abs(pooled.z) < BAND:  # nor may a missing mean pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -88,7 +89,10 @@ def picked(
 
 
 def expected_of(solution: Solution, quantities: Sequence[str] = COMPARED_QUANTITIES) -> Expected:
-    """What a solution says of each quantity, as a run measures it."""
+    """What a solution says of each quantity, as a run measures it; NaN where it has no trustworthy value."""
+    if not solution.trusted:
+        nothing = dict.fromkeys(quantities, math.nan)
+        return Expected(nothing, nothing)
     values = {name: float(getattr(solution, name)) for name in quantities} | {"q": trained_norm(solution)}
     # the S = 0 phase is exact and carries no error estimates
     return Expected(values, {name: float(solution.errors.get(name, 0.0)) for name in values})

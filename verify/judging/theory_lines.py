@@ -117,13 +117,13 @@ def solve_line(line: TheoryLine) -> SolvedLine:
 
 
 def kept_predictions(pool: Pool, store: LineStore) -> Predictor:
-    """`watched_predictions` with a kept job of `pool` for each curve."""
+    """`watched_predictions` with a kept job of `pool` for each curve; where the theory has no answer, nothing is expected."""
 
     def theory(problems: Sequence[Problem]) -> list[Expected]:
         families = families_of(problems)
         lines = [TheoryLine(family, _sorted(alphas), ACCURACY) for family, alphas in families.items()]
         solved = pool.results([line_job(line, store) for line in lines])
-        along = [{s.problem.alpha: s.unwrap() for s in line.solutions} for line in solved]
+        along = [{s.problem.alpha: s for s in line.solutions} for line in solved]
         return picked(problems, families, along)
 
     return theory

@@ -114,6 +114,27 @@ def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, tm
     assert not broken.agrees
 
 
+def test_where_the_theory_has_no_value_nothing_is_judged_and_the_rest_is_drawn(few_points, tmp_path, monkeypatch):
+    """At beta = 2 one point of six had none, and ten minutes of work ended in a line."""
+    solved = theory_lines.solve_line
+
+    def without_the_last(line):
+        found = solved(line)
+        last = dataclasses.replace(found.solutions[-1], status=Status.INACCURATE)
+        return dataclasses.replace(found, solutions=(*found.solutions[:-1], last))
+
+    monkeypatch.setattr(theory_lines, "solve_line", without_the_last)
+    preset = Preset("", (Family("one", {"width": 1.0}),), (0.5, 1.0), ((12, 3), (16, 3)))
+    outcome = study_learning_curves(preset, BASE, tmp_path, Here())
+    assert not outcome.agrees
+    assert {(score.problem.alpha, np.isnan(score.z)) for score in outcome.comparison.scores} == {
+        (0.5, False),
+        (1.0, True),
+    }
+    assert {verdict.advice for verdict in outcome.comparison.verdicts} == {"undetermined: no theory at alpha 1"}
+    assert preset_figure(outcome)
+
+
 @pytest.mark.slow
 def test_a_chosen_decay_is_judged_by_the_theory_at_that_decay(few_points, tmp_path, monkeypatch):
     pool = Here()  # the search itself is tested with numeric
