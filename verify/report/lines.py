@@ -59,7 +59,12 @@ def main_job_lines(outcome: MainJobOutcome) -> Iterator[str]:
 def spectrum_line(name: str, spectrum: TrainedSpectrum) -> str:
     """Whether a spectrum agrees with its law."""
     word = "agrees" if spectrum.agrees else "disagrees"
-    return f"{name} at alpha {spectrum.alpha:g}: {word}; distance {spectrum.distance:.4f}, p {spectrum.p_value:.3f}\n"
+    sizes = " and ".join(str(values.shape[1]) for values in (*spectrum.smaller, spectrum.values))
+    extrapolated = " extrapolated" if spectrum.smaller else ""
+    return (
+        f"{name} at alpha {spectrum.alpha:g}, d {sizes}: {word}; distance{extrapolated} {spectrum.distance:.4f}, "
+        f"p {spectrum.p_value:.3f}\n"
+    )
 
 
 def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
