@@ -30,7 +30,10 @@ _WHOLE_FEATURES = (
     (40, 6),
     (60, 6),
 )  #: a target of rank d/20 has whole ranks; of others the rounding would hide what falls like 1/d
-_SHARP = ((40, 12), (60, 8))  #: of so few features the theory's own 1/d shows in a spectrum of one size
+_SHARP = (
+    (60, 12),
+    (100, 8),
+)  #: of so few features what the theory lacks at one size, of order 1/d, shows in a spectrum
 _NOISES = (0.0, 0.5)
 _FACTORS = {"parametrisation": Parametrisation.FACTORISED}
 _SYMMETRIC = {"parametrisation": Parametrisation.SYMMETRIC}
@@ -120,7 +123,7 @@ _PRESETS = (
             spectra=((0.05, _SHARP), (0.5, _SHARP)),
         ),
         ((60, 8), (100, 8)),
-        ((0.05, ((60, 8), (100, 8))), (0.5, ((60, 8), (100, 8)))),
+        ((0.05, _SHARP), (0.5, _SHARP)),
     ),
     LearningCurveFigure(
         "6",
