@@ -58,13 +58,8 @@ def spectrum_figure(spectrum: LearnedSpectrum, title: str) -> Figure:
     """Density of the eigenvalues of S, the mass at zero as a thick stem, outliers as thin ones of a fixed height."""
     figure = Figure(figsize=(5, 3.2))
     axes = figure.subplots()
-    start = 0
-    points = len(spectrum.x) // max(1, len(spectrum.bulks))
-    for _ in spectrum.bulks:
-        part = slice(start, start + points)
-        axes.plot(spectrum.x[part], spectrum.density[part], color="C0")
-        axes.fill_between(spectrum.x[part], spectrum.density[part], color="C0", alpha=0.15, lw=0)
-        start += points
+    axes.plot(*spectrum.outline(), color="C0")
+    axes.fill_between(*spectrum.outline(), color="C0", alpha=0.15, lw=0)
     if spectrum.zero_mass:
         height = spectrum.density.max() if len(spectrum.density) else 1
         axes.plot([0, 0], [0, height], color="C0", lw=3, solid_capstyle="butt")

@@ -61,6 +61,13 @@ class LearnedSpectrum:
             mass += np.interp(-points, -x[::-1], (pieces[-1] - pieces)[::-1])
         return np.asarray(mass + sum(outlier.weight * (outlier.value > points) for outlier in self.outliers))
 
+    def outline(self) -> tuple[Array, Array]:
+        """The density as a line to be drawn: bulks start and end at zero, and it is zero between them."""
+        parts = list(self._bulk_densities())
+        x = [np.zeros(0), *(np.concatenate([x[:1], x, x[-1:]]) for x, _ in parts)]
+        density = [np.zeros(0), *(np.concatenate([[0.0], density, [0.0]]) for _, density in parts)]
+        return np.concatenate(x), np.concatenate(density)
+
     def ranks(self, dim: int) -> tuple[Array, Array]:
         """Rank, `dim` times the mass above, against positive eigenvalue; an outlier stands in the middle of its own unit of rank."""
         outliers = np.array([outlier.value for outlier in self.outliers])

@@ -38,7 +38,7 @@ def _spectrum_panel(axes: Axes, panel: TrainedSpectrum) -> None:
     heights, _ = np.histogram(nonzero, bins=edges)
     density = heights / (len(values) * np.diff(edges))  # of all values, so that its area is the non-zero mass
     axes.stairs(density, edges, fill=True, color="0.82", label=f"trained, $d={panel.dim}$")
-    axes.plot(panel.theory.x, panel.theory.density, color=COLOURS[0], lw=1.6, label="theory")
+    axes.plot(*panel.theory.outline(), color=COLOURS[0], lw=1.6, label="theory")
     if panel.target:
         axes.plot(*panel.target, "--", color="#c0392b", lw=1.1, label="target")
     axes.set_title(rf"$\alpha = {panel.alpha:g}$", fontsize=11)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import pickle
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -30,6 +31,9 @@ DECAY_TOLERANCE = 0.1
 #: Seconds of a point by what makes it slow: rays on the fitted branch, sampled channels; points of a search of the weight decay.
 _FITTED, _SAMPLED, _SEARCH = 4.0, 4.0, 12
 
+#: Of a line on the fitted branch, and the points that one is worth a start of its own for.
+_PIECES, _LEAST_PIECE = 4, 4
+
 
 @dataclass(frozen=True)
 class TheoryLine:
@@ -44,6 +48,11 @@ class TheoryLine:
     chosen: bool = False
 
     @property
+    def fitted(self) -> bool:
+        """Whether it is on the fitted branch."""
+        return self.problem.sample_minimum is SampleMinimum.FITTED
+
+    @property
     def key(self) -> str:
         """Under which it is stored."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:32]
@@ -51,10 +60,8 @@ class TheoryLine:
     @property
     def cost(self) -> float:
         """About how many seconds it takes."""
-        problem = self.problem
-        sampled = problem.tokens > 2 or problem.parametrisation is Parametrisation.GENERAL
-        fitted = problem.sample_minimum is SampleMinimum.FITTED
-        point = _SAMPLED if sampled else _FITTED if fitted else POINT_SECONDS
+        sampled = self.problem.tokens > 2 or self.problem.parametrisation is Parametrisation.GENERAL
+        point = _SAMPLED if sampled else _FITTED if self.fitted else POINT_SECONDS
         return point * len(self.alphas) * (_SEARCH if self.chosen else 1)
 
 
@@ -101,10 +108,18 @@ def _theory_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def line_job(line: TheoryLine, store: LineStore) -> Job:
-    """The job that solves a line, kept by `store`."""
+def line_jobs(line: TheoryLine, store: LineStore) -> list[Job]:
+    """The jobs that solve a line, kept by `store`: on the fitted branch in pieces, as a point takes up to minutes there."""
+    whole = max(1, len(line.alphas))
+    step = max(_LEAST_PIECE, math.ceil(whole / _PIECES)) if line.fitted else whole
+    pieces = [replace(line, alphas=line.alphas[first : first + step]) for first in range(0, whole, step)]
     label = f"theory line at lambda {line.problem.lambda_:g}, {line.problem.tokens} tokens"
-    return Job(solve_line, (line,), "theory lines", line.cost, label, store=store)
+    return [Job(solve_line, (piece,), "theory lines", piece.cost, label, store=store) for piece in pieces]
+
+
+def line_solutions(pool: Pool, jobs: Sequence[Job]) -> tuple[Solution, ...]:
+    """Of the jobs of one line, along it."""
+    return tuple(solution for piece in pool.results(jobs) for solution in piece.solutions)
 
 
 def solve_line(line: TheoryLine) -> SolvedLine:
@@ -122,8 +137,9 @@ def kept_predictions(pool: Pool, store: LineStore) -> Predictor:
     def theory(problems: Sequence[Problem]) -> list[Expected]:
         families = families_of(problems)
         lines = [TheoryLine(family, _sorted(alphas), ACCURACY) for family, alphas in families.items()]
-        solved = pool.results([line_job(line, store) for line in lines])
-        along = [{s.problem.alpha: s for s in line.solutions} for line in solved]
+        asked = [line_jobs(line, store) for line in lines]
+        pool.results([job for jobs in asked for job in jobs])  # together: no core waits for the last
+        along = [{s.problem.alpha: s for s in line_solutions(pool, jobs)} for jobs in asked]
         return picked(problems, families, along)
 
     return theory

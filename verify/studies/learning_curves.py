@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from verify.jobs.pool import Job, Pool, training_job
 from verify.jobs.store import Store
 from verify.judging.scores import Comparison, Score, compare_with_theory
 from verify.judging.spectra import TrainedSpectrum, spectrum_job
-from verify.judging.theory_lines import LineStore, TheoryLine, kept_predictions, line_job, line_store
+from verify.judging.theory_lines import LineStore, TheoryLine, kept_predictions, line_jobs, line_solutions, line_store
 from verify.studies.cross_validation import ChoiceGroup, against_factors, choice_store
 from verify.training.cross_validation import SEEDING_DECAY, DecayChoice, DecaySearch, choose
 from verify.training.draw import require_memory
@@ -140,12 +140,12 @@ def study_learning_curves(preset: Preset, base: Run, folder: Path, pool: Pool) -
     """
     base = base.varied(**preset.settings)
     lines, heads = line_store(folder), Store(folder, RunResult)
-    asked = [line_job(_line(preset, base, family), lines) for family in preset.families]
-    decays = [line_job(line, lines) for line, _ in _spectrum_lines(preset, base)]
+    asked = [line_jobs(_line(preset, base, family), lines) for family in preset.families]
+    decays = [line_jobs(line, lines) for line, _ in _spectrum_lines(preset, base)]
     training = _search_jobs(preset, base, folder) if preset.chooses else _training_jobs(preset, base, heads)
-    pool.results([*training, *asked, *decays])  # together: no core waits for the last
+    pool.results([*training, *chain(*asked, *decays)])  # together: no core waits for the last
     comparison, orders, starts = (_cross_validated if preset.chooses else _trained)(preset, pool, training, lines)
-    solved = [job.solutions for job in pool.results(asked)]
+    solved = [line_solutions(pool, jobs) for jobs in asked]
     curves = tuple(
         Curve(family.label, line, _scores(comparison, family), family.panel, family.unit)
         for family, line in zip(preset.families, solved, strict=True)
@@ -255,9 +255,9 @@ def _spectra(
     The theory's best weight decay vanishes where labels are interpolated; there it is the least that training chooses from.
     """
     for line, family in _spectrum_lines(preset, base):
-        (solved,) = pool.results([line_job(line, lines)])
+        solved = line_solutions(pool, line_jobs(line, lines))
         jobs = []
-        for solution, (alpha, sizes) in zip(solved.solutions, preset.spectra, strict=True):
+        for solution, (alpha, sizes) in zip(solved, preset.spectra, strict=True):
             decay = max(solution.unwrap().problem.lambda_, min(family.decays, default=0.0))
             at = {**family.changes, "lambda_": decay, "alpha": alpha * family.unit}
             runs = [base.varied(dim=dim, index=i, **at) for dim, count in sizes for i in range(count)]

@@ -58,3 +58,14 @@ def test_one_size_is_its_own_limit(law):
     gaps = law[1].mass_above(nonzero) - (np.arange(len(nonzero)) + 0.5) / values.size
     at_zero = law[1].mass_above(np.array([1e-3 * values.max()]))[0] - len(nonzero) / values.size
     assert distance(law[1], [values]) == pytest.approx(max(np.abs(gaps).max(), abs(at_zero)), abs=1e-12)
+
+
+def test_a_density_is_drawn_from_zero_to_zero_around_each_bulk(law):
+    """A line through all grid points would slope across the gap between bulks."""
+    solution = solve(FIGURE_ONE.varied(alpha=40.0).problem).unwrap()  # two bulks, and mass at zero
+    spectrum = learned_spectrum(solution)
+    assert len(spectrum.bulks) == 2
+    x, density = spectrum.outline()
+    (_, first), (second, _) = spectrum.bulks
+    np.testing.assert_array_equal(density[(x == first) | (x == second)].reshape(2, 2).min(axis=1), 0)
+    assert np.trapezoid(density, x) == pytest.approx(1 - spectrum.zero_mass, rel=1e-3)  # of 400 points a bulk

@@ -21,7 +21,7 @@ from verify.gallery.learning_curves import LEARNING_CURVES
 from verify.judging import theory_lines
 from verify.judging.scores import Comparison
 from verify.judging.theory import trained_norm
-from verify.judging.theory_lines import SolvedLine, TheoryLine, line_job, line_store, solve_line
+from verify.judging.theory_lines import SolvedLine, TheoryLine, line_jobs, line_solutions, line_store, solve_line
 from verify.studies import learning_curves
 from verify.studies.learning_curves import (
     Curve,
@@ -94,10 +94,23 @@ def test_a_line_is_kept_and_found_again(tmp_path):
     store = line_store(tmp_path)
     store.append(solved)
     assert store.load() == {line: solved}
-    assert line_job(line, store).store is store
+    assert [job.store for job in line_jobs(line, store)] == [store]
     other = dataclasses.replace(line, accuracy=1e-3)
     assert other.key != line.key
     assert SolvedLine.from_json(solved.to_json()) == solved
+
+
+def test_a_line_on_the_fitted_branch_is_solved_in_pieces(tmp_path, monkeypatch):
+    """One of 13 points held a core for 13 minutes, and nothing else was left for the others."""
+    monkeypatch.setattr(
+        theory_lines, "solve_line", lambda line: SolvedLine(line, tuple(map(line.problem.at, line.alphas)))
+    )
+    alphas = tuple(np.geomspace(0.1, 3.2, 13).tolist())
+    line = TheoryLine(dataclasses.replace(FIGURE_TWO, sample_minimum=SampleMinimum.FITTED), alphas, 1e-2)
+    jobs = line_jobs(line, line_store(tmp_path))
+    assert len(jobs) == 4
+    assert sum(job.cost for job in jobs) == pytest.approx(line.cost)
+    assert [problem.alpha for problem in line_solutions(Here(), jobs)] == list(alphas)
 
 
 def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, tmp_path):
