@@ -171,10 +171,10 @@ def test_spectrum_runs_of_the_main_job_are_those_of_its_curve():
 def test_distance_sees_a_shift_and_not_the_sampling():
     grid = np.linspace(1, 2, 400)  # uniform on [1, 2], half of the mass at zero
     law = LearnedSpectrum(0.5, grid, np.full(400, 0.5), ((1.0, 2.0),), (), 7 / 6, 0.0)
-    values = np.concatenate([np.zeros(50), 1 + (np.arange(50) + 0.5) / 50])
+    values = np.concatenate([np.zeros(50), 1 + (np.arange(50) + 0.5) / 50])[None]
     assert zero_fraction(values) == 0.5
-    assert distance(law, values) < 1e-10
-    assert distance(law, np.where(values > 0, values + 0.2, 0)) == pytest.approx(0.1, abs=0.01)
+    assert distance(law, [values]) < 1e-10
+    assert distance(law, [np.where(values > 0, values + 0.2, 0)]) == pytest.approx(0.1, abs=0.01)
 
 
 def test_another_model_gives_a_verdict_and_a_page(tmp_path, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -28,6 +29,9 @@ def excess_figure(outcome: ScalingOutcome) -> Figure:
     for colour, decay in zip(COLOURS, outcome.plan.decays, strict=False):
         for dim, _ in outcome.plan.sizes:
             _excess(above, below, outcome, decay, dim, colour)
+    for slope in outcome.slopes:
+        if slope.dim == outcome.plan.sizes[-1][0] and slope.exponent < 0:
+            _guide(above, outcome, slope)
     above.set(xscale="log", yscale="log", ylabel="excess test error")
     below.set(xlabel="samples $n$", ylabel="trained / theory")
     below.axhline(1, color="0.4", lw=0.8)
@@ -43,10 +47,11 @@ def excess_figure(outcome: ScalingOutcome) -> Figure:
 def _title(outcome: ScalingOutcome) -> str:
     sizes = ", ".join(str(dim) for dim, _ in reversed(outcome.plan.sizes))
     kind = "Gaussian-equivalent data" if outcome.gaussian else "token sequences"
-    trained = "points: trained with standard deviation"
+    trained, guides = "points: trained with standard deviation", "black: derived exponents"
     if outcome.gaussian:
-        return f"{kind}, $d =$ {sizes} (pale: smaller); lines: theory; {trained}"
-    return f"{kind}, $d =$ {sizes} (pale: smaller); {trained}\nlines: theory of Gaussian indices, dashed: with leading features exact"
+        return f"{kind}, $d =$ {sizes} (pale: smaller); {trained}\nlines: theory, {guides}"
+    lines = "lines: theory of Gaussian indices, dashed: with leading features exact"
+    return f"{kind}, $d =$ {sizes} (pale: smaller); {trained}\n{lines}, {guides}"
 
 
 def _title_of(decay: DecayLaw) -> str:
@@ -72,6 +77,23 @@ def _excess(above: Axes, below: Axes, outcome: ScalingOutcome, decay: DecayLaw, 
             n, y, error, fmt="o", ms=4, mfc="white" if largest else colour, color=colour, capsize=2, lw=1, alpha=opacity,
             label=name,
         )  # fmt: skip
+
+
+GUIDE_ABOVE = 1.45  #: times the errors: beside the points, not on them
+
+
+def _guide(axes: Axes, outcome: ScalingOutcome, slope: Slope) -> None:
+    """The derived exponent of a regime, dashed beside the points over which a slope was fitted."""
+    first, last = slope.samples
+    inside = [p for p in outcome.places if (p.dim, p.decay) == (slope.dim, slope.decay) and first <= p.samples <= last]
+    centre, height = (
+        float(np.exp(np.mean(np.log(v)))) for v in zip(*((p.samples, p.mean) for p in inside), strict=True)
+    )
+    n = np.array([first, last])
+    errors = GUIDE_ABOVE * height * (n / centre) ** slope.exponent
+    axes.plot(n, errors, "k--", lw=1)
+    power = Fraction(slope.exponent).limit_denominator(100)
+    axes.annotate(f"$n^{{{power}}}$", (centre, GUIDE_ABOVE * height), (3, 3), textcoords="offset points", fontsize=9)
 
 
 def _rank_plot(axes: Axes, outcome: ScalingOutcome, alpha: float) -> None:
