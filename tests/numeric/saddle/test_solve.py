@@ -190,6 +190,7 @@ def test_small_errors_of_steep_labels_are_refined_until_they_have_a_value(alpha,
     assert solution.test_error == pytest.approx(test_error, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_curve_of_few_points_does_not_run_away_at_the_interpolation_peak():
     """From the line through .155 and .194 the iteration went to q = 4e4, at eight seconds a step, and stayed there."""
     target = Eigenvalues(tuple(deterministic_eigenvalues(MarchenkoPastur(0.5), 40).tolist()), (1 / 40,) * 40)
