@@ -45,6 +45,7 @@ FLOORS = {
             "numeric.messages",
             "numeric.plots",
             "numeric.cli",
+            "numeric.cli.power_laws",
             "numeric.cli.commands",
         ),
         "numeric.__main__",

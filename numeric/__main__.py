@@ -6,15 +6,13 @@ from numeric.cli.commands import (
     cost,
     curve,
     decompose,
-    exponents,
     optimal,
-    phase_diagram,
     recovery,
-    scaling,
     spectrum,
     threshold,
 )
 from numeric.cli.model_arguments import add_own_settings
+from numeric.cli.power_laws import exponents, phase_diagram, scaling
 
 COMMANDS = (threshold, curve, spectrum, decompose, optimal, scaling, exponents, phase_diagram, cost, bayes, recovery)
 

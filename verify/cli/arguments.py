@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, integer, number, positive
-from numeric.cli.commands.exponents import decay_exponent
+from numeric.cli.power_laws.exponents import decay_exponent
 from numeric.laws.law import Target
 from numeric.problem.problem import Problem
 from numeric.studies.regimes import LEAST_GAMMA

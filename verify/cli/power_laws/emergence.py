@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json, write_atomically
-from numeric.cli.commands.scaling import decay_law
+from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
 from verify.cli.arguments import (
     add_data,

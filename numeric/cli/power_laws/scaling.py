@@ -17,9 +17,9 @@ from numeric.cli.arguments import (
     number,
     positive,
 )
-from numeric.cli.commands.exponents import decay_exponent
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved
+from numeric.cli.power_laws.exponents import decay_exponent
 from numeric.maths.domain import InvalidParameter
 from numeric.model import DEFAULT, has_singular_values
 from numeric.problem.decay_law import DecayLaw

@@ -14,10 +14,10 @@ from numeric.cli.arguments import (
     print_json,
     writable,
 )
-from numeric.cli.commands.exponents import gamma
-from numeric.cli.commands.scaling import decay_law, dimension
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.output import FIGURE_SUFFIXES, print_rows, save
+from numeric.cli.power_laws.exponents import gamma
+from numeric.cli.power_laws.scaling import decay_law, dimension
 from numeric.model import DEFAULT
 
 

@@ -1,0 +1,1 @@
+"""Commands on targets whose eigenvalues fall as a power law."""
