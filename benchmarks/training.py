@@ -18,7 +18,7 @@ import torch
 from benchmarks.timing import Case, report, seconds
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from verify.jobs.pool import use_one_thread
+from verify.jobs.pool import limit_threads
 from verify.training.data import Sequences, row_softmax
 from verify.training.draw import draw
 from verify.training.minimise import Adam, Lbfgs, Minimiser
@@ -100,6 +100,6 @@ def race(run: Run) -> None:
 if __name__ == "__main__":
     report(evaluation_cases())
     print()
-    use_one_thread()
+    limit_threads()
     for alpha in (0.5, 2.0):
         race(FIGURE_ONE.varied(alpha=alpha))

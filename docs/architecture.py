@@ -29,6 +29,7 @@ FLOORS = {
     "numeric": (
         *(
             "numeric.maths",
+            "numeric.engines",
             "numeric.model",
             "numeric.proven_laws",
             "numeric.laws",
@@ -43,6 +44,7 @@ FLOORS = {
             "numeric.proven_saddle",
             "numeric.studies",
             "numeric.messages",
+            "numeric.sweeps",
             "numeric.plots",
             "numeric.cli",
             "numeric.cli.power_laws",

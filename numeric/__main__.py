@@ -9,12 +9,26 @@ from numeric.cli.commands import (
     optimal,
     recovery,
     spectrum,
+    sweep,
     threshold,
 )
 from numeric.cli.model_arguments import add_own_settings
 from numeric.cli.power_laws import exponents, phase_diagram, scaling
 
-COMMANDS = (threshold, curve, spectrum, decompose, optimal, scaling, exponents, phase_diagram, cost, bayes, recovery)
+COMMANDS = (
+    threshold,
+    curve,
+    spectrum,
+    decompose,
+    optimal,
+    scaling,
+    exponents,
+    phase_diagram,
+    cost,
+    bayes,
+    recovery,
+    sweep,
+)
 
 
 def build_parser() -> Parser:

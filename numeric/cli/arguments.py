@@ -20,9 +20,10 @@ class BadInput(Exception):
     """Bad input: argument, its value, the rule, and the way out, in one line; no ValueError, so that argparse lets it pass."""
 
     def __init__(self, argument: str, value: object, rule: str, way_out: str) -> None:
+        self.argument, self.value, self.rule, self.way_out = argument, value, rule, way_out
         shown = str(value)
         shown = shown if len(shown) <= 60 else f"{shown[:40]}... ({len(shown)} characters)"
-        super().__init__(f"{argument} {shown}: {rule}; {way_out}")
+        super().__init__(f"{' '.join(filter(None, (argument, shown)))}: {rule}; {way_out}")
 
 
 def bad_argument(error: InvalidParameter) -> BadInput:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import sys
-import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from multiprocessing.connection import wait
-from multiprocessing.context import BaseContext
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import torch
-from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
+from numeric.engines.processes import WorkerProcesses, cores, use_one_thread
+from numeric.engines.progress import seconds_bar
 from numeric.maths.domain import NoAnswer
 from verify.jobs.store import AnyResult, Store
 from verify.training.cross_validation import DecaySearch
@@ -65,9 +59,9 @@ class Pool:
 
     def __init__(self, workers: int | None = None, progress: bool = True) -> None:
         self.seconds: dict[str, float] = {}  #: processor time of the workers, by stage
-        self._workers, self._progress = workers or _cores(), progress
+        self._workers, self._progress = workers or cores(), progress
         self._known: dict[Job, Any] = {}
-        self._executors: dict[str, ProcessPoolExecutor] = {}
+        self._processes: dict[str, WorkerProcesses] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -75,8 +69,8 @@ class Pool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for executor in self._executors.values():
-            executor.shutdown(wait=True, cancel_futures=True)
+        for processes in self._processes.values():
+            processes.end(at_once=error is not None)
 
     def results(self, jobs: Sequence[Job]) -> list[Any]:
         """Return the results of `jobs`, in their order, carrying out those that neither a store nor this pool knows.
@@ -86,7 +80,7 @@ class Pool:
         self._look_up(jobs)
         missing = sorted({job for job in jobs if job not in self._known}, key=lambda job: -job.cost)
         if missing:
-            with self._bar(missing) as bar:
+            with seconds_bar(_title(missing), sum(job.cost for job in missing), self._progress) as bar:
                 for job, (result, seconds) in self._stream(missing):
                     if job.store:
                         job.store.append(result)
@@ -102,21 +96,10 @@ class Pool:
             kept = (job for job in jobs if job.store is store and job.arguments[0] in done)
             self._known |= {job: done[job.arguments[0]] for job in kept}
 
-    def _bar(self, jobs: Sequence[Job]) -> tqdm[Any]:
-        stages = {job.stage for job in jobs}
-        return tqdm(
-            total=sum(job.cost for job in jobs),
-            disable=not self._progress,
-            desc=stages.pop() if len(stages) == 1 else "jobs",
-            bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} left",
-            mininterval=0.2 if sys.stderr.isatty() else 30,  # a log file gets a line now and then, not a bar that moves
-            smoothing=0,  # the rate so far: that of the last jobs jumps
-        )
-
     def _stream(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, _Timed]]:
         """Yield results as they finish, the longest jobs started first so that none is left alone at the end."""
         futures: dict[Future[_Timed], Job] = {
-            self._executor(job.device, jobs).submit(_timed, job.task, job.arguments): job for job in jobs
+            self._workers_of(job.device, jobs).submit(_timed, job.task, job.arguments): job for job in jobs
         }
         try:
             for future in as_completed(futures):
@@ -125,11 +108,11 @@ class Pool:
             for future in futures:
                 future.cancel()
 
-    def _executor(self, device: str, jobs: Sequence[Job]) -> ProcessPoolExecutor:
-        if device not in self._executors:
+    def _workers_of(self, device: str, jobs: Sequence[Job]) -> WorkerProcesses:
+        if device not in self._processes:
             count = 1 if device == "cuda" else self._workers
-            self._executors[device] = ProcessPoolExecutor(count, mp_context=_context(jobs), initializer=_prepare_worker)
-        return self._executors[device]
+            self._processes[device] = WorkerProcesses(count, [job.task for job in jobs], limit_threads)
+        return self._processes[device]
 
 
 def execute_all(
@@ -172,39 +155,12 @@ def _unwrap(future: Future[_Timed], job: Job) -> _Timed:
     raise WorkerError(f"{job.label} failed: {error}") from error
 
 
-def _context(jobs: Sequence[Job]) -> BaseContext:
-    """Workers are forks of a server that has imported what they need once and has never used a thread of torch's.
-
-    A fork of this process could deadlock on these; processes of their own would each take seconds to import the same.
-    """
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(sorted({job.task.__module__ for job in jobs}))
-    return context
+def _title(jobs: Sequence[Job]) -> str:
+    stages = {job.stage for job in jobs}
+    return stages.pop() if len(stages) == 1 else "jobs"
 
 
-def use_one_thread() -> None:
-    """Limit this process to one thread, as every worker is: SciPy's L-BFGS-B brings a BLAS of its own beside torch's.
-
-    Two workers with two threads each run at a third of their speed.
-    """
-    torch.set_num_threads(1)
-    threadpool_limits(1)
-    os.environ["NUMBA_NUM_THREADS"] = "1"
-
-
-def _prepare_worker() -> None:
-    """One thread per process, and no process that outlives the job."""
+def limit_threads() -> None:
+    """One thread for torch too, in this process: SciPy's L-BFGS-B brings a BLAS of its own beside torch's."""
     use_one_thread()
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()
-
-
-def _die_with(sentinel: int) -> None:
-    # A killed parent closes no queue that its workers wait on: without this they would wait for ever.
-    wait([sentinel])
-    os._exit(1)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
+    torch.set_num_threads(1)

@@ -1,0 +1,143 @@
+"""Command `python -m numeric sweep`: the theory over any parameters of a study file, into a Zarr store."""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from numeric.cli.arguments import BadInput, print_json
+from numeric.cli.engine_arguments import SLURM, add_engine, engine_of, slurm_script
+from numeric.cli.study_file import StudyFile, read_study
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "sweep",
+        help="the theory over any parameters, kept in a store",
+        epilog="example: python -m numeric sweep study.toml --out sweep.zarr --dry-run",
+    )
+    parser.set_defaults(run=run)
+    add_sweep(parser)
+
+
+def add_sweep(parser: argparse.ArgumentParser) -> None:
+    """Add what a sweep of any kind takes."""
+    parser.add_argument("study", metavar="STUDY", help="file in TOML: which parameters, fixed or over which values")
+    parser.add_argument(
+        "--out", metavar="FOLDER", help="the Zarr store, made or gone on with (default: the study's name with .zarr)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="say how many points and how long, and do nothing")
+    add_engine(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Solve what the store lacks and say how points ended."""
+    study = read_study(arguments.study, ("slurm",))
+    from numeric.cli.study_points import labelled, study_problems
+    from numeric.sweeps.theory import theory_plan
+
+    return carry_out_study(
+        arguments, study, theory_plan(study_problems(study), labelled(study), attributes(arguments, study))
+    )
+
+
+def attributes(arguments: argparse.Namespace, study: StudyFile) -> dict[str, str]:
+    """What the Dataset says of its making."""
+    fixed = ", ".join(f"{name} = {text}" for name, text in study.fixed.items())
+    return {
+        "title": study.path.stem,
+        "fixed": fixed,
+        "command": f"sweep {study.path.name}",
+        "study": study.path.read_text(),
+    }
+
+
+def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> int:  # type: ignore[no-untyped-def]  # deferred
+    """Carry out a plan as the arguments say, or only say how long it takes."""
+    out = Path(arguments.out) if arguments.out else study.path.with_suffix(".zarr")
+    if not out.parent.is_dir():
+        raise BadInput("--out", out, "cannot be written: its folder does not exist", "name a folder in one that does")
+    slurm = study.table("slurm", {key: _of_type(kind) for key, kind in SLURM.items()})
+    engine = engine_of(arguments, slurm)
+    if arguments.dry_run:
+        return _say(arguments, plan, slurm)
+    from numeric.sweeps.sweep import carry_out
+
+    started = time.perf_counter()
+    try:
+        swept = carry_out(plan, out, engine)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted: finished points are stored, the same command goes on from there\n")
+        return 130
+    except OSError as error:
+        raise BadInput(
+            "--out", out, f"cannot be written ({error.strerror})", "name a folder you may write to"
+        ) from None
+    statuses = _statuses(swept.dataset)
+    document = {
+        "out": str(out),
+        "sizes": {str(name): size for name, size in swept.dataset.sizes.items()},
+        "points": plan.points,
+        "found": swept.found,
+        "statuses": statuses,
+        "seconds": time.perf_counter() - started,
+    }
+    if arguments.json:
+        print_json(document)
+    else:
+        sizes = " x ".join(f"{name} {size}" for name, size in document["sizes"].items())
+        sys.stdout.write(f"{out}: {sizes}, {plan.points} points, {swept.found} of them found there\n")
+        for name, counts in statuses.items():
+            sys.stdout.write(f"{name}: {', '.join(f'{count} {ending}' for ending, count in counts.items())}\n")
+    return 0
+
+
+def _say(arguments: argparse.Namespace, plan, slurm: dict[str, object]) -> int:  # type: ignore[no-untyped-def]  # deferred
+    """Points, tasks and time, and the script of a cluster's jobs."""
+    script = slurm_script(slurm) if arguments.on == "slurm" else None
+    if arguments.json:
+        print_json(
+            {"points": plan.points, "tasks": len(plan.blocks), "core_seconds": plan.seconds, "job_script": script}
+        )
+    else:
+        sys.stdout.write(
+            f"{plan.points} points in {len(plan.blocks)} tasks, about {_duration(plan.seconds)} on one core\n"
+        )
+        sys.stdout.write(script or "")
+    return 0
+
+
+def _duration(seconds: float) -> str:
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 120
+        else f"{seconds / 60:.0f} min"
+        if seconds < 7200
+        else f"{seconds / 3600:.1f} h"
+    )
+
+
+def _statuses(dataset) -> dict[str, dict[str, int]]:  # type: ignore[no-untyped-def]  # the import is deferred
+    """How many points ended in which way, by status variable."""
+    found = {}
+    for name, variable in dataset.data_vars.items():
+        if "flag_meanings" in variable.attrs:
+            meanings = variable.attrs["flag_meanings"].split()
+            found[str(name)] = {
+                meanings[code]: count for code, count in sorted(Counter(variable.values.ravel().tolist()).items())
+            }
+    return found
+
+
+def _of_type(kind: type):  # type: ignore[no-untyped-def]
+    """Reader of a value of one type."""
+
+    def read(value: object) -> object:
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f"must be a {'list' if kind is list else 'text' if kind is str else 'whole number'}")
+        return value
+
+    return read

@@ -1,0 +1,87 @@
+"""Arguments that choose what carries out a sweep."""
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from numeric.cli.arguments import BadInput, integer
+
+KINDS = ("processes", "dask", "slurm")
+
+#: Keys of the table [slurm] of a study file, as dask-jobqueue names them, and what each is.
+SLURM: dict[str, type] = {
+    "queue": str,
+    "account": str,
+    "cores": int,
+    "memory": str,
+    "walltime": str,
+    "jobs": int,
+    "job_extra_directives": list,
+    "job_script_prologue": list,
+    "interface": str,
+    "python": str,
+}
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Add --on, --scheduler, --workers."""
+    parser.add_argument(
+        "--on",
+        choices=KINDS,
+        default="processes",
+        help="what carries it out: processes of this machine (default), dask workers, or jobs of a SLURM cluster",
+    )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of a running dask scheduler, e.g. tcp://host:8786")
+    parser.add_argument(
+        "--workers",
+        type=integer("--workers", 1, 4096, "try the number of cores"),
+        metavar="N",
+        help="on this machine (default one per core)",
+    )
+
+
+def engine_of(arguments: argparse.Namespace, slurm: Mapping[str, Any]):  # type: ignore[no-untyped-def]  # the import is deferred
+    """The engine that the arguments choose; `slurm` are the settings of the study file.
+
+    Raises:
+        BadInput: arguments that do not belong together, or dask is not installed.
+    """
+    if arguments.scheduler and arguments.on != "dask":
+        raise BadInput("--scheduler", arguments.scheduler, "is of dask", "add --on dask")
+    if arguments.workers and (arguments.scheduler or arguments.on == "slurm"):
+        raise BadInput(
+            "--workers", arguments.workers, "is of this machine", "the cluster's own number counts: leave it out"
+        )
+    if arguments.on == "processes":
+        from numeric.engines.processes import Processes
+
+        return Processes(arguments.workers)
+    workers = _dask_workers(arguments.on)
+    if arguments.on == "slurm":
+        if missing := [key for key in ("cores", "memory") if key not in slurm]:
+            raise BadInput(
+                "--on",
+                "slurm",
+                f"needs {' and '.join(missing)} of a job",
+                "add them to the table [slurm] of the study file",
+            )
+        return workers.slurm_workers(slurm)
+    return (
+        workers.running_workers(arguments.scheduler)
+        if arguments.scheduler
+        else workers.local_workers(arguments.workers)
+    )
+
+
+def slurm_script(slurm: Mapping[str, Any]) -> str:
+    """The script of the jobs that would be submitted."""
+    return str(_dask_workers("slurm").slurm_cluster(slurm).job_script())
+
+
+def _dask_workers(kind: str):  # type: ignore[no-untyped-def]  # an optional dependency
+    try:
+        from numeric.engines import dask_workers
+    except ModuleNotFoundError as error:
+        rule = f"needs the package {error.name}, which is not installed"
+        raise BadInput("--on", kind, rule, "pip install 'attention-erm[cluster]'") from None
+    return dask_workers

@@ -1,0 +1,135 @@
+"""Workers of dask: of this machine, of a running scheduler, or jobs that a SLURM cluster starts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+import dask
+from distributed import Client, LocalCluster, as_completed
+from distributed.deploy.cluster import Cluster
+
+from numeric.engines.processes import cores, use_one_thread
+from numeric.engines.task import EngineFailed, Outcome, Task
+
+RETRIES = 2  #: of a task that raised: a full disk or a lost connection on one worker is none of its own making
+REACHED_WITHIN = 5.0  #: seconds: a scheduler on a busy machine answers in one or two
+
+#: A scheduler that is gone is not waited for: what had finished is stored, and the same command goes on from there.
+_SETTINGS = {
+    "distributed.comm.timeouts.connect": f"{REACHED_WITHIN}s",
+    "distributed.scheduler.allowed-failures": 3,
+    "distributed.worker.daemon": True,
+}
+
+
+class DaskWorkers:
+    """Workers of the cluster that `connect` gives: an address of a scheduler, or a cluster that ends with this engine."""
+
+    def __init__(self, connect: Callable[[], str | Cluster]) -> None:
+        self._connect = connect
+        self._cluster: str | Cluster = ""
+        self._client: Client | None = None
+
+    def __enter__(self) -> Self:
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is lost is said in one line, by us
+        with dask.config.set(_SETTINGS):
+            self._cluster = self._connect()
+            try:
+                self._client = Client(self._cluster, timeout=REACHED_WITHIN, set_as_default=False)
+            except (OSError, TimeoutError) as error:
+                raise EngineFailed(
+                    f"no dask scheduler answers at {self._cluster} within {REACHED_WITHIN:g} s; start one with "
+                    "`dask scheduler`, or leave out --scheduler to use this machine"
+                ) from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError, TimeoutError):  # of a scheduler that is gone there is nothing to end
+            if self._client is not None:
+                self._client.close(timeout=2)
+            if isinstance(self._cluster, Cluster):
+                self._cluster.close(timeout=10)
+
+    def outcomes(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """As `Engine.outcomes`."""
+        assert self._client is not None
+        asked = {task.key: task for task in sorted(tasks, key=lambda task: -task.cost)}
+        futures = [
+            self._client.submit(
+                _alone, task.function, task.arguments, key=task.key, retries=RETRIES, priority=task.cost
+            )
+            for task in asked.values()
+        ]
+        for future in as_completed(futures, loop=self._client.loop):
+            task = asked[future.key]
+            if future.status == "finished":
+                yield Outcome(task, self._result(future))
+            elif future.status == "error":
+                yield Outcome(task, None, future.exception())
+            else:
+                raise self._lost()
+            future.release()
+
+    def _result(self, future: Any) -> Any:
+        try:
+            return future.result(timeout=60)
+        except Exception as error:
+            raise self._lost() from error
+
+    def _lost(self) -> EngineFailed:
+        return EngineFailed(
+            "the dask scheduler was lost; what had finished is stored: start one and run the same command again"
+        )
+
+
+def local_workers(workers: int | None = None) -> DaskWorkers:
+    """Processes of this machine, one per core by default."""
+
+    def connect() -> Cluster:
+        return LocalCluster(
+            n_workers=workers or cores(),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        )
+
+    return DaskWorkers(connect)
+
+
+def running_workers(address: str) -> DaskWorkers:
+    """Those of a scheduler that runs at an address, e.g. tcp://host:8786."""
+    return DaskWorkers(lambda: address)
+
+
+def slurm_workers(settings: Mapping[str, Any]) -> DaskWorkers:
+    """Jobs of a SLURM cluster: `jobs` many, each as `slurm_cluster` says."""
+
+    def connect() -> Cluster:
+        cluster = slurm_cluster(settings)
+        cluster.scale(jobs=int(settings.get("jobs", 1)))
+        return cluster
+
+    return DaskWorkers(connect)
+
+
+def slurm_cluster(settings: Mapping[str, Any]) -> Any:
+    """The cluster of dask-jobqueue with the arguments in `settings`, which submits nothing before it is scaled.
+
+    One single-threaded worker for each of a job's `cores`.
+    """
+    from dask_jobqueue.slurm import SLURMCluster
+
+    arguments = {name: value for name, value in settings.items() if name != "jobs"}
+    return SLURMCluster(**{"processes": arguments.get("cores", 1), **arguments})
+
+
+def _alone(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    use_one_thread()
+    return function(*arguments)

@@ -1,0 +1,117 @@
+"""Processes of this machine, one thread each."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import Connection, wait
+from types import TracebackType
+from typing import Any, Self
+
+from threadpoolctl import threadpool_limits
+
+from numeric.engines.task import EngineFailed, Outcome, Task
+
+RETRIES = 2  #: of tasks whose worker died: one that asks for too much memory kills each worker that takes it
+
+
+class Processes:
+    """One worker per core by default. A worker that dies takes its task with it, which others carry out."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or cores()
+        self._running: WorkerProcesses | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._running is not None:
+            self._running.end(at_once=error is not None)
+
+    def outcomes(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """As `Engine.outcomes`."""
+        left = {task.key: task for task in sorted(tasks, key=lambda task: -task.cost)}
+        for _ in range(1 + RETRIES):
+            try:
+                for outcome in self._pass(list(left.values())):
+                    del left[outcome.task.key]
+                    yield outcome
+            except BrokenProcessPool:
+                self._running = None
+            if not left:
+                return
+        raise EngineFailed(
+            f"worker processes died {1 + RETRIES} times, most likely out of memory; use fewer workers or smaller sizes"
+        )
+
+    def _pass(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """Outcomes until all tasks are done or a worker dies, which raises BrokenProcessPool."""
+        if self._running is None:
+            self._running = WorkerProcesses(self.workers, [task.function for task in tasks])
+        submit = self._running.submit
+        futures: dict[Future[Any], Task] = {submit(task.function, *task.arguments): task for task in tasks}
+        for future in as_completed(futures):
+            error = future.exception()
+            if isinstance(error, BrokenProcessPool):
+                raise error
+            yield Outcome(futures[future], None if error else future.result(), error)
+
+
+class WorkerProcesses:
+    """A pool of processes that call `functions`, each process after `prepare`; none outlives the process that started it.
+
+    They are forks of a server that has imported what they need once and has never used a thread. A fork of this process could deadlock
+    on those of a library; processes of their own would each take seconds to import the same.
+    """
+
+    def __init__(
+        self, workers: int, functions: Sequence[Callable[..., Any]], prepare: Callable[[], None] | None = None
+    ) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(sorted({function.__module__ for function in functions}))
+        ended, self._open = context.Pipe(duplex=False)  # closing our end tells every worker
+        self._executor = ProcessPoolExecutor(workers, context, _begin, (ended, prepare))
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """As an executor does."""
+        return self._executor.submit(function, *arguments)
+
+    def end(self, at_once: bool) -> None:
+        """Wait for what has begun, or end it `at_once`; what has not begun is not done."""
+        if at_once:
+            self._open.close()
+        self._executor.shutdown(wait=True, cancel_futures=True)
+        self._open.close()
+
+
+def cores() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def use_one_thread() -> None:
+    """Limit this process to one thread: two workers with two threads each run at a third of their speed."""
+    threadpool_limits(1)
+    os.environ["NUMBA_NUM_THREADS"] = "1"
+
+
+def _begin(ended: Connection, prepare: Callable[[], None] | None) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to answer, in one line
+    use_one_thread()
+    if prepare is not None:
+        prepare()
+    threading.Thread(target=_end_with, args=(ended,), daemon=True).start()
+
+
+def _end_with(ended: Connection) -> None:
+    # A parent that was killed closes no queue that its workers wait on, but its end of this pipe: without it they would wait for ever.
+    wait([ended])
+    os._exit(1)

@@ -1,0 +1,100 @@
+"""What a sweep fills: variables over axes, block by block, each block by one task."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from numeric.engines.task import Task
+
+UNFINISHED = 0  #: code of a status where its block has not been stored; what is not in a Zarr store reads as 0
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Numbers over dimensions; those of a block that is not stored are missing. `attributes` as in the CF conventions."""
+
+    dimensions: tuple[str, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_status(self) -> bool:
+        """Whether it holds codes of how points ended."""
+        return "flag_meanings" in self.attributes
+
+    def empty(self, sizes: Mapping[str, int]) -> np.ndarray:
+        """Before anything is stored."""
+        shape = [sizes[dimension] for dimension in self.dimensions]
+        return np.full(shape, UNFINISHED, np.int8) if self.is_status else np.full(shape, np.nan)
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """Values of a parameter along a dimension; `attributes` as in the CF conventions."""
+
+    dimension: str
+    values: np.ndarray
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A rectangle of points that one task fills: `task` gives the values of each variable there, `status` is stored last.
+
+    `region` has a slice for each dimension of the variables.
+    """
+
+    task: Task
+    region: Mapping[str, slice]
+    status: str
+    points: int
+
+    def key(self, variable: Variable) -> tuple[slice, ...]:
+        """The place of the block in a variable."""
+        return tuple(self.region[dimension] for dimension in variable.dimensions)
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """A sweep before it is carried out; `code` is the digest of all code that its numbers depend on.
+
+    `chunks`: points of a block along each dimension, 1 where nothing is said.
+    """
+
+    coordinates: Mapping[str, Coordinate]
+    variables: Mapping[str, Variable]
+    blocks: Sequence[Block]
+    chunks: Mapping[str, int]
+    attributes: Mapping[str, str]
+    code: str
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Number of values along each dimension."""
+        return {coordinate.dimension: len(coordinate.values) for coordinate in self.coordinates.values()}
+
+    @property
+    def points(self) -> int:
+        """How many points its blocks have."""
+        return sum(block.points for block in self.blocks)
+
+    @property
+    def seconds(self) -> float:
+        """About how long it takes on one core."""
+        return sum(block.task.cost for block in self.blocks)
+
+    @property
+    def study(self) -> str:
+        """Digest of what is asked for, whatever code answers it."""
+        asked = sorted((name, c.dimension, repr(c.values.tolist())) for name, c in self.coordinates.items())
+        parts = (asked, sorted(self.variables), [repr(block.task.arguments) for block in self.blocks])
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+
+def task_key(function: str, arguments: object, code: str) -> str:
+    """Of a task: equal for equal arguments of equal code alone."""
+    return f"{function}-{hashlib.sha256(repr((arguments, code)).encode()).hexdigest()[:32]}"

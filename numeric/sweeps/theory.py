@@ -1,0 +1,144 @@
+"""A sweep of the theory: learning curves over all other parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from numeric.engines.code import code_digest
+from numeric.engines.task import Task
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.domain import InvalidParameter
+from numeric.problem.problem import Problem
+from numeric.problem.solution import QUANTITIES, Solution, Status
+from numeric.saddle.curve import learning_curve
+from numeric.sweeps.axes import Axis, places, shape_of
+from numeric.sweeps.costs import seconds_of_point
+from numeric.sweeps.plan import Block, SweepPlan, Variable, task_key
+from numeric.sweeps.words import attributes_of, status_attributes
+
+TASK_SECONDS = 60.0  #: a task takes no longer where it can be cut: what a killed worker loses
+CODES = {status: code for code, status in enumerate(Status, start=1)}
+ERROR_BAR = "_error_bar"
+
+
+def theory_plan(
+    problems: np.ndarray, axes: Sequence[Axis], attributes: Mapping[str, str], prefix: str = ""
+) -> SweepPlan:
+    """The plan that solves `problems`, an array of Problem over `axes`; `prefix` begins the names of its variables.
+
+    Points that differ in alpha alone are solved along it, each from its neighbours, in pieces of a minute at the most.
+    """
+    code = code_digest("numeric", "generated")
+    dimensions = tuple(axis.dimension for axis in axes)
+    along = next((k for k, axis in enumerate(axes) if axis.names == ("alpha",)), len(axes) - 1)
+    points = _points_per_task(problems, along)
+    blocks = [_block(problems, region, dimensions, code, prefix) for region in _regions(problems.shape, along, points)]
+    coordinates = {name: coordinate for axis in axes for name, coordinate in axis.coordinates().items()}
+    return SweepPlan(
+        coordinates,
+        {f"{prefix}{name}": variable for name, variable in theory_variables(dimensions).items()},
+        blocks,
+        {dimensions[along]: points},
+        {"version": version("attention-erm"), **attributes},
+        code,
+    )
+
+
+def problems_over(problem: Problem, axes: Sequence[Axis]) -> np.ndarray:
+    """The problem at each place of the axes; `kappa0` is that of a Marchenko-Pastur target.
+
+    Raises:
+        InvalidParameter: a parameter that a Problem does not have, or outside its domain.
+    """
+    problems = np.empty(shape_of(axes), dtype=object)
+    for index, settings in places(axes):
+        problems[index] = _varied(problem, settings)
+    return problems
+
+
+def _varied(problem: Problem, settings: dict[str, Any]) -> Problem:
+    changes = {name: _plain(value) for name, value in settings.items() if name != "kappa0"}
+    if "kappa0" in settings:
+        changes["target"] = MarchenkoPastur(float(settings["kappa0"]))
+    known = Problem.__dataclass_fields__
+    if unknown := next((name for name in changes if name not in known), None):
+        raise InvalidParameter(
+            unknown, settings[unknown], "is no parameter of a Problem", f"use one of kappa0, {', '.join(known)}"
+        )
+    return replace(problem, **changes)
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers as Python's: a key must not tell an array's element from a number."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def theory_variables(dimensions: tuple[str, ...]) -> dict[str, Variable]:
+    """What a Solution has at each point: quantities with their error bars, replicon, residual, status."""
+    variables: dict[str, Variable] = {}
+    for name in QUANTITIES:
+        words = attributes_of(name)
+        variables[name] = Variable(dimensions, {**words, "ancillary_variables": f"{name}{ERROR_BAR} status"})
+        bar = {"long_name": f"bound on the error of {name}", "units": words["units"]}
+        variables[f"{name}{ERROR_BAR}"] = Variable(dimensions, bar)
+    for name in ("replicon", "residual"):
+        variables[name] = Variable(dimensions, attributes_of(name))
+    endings = [(status.name.lower(), status.value) for status in CODES]
+    return {**variables, "status": Variable(dimensions, status_attributes("how the solve ended", endings))}
+
+
+def solve_block(problems: tuple[Problem, ...], prefix: str) -> dict[str, np.ndarray]:
+    """Values of the variables along a line of problems; where they differ in alpha alone, each is solved from its neighbours."""
+    first = problems[0]
+    if all(problem.at(first.alpha) == first for problem in problems):
+        solutions = learning_curve(first, [problem.alpha for problem in problems])
+    else:
+        solutions = [learning_curve(problem, [problem.alpha])[0] for problem in problems]
+    rows = [_row(solution) for solution in solutions]
+    return {f"{prefix}{name}": np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def _row(solution: Solution) -> dict[str, float]:
+    """Numbers of a point; those without a trustworthy value are missing."""
+    row: dict[str, float] = {}
+    for name in QUANTITIES:
+        value = solution.value(name) if solution.trusted else None
+        row[name] = math.nan if value is None else value
+        row[f"{name}{ERROR_BAR}"] = solution.errors.get(name, 0.0) if value is not None else math.nan
+    return {**row, "replicon": solution.replicon, "residual": solution.residual, "status": CODES[solution.status]}
+
+
+def _points_per_task(problems: np.ndarray, along: int) -> int:
+    slowest = max(seconds_of_point(problem) for problem in problems.flat)
+    return max(1, min(problems.shape[along], int(TASK_SECONDS / slowest)))
+
+
+def _regions(shape: tuple[int, ...], along: int, points: int) -> Iterator[tuple[slice, ...]]:
+    """Lines along one dimension, cut into pieces."""
+    starts = (range(0, size, points if k == along else 1) for k, size in enumerate(shape))
+    for corner in product(*starts):
+        yield tuple(slice(i, min(i + (points if k == along else 1), shape[k])) for k, i in enumerate(corner))
+
+
+def _block(
+    problems: np.ndarray, region: tuple[slice, ...], dimensions: tuple[str, ...], code: str, prefix: str
+) -> Block:
+    line = tuple(problems[region].flat)
+    task = Task(
+        task_key("theory", (line, prefix), code),
+        _solved_line,
+        (line, prefix, problems[region].shape),
+        sum(map(seconds_of_point, line)),
+    )
+    return Block(task, dict(zip(dimensions, region, strict=True)), f"{prefix}status", len(line))
+
+
+def _solved_line(problems: tuple[Problem, ...], prefix: str, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
+    return {name: values.reshape(shape) for name, values in solve_block(problems, prefix).items()}
