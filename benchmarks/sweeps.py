@@ -41,7 +41,10 @@ def costs() -> None:
         started = time.perf_counter()
         learning_curve(problem, ALPHAS)
         took = (time.perf_counter() - started) / len(ALPHAS)
-        print(f"{name:26} {took:9.3f} {seconds_of_point(problem):7.2f} {took / seconds_of_point(problem):6.2f}", flush=True)
+        print(
+            f"{name:26} {took:9.3f} {seconds_of_point(problem):7.2f} {took / seconds_of_point(problem):6.2f}",
+            flush=True,
+        )
 
 
 def nothing(_: int) -> int:
@@ -68,7 +71,10 @@ def points() -> None:
         started = time.perf_counter()
         sweep(FIGURE_ONE, varied, engine=Processes(workers), progress=False)
         took[workers] = time.perf_counter() - started
-        print(f"1000 points, {workers} workers: {took[workers]:.0f} s ({took[workers] / 240:.2f} of the target)", flush=True)
+        print(
+            f"1000 points, {workers} workers: {took[workers]:.0f} s ({took[workers] / 240:.2f} of the target)",
+            flush=True,
+        )
     print(f"one worker over two: {took[1] / took[2]:.2f} (target 1.9)")
 
 

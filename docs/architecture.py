@@ -58,6 +58,7 @@ FLOORS = {
             "verify.sensing",
             "verify.jobs",
             "verify.judging",
+            "verify.sweeps",
             "verify.networks",
             "verify.published",
             "verify.exponents",

@@ -20,6 +20,7 @@ from verify.cli.commands import (
     models,
     published,
     spectrum,
+    sweep,
     thresholds,
 )
 from verify.cli.power_laws import emergence, exponents, gap, scaling, width
@@ -40,6 +41,7 @@ COMMANDS = (
     models,
     published,
     width,
+    sweep,
 )
 
 

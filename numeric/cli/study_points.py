@@ -77,20 +77,21 @@ class _PointParser:
             if _flag(name) not in known:
                 names = ", ".join(option.removeprefix("--") for option in known)
                 raise self._study.refused(name, text, "is no parameter of a study", f"use one of {names}")
-        with self._naming_keys(texts):
+        with naming_keys(self._study, texts):
             arguments = self._parser.parse_args([f"{_flag(name)}={text}" for name, text in texts.items()])
             return problem_of(arguments, arguments.alpha)[0]
 
-    @contextmanager
-    def _naming_keys(self, texts: Mapping[str, str]) -> Iterator[None]:
-        """Say what is wrong with an argument of the key that stated it, and where."""
-        try:
-            yield
-        except (BadInput, InvalidParameter) as error:
-            line = error if isinstance(error, BadInput) else bad_argument(error)
-            key = f"{self._study.path}: {line.argument.removeprefix('--')}".rstrip(": ")
-            where = ", ".join(f"{name} = {text}" for name, text in texts.items())
-            raise BadInput(key, line.value, line.rule, f"{line.way_out} (at {where})") from None
+
+@contextmanager
+def naming_keys(study: StudyFile, texts: Mapping[str, str]) -> Iterator[None]:
+    """Say what is wrong with an argument of the key of the file that stated it, and at which texts."""
+    try:
+        yield
+    except (BadInput, InvalidParameter) as error:
+        line = error if isinstance(error, BadInput) else bad_argument(error)
+        key = f"{study.path}: {line.argument.removeprefix('--')}".rstrip(": ")
+        where = ", ".join(f"{name} = {text}" for name, text in texts.items())
+        raise BadInput(key, line.value, line.rule, f"{line.way_out} (at {where})") from None
 
 
 def _flag(name: str) -> str:

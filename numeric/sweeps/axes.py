@@ -98,6 +98,8 @@ def points_of(axes: Sequence[Axis]) -> int:
 
 
 def _labels(values: Values) -> np.ndarray:
+    if all(isinstance(value, int) for value in values):
+        return np.array(values)
     try:
         return np.array(values, dtype=float)
     except (TypeError, ValueError):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,13 @@ UNFINISHED = 0  #: code of a status where its block has not been stored; what is
 
 @dataclass(frozen=True)
 class Variable:
-    """Numbers over dimensions; those of a block that is not stored are missing. `attributes` as in the CF conventions."""
+    """Numbers over dimensions; those of a block that is not stored are missing. `attributes` as in the CF conventions.
+
+    `chunks`: points of a block along each dimension.
+    """
 
     dimensions: tuple[str, ...]
+    chunks: tuple[int, ...]
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -60,17 +65,22 @@ class Block:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """A sweep before it is carried out; `code` is the digest of all code that its numbers depend on.
-
-    `chunks`: points of a block along each dimension, 1 where nothing is said.
-    """
+    """A sweep before it is carried out; `code` is the digest of all code that its numbers depend on."""
 
     coordinates: Mapping[str, Coordinate]
     variables: Mapping[str, Variable]
     blocks: Sequence[Block]
-    chunks: Mapping[str, int]
     attributes: Mapping[str, str]
     code: str
+
+    def beside(self, other: SweepPlan) -> SweepPlan:
+        """Both in one Dataset; what both say is said by this one."""
+        return replace(
+            self,
+            coordinates={**other.coordinates, **self.coordinates},
+            variables={**other.variables, **self.variables},
+            blocks=(*self.blocks, *other.blocks),
+        )
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -98,3 +108,9 @@ class SweepPlan:
 def task_key(function: str, arguments: object, code: str) -> str:
     """Of a task: equal for equal arguments of equal code alone."""
     return f"{function}-{hashlib.sha256(repr((arguments, code)).encode()).hexdigest()[:32]}"
+
+
+def regions(shape: Sequence[int], chunks: Sequence[int]) -> Iterator[tuple[slice, ...]]:
+    """Rectangles of `chunks` points that cover all points, smaller ones at the ends."""
+    for corner in product(*(range(0, size, step) for size, step in zip(shape, chunks, strict=True))):
+        yield tuple(slice(i, min(i + step, size)) for i, step, size in zip(corner, chunks, shape, strict=True))

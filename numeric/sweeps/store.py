@@ -84,16 +84,11 @@ class ZarrStore:
             made = Path(folder) / "new"
             plan = self._plan
             own = {_STUDY: plan.study, _CODE: plan.code}
-            encoding = {name: self._encoding(name) for name in plan.variables}
+            encoding = {name: {"chunks": variable.chunks} for name, variable in plan.variables.items()}
             empty_dataset(plan).assign_attrs(own).to_zarr(
                 made, encoding=encoding, zarr_format=3, consolidated=True, write_empty_chunks=False
             )
             made.rename(self.path)
-
-    def _encoding(self, name: str) -> dict[str, Any]:
-        variable, sizes = self._plan.variables[name], self._plan.sizes
-        chunks = tuple(min(self._plan.chunks.get(d, 1), sizes[d]) for d in variable.dimensions)
-        return {"chunks": chunks}
 
     def _require_own(self) -> None:
         try:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from numeric.problem.solution import QUANTITIES, Solution, Status
 from numeric.saddle.curve import learning_curve
 from numeric.sweeps.axes import Axis, places, shape_of
 from numeric.sweeps.costs import seconds_of_point
-from numeric.sweeps.plan import Block, SweepPlan, Variable, task_key
+from numeric.sweeps.plan import Block, SweepPlan, Variable, regions, task_key
 from numeric.sweeps.words import attributes_of, status_attributes
 
 TASK_SECONDS = 60.0  #: a task takes no longer where it can be cut: what a killed worker loses
@@ -38,14 +37,13 @@ def theory_plan(
     code = code_digest("numeric", "generated")
     dimensions = tuple(axis.dimension for axis in axes)
     along = next((k for k, axis in enumerate(axes) if axis.names == ("alpha",)), len(axes) - 1)
-    points = _points_per_task(problems, along)
-    blocks = [_block(problems, region, dimensions, code, prefix) for region in _regions(problems.shape, along, points)]
+    chunks = tuple(_points_per_task(problems, along) if k == along else 1 for k in range(len(axes)))
+    blocks = [_block(problems, region, dimensions, code, prefix) for region in regions(problems.shape, chunks)]
     coordinates = {name: coordinate for axis in axes for name, coordinate in axis.coordinates().items()}
     return SweepPlan(
         coordinates,
-        {f"{prefix}{name}": variable for name, variable in theory_variables(dimensions).items()},
+        {f"{prefix}{name}": variable for name, variable in theory_variables(dimensions, chunks).items()},
         blocks,
-        {dimensions[along]: points},
         {"version": version("attention-erm"), **attributes},
         code,
     )
@@ -80,18 +78,18 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def theory_variables(dimensions: tuple[str, ...]) -> dict[str, Variable]:
+def theory_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> dict[str, Variable]:
     """What a Solution has at each point: quantities with their error bars, replicon, residual, status."""
     variables: dict[str, Variable] = {}
     for name in QUANTITIES:
         words = attributes_of(name)
-        variables[name] = Variable(dimensions, {**words, "ancillary_variables": f"{name}{ERROR_BAR} status"})
+        variables[name] = Variable(dimensions, chunks, {**words, "ancillary_variables": f"{name}{ERROR_BAR} status"})
         bar = {"long_name": f"bound on the error of {name}", "units": words["units"]}
-        variables[f"{name}{ERROR_BAR}"] = Variable(dimensions, bar)
+        variables[f"{name}{ERROR_BAR}"] = Variable(dimensions, chunks, bar)
     for name in ("replicon", "residual"):
-        variables[name] = Variable(dimensions, attributes_of(name))
+        variables[name] = Variable(dimensions, chunks, attributes_of(name))
     endings = [(status.name.lower(), status.value) for status in CODES]
-    return {**variables, "status": Variable(dimensions, status_attributes("how the solve ended", endings))}
+    return {**variables, "status": Variable(dimensions, chunks, status_attributes("how the solve ended", endings))}
 
 
 def solve_block(problems: tuple[Problem, ...], prefix: str) -> dict[str, np.ndarray]:
@@ -118,13 +116,6 @@ def _row(solution: Solution) -> dict[str, float]:
 def _points_per_task(problems: np.ndarray, along: int) -> int:
     slowest = max(seconds_of_point(problem) for problem in problems.flat)
     return max(1, min(problems.shape[along], int(TASK_SECONDS / slowest)))
-
-
-def _regions(shape: tuple[int, ...], along: int, points: int) -> Iterator[tuple[slice, ...]]:
-    """Lines along one dimension, cut into pieces."""
-    starts = (range(0, size, points if k == along else 1) for k, size in enumerate(shape))
-    for corner in product(*starts):
-        yield tuple(slice(i, min(i + (points if k == along else 1), shape[k])) for k, i in enumerate(corner))
 
 
 def _block(

@@ -40,11 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.sweeps.theory import theory_plan
 
     return carry_out_study(
-        arguments, study, theory_plan(study_problems(study), labelled(study), attributes(arguments, study))
+        arguments, study, theory_plan(study_problems(study), labelled(study), study_attributes(study))
     )
 
 
-def attributes(arguments: argparse.Namespace, study: StudyFile) -> dict[str, str]:
+def study_attributes(study: StudyFile) -> dict[str, str]:
     """What the Dataset says of its making."""
     fixed = ", ".join(f"{name} = {text}" for name, text in study.fixed.items())
     return {

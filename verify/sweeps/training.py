@@ -1,0 +1,123 @@
+"""A sweep of training: heads of several sizes and seeds at each point of a study, and the theory of what they really have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from numeric.engines.code import code_digest
+from numeric.engines.task import Task
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.sweeps.axes import Axis, shape_of
+from numeric.sweeps.plan import Block, SweepPlan, Variable, regions, task_key
+from numeric.sweeps.theory import TASK_SECONDS, theory_plan
+from numeric.sweeps.words import attributes_of, status_attributes
+from verify.jobs.pool import limit_threads
+from verify.judging.realised import realised_problem
+from verify.training.data import DataKind
+from verify.training.draw import require_memory
+from verify.training.measure import RunResult, execute
+from verify.training.minimise import DescentStatus
+from verify.training.run import Run, Start
+from verify.training.target import TargetKind, rank_ratio, target_rank
+
+MEASURED = ("m", "q", "q0", "train_error", "test_error", "best_error", "estimation_error", "loss", "relative_gradient")
+ENDINGS = {status: code for code, status in enumerate(DescentStatus, start=1)}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training adds to the points of a study: sizes d, runs of each, and how; theory: whether it is solved beside."""
+
+    dims: tuple[int, ...] = (40, 60)
+    runs: int = 8
+    data: DataKind = DataKind.SEQUENCES
+    target: TargetKind = TargetKind.DETERMINISTIC
+    minimiser: str = "lbfgs"
+    start: Start = Start.RANDOM
+    entropy: int = 0
+    theory: bool = True
+
+
+def training_plan(
+    problems: np.ndarray, axes: Sequence[Axis], trained: Trained, attributes: Mapping[str, str]
+) -> SweepPlan:
+    """The plan that trains `problems`, an array of Problem over `axes`, and solves them where that is asked for.
+
+    The theory is that of each run's own numbers of samples, columns and eigenvalues; its variables begin with `theory_`, and have no
+    dimension `seed`. A Gaussian target is taken at its mean second moment.
+
+    Raises InvalidParameter for a problem that is not trained, or whose data would not fit into memory.
+    """
+    sizes = Axis(("dim",), (trained.dims,))
+    over = (*axes, sizes, Axis(("seed",), (tuple(range(trained.runs)),)))
+    runs = _runs(problems, trained)
+    require_memory(runs[..., 0].flat)
+    plan = SweepPlan(
+        {name: coordinate for axis in over for name, coordinate in axis.coordinates().items()},
+        training_variables(tuple(axis.dimension for axis in over), _chunks(runs)),
+        [_block(runs, region, over) for region in regions(shape_of(over), _chunks(runs))],
+        {"version": version("attention-erm"), **attributes},
+        code_digest("numeric", "generated", "verify.training"),
+    )
+    if not trained.theory:
+        return plan
+    realised = np.array([_realised(run) for run in runs[..., 0].flat], dtype=object).reshape(runs.shape[:-1])
+    return plan.beside(theory_plan(realised, (*axes, sizes), {}, "theory_"))
+
+
+def training_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> dict[str, Variable]:
+    """What is kept of a trained head."""
+    variables = {name: Variable(dimensions, chunks, attributes_of(name)) for name in MEASURED}
+    endings = [(status.name.lower(), status.value) for status in ENDINGS]
+    return {**variables, "status": Variable(dimensions, chunks, status_attributes("how training ended", endings))}
+
+
+def train_block(runs: tuple[Run, ...], shape: tuple[int, ...]) -> dict[str, np.ndarray]:
+    """Values of the variables of runs; those of a descent that did not converge are missing."""
+    limit_threads()
+    rows = [_row(execute(run)) for run in runs]
+    return {name: np.array([row[name] for row in rows]).reshape(shape) for name in rows[0]}
+
+
+def _row(result: RunResult) -> dict[str, float]:
+    converged = result.status is DescentStatus.CONVERGED
+    values = {name: float(getattr(result, name)) if converged else math.nan for name in MEASURED}
+    return {**values, "relative_gradient": result.relative_gradient, "status": ENDINGS[result.status]}
+
+
+def _runs(problems: np.ndarray, trained: Trained) -> np.ndarray:
+    runs = np.empty((*problems.shape, len(trained.dims), trained.runs), dtype=object)
+    for index, problem in np.ndenumerate(problems):
+        for k, dim in enumerate(trained.dims):
+            for seed in range(trained.runs):
+                runs[(*index, k, seed)] = Run(
+                    problem, dim, trained.target, trained.data, trained.minimiser, trained.entropy, seed, trained.start
+                )
+    return runs
+
+
+def _chunks(runs: np.ndarray) -> tuple[int, ...]:
+    """As many seeds at once as take a minute for the slowest run."""
+    seeds = max(1, int(TASK_SECONDS / max(run.cost for run in runs[..., 0].flat)))
+    return (*(1,) * (runs.ndim - 1), min(seeds, runs.shape[-1]))
+
+
+def _block(runs: np.ndarray, region: tuple[slice, ...], axes: Sequence[Axis]) -> Block:
+    asked = tuple(runs[region].flat)
+    arguments: tuple[Any, ...] = (asked, runs[region].shape)
+    key = task_key("training", [run.key for run in asked], code_digest("numeric", "generated", "verify.training"))
+    task = Task(key, train_block, arguments, sum(run.cost for run in asked))
+    return Block(task, {axis.dimension: part for axis, part in zip(axes, region, strict=True)}, "status", len(asked))
+
+
+def _realised(run: Run) -> Any:
+    q0 = 1.0
+    if run.target_kind is TargetKind.GAUSSIAN:
+        q0 = MarchenkoPastur(target_rank(run.dim, rank_ratio(run.problem.target)) / run.dim).q0
+    return realised_problem(run, q0)
