@@ -54,6 +54,7 @@ FLOORS = {
         *(
             "verify.training",
             "verify.sensing",
+            "verify.batches",
             "verify.jobs",
             "verify.judging",
             "verify.networks",
