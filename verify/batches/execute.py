@@ -46,6 +46,7 @@ def execute_batch(
         raise InvalidParameter(
             "runs", len(runs), "differ in shape, minimiser or device", "train them in batches of one shape"
         )
+    minimiser_of(shape)
     plan = plan_batch(shape, len(runs), precision, budget_of(shape.device) if budget is None else budget)
     parts = [runs[start : start + plan.runs] for start in range(0, len(runs), plan.runs)]
     return [result for part in parts for result in _execute_together(part, shape, plan, precision)]

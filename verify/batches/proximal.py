@@ -38,4 +38,8 @@ class ProximalSteps:
     def _next(self) -> torch.Tensor:
         """Weights (B, d, m) after a step."""
         moved = self._point.maps - self._step[:, None, None] * self._point.slope
+        finite = (
+            moved.isfinite().all(-1).all(-1)[:, None, None]
+        )  # eigenvectors of others are none of those that diverged
+        moved = torch.where(finite, moved, 0.0)
         return self._parametrisation.proximal(moved, self._step * self._decays, self._point.weights)

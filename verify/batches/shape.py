@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
+from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Parametrisation
 from verify.training.data import DataKind, Output
 from verify.training.minimise import MINIMISERS, Lbfgs
@@ -84,10 +85,10 @@ _VECTORS, _MAPS, _COPIES, _SMALL = 16, 10, 3, 8
 
 
 def minimiser_of(shape: BatchShape) -> Lbfgs:
-    """The minimiser of the runs. Raises TypeError for one that trains no batches."""
+    """The minimiser of the runs. Raises InvalidParameter for one that trains no batches."""
     found = MINIMISERS[shape.minimiser]()
     if not isinstance(found, Lbfgs):
-        raise TypeError(f"{shape.minimiser} trains no batches")
+        raise InvalidParameter("minimiser", shape.minimiser, "trains no batches", "use lbfgs")
     return found
 
 
