@@ -71,18 +71,22 @@ class Store(Generic[AnyResult]):
         return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
 
     def _results(self) -> Iterator[AnyResult]:
+        present = (self._protocol, self._protocol_with_batches())
         for line in self.path.read_bytes().splitlines():
             try:
                 record = json.loads(line)
                 key, protocol = record.pop("key"), record.pop("protocol")
-                result = self._kind.from_json(record)
+                result = self._kind.from_json(record) if protocol in present else None
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
-            if result.run.key == key and protocol == self._protocol_of(result):
+            if result is not None and result.run.key == key and protocol == self._protocol_of(result):
                 yield result
 
     def _protocol_of(self, result: AnyResult) -> str:
         """Runs on a GPU are trained in batches: the code of these is part of their protocol, and of no other."""
         if isinstance(result.run, Run) and result.run.device == "cuda":
-            return record_digest({"of": self._protocol, "batches": BATCH_CODE})
+            return self._protocol_with_batches()
         return self._protocol
+
+    def _protocol_with_batches(self) -> str:
+        return record_digest({"of": self._protocol, "batches": BATCH_CODE})
