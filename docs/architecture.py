@@ -56,6 +56,7 @@ FLOORS = {
         *(
             "verify.training",
             "verify.sensing",
+            "verify.batches",
             "verify.jobs",
             "verify.judging",
             "verify.sweeps",

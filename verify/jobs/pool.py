@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -15,6 +15,9 @@ import torch
 from numeric.engines.processes import WorkerProcesses, cores, use_one_thread
 from numeric.engines.progress import seconds_bar
 from numeric.maths.domain import NoAnswer
+from verify.batches.execute import execute_batch
+from verify.batches.memory import MOST_RUNS
+from verify.batches.shape import BatchShape, can_be_batched
 from verify.jobs.store import AnyResult, Store
 from verify.training.cross_validation import DecaySearch
 from verify.training.measure import execute
@@ -54,11 +57,13 @@ class Pool:
     """Processes of one thread each, one per core by default and one alone for all that runs on a GPU, started when there is work.
 
     It remembers every result: what several studies ask for can be asked for together first, so that no core waits for the end of
-    one of them. Results do not depend on the number of workers. To be used in a `with` statement, which ends the processes.
+    one of them. Results do not depend on the number of workers. Runs of one shape are trained together on the devices `batched`.
+    To be used in a `with` statement, which ends the processes.
     """
 
-    def __init__(self, workers: int | None = None, progress: bool = True) -> None:
+    def __init__(self, workers: int | None = None, progress: bool = True, batched: Collection[str] = ("cuda",)) -> None:
         self.seconds: dict[str, float] = {}  #: processor time of the workers, by stage
+        self._batched = batched
         self._workers, self._progress = workers or cores(), progress
         self._known: dict[Job, Any] = {}
         self._processes: dict[str, WorkerProcesses] = {}
@@ -98,15 +103,37 @@ class Pool:
 
     def _stream(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, _Timed]]:
         """Yield results as they finish, the longest jobs started first so that none is left alone at the end."""
-        futures: dict[Future[_Timed], Job] = {
-            self._workers_of(job.device, jobs).submit(_timed, job.task, job.arguments): job for job in jobs
-        }
+        futures = {self._submit(group, jobs): group for group in self._grouped(jobs)}
         try:
             for future in as_completed(futures):
-                yield futures[future], _unwrap(future, futures[future])
+                yield from zip(futures[future], _unwrap(future, futures[future]), strict=True)
         finally:
             for future in futures:
                 future.cancel()
+
+    def _grouped(self, jobs: Sequence[Job]) -> list[list[Job]]:
+        """Jobs that are done together: runs of one shape on a device of batches, and each other one alone."""
+        groups: dict[Hashable, list[list[Job]]] = {}
+        for job in jobs:
+            run = self._batched_run(job)
+            parts = groups.setdefault(BatchShape.of(run) if run else job, [[]])
+            if len(parts[-1]) == MOST_RUNS:
+                parts.append([])
+            parts[-1].append(job)
+        return [part for parts in groups.values() for part in parts]
+
+    def _submit(self, group: Sequence[Job], jobs: Sequence[Job]) -> Future[list[_Timed]]:
+        workers = self._workers_of(group[0].device, jobs)
+        if runs := [run for job in group if (run := self._batched_run(job))]:
+            return workers.submit(_timed_batch, runs)
+        return workers.submit(_timed, group[0].task, group[0].arguments)
+
+    def _batched_run(self, job: Job) -> Run | None:
+        """The run of a job that is trained with others of its shape, or alone if there are none."""
+        if job.task is not execute or job.device not in self._batched:
+            return None
+        (run,) = job.arguments
+        return run if isinstance(run, Run) and can_be_batched(run) else None
 
     def _workers_of(self, device: str, jobs: Sequence[Job]) -> WorkerProcesses:
         if device not in self._processes:
@@ -136,23 +163,32 @@ class _Timed(NamedTuple):
     seconds: float
 
 
-def _timed(task: Callable[..., Any], arguments: tuple[Hashable, ...]) -> _Timed:
+def _timed(task: Callable[..., Any], arguments: tuple[Hashable, ...]) -> list[_Timed]:
     started = time.process_time()
-    return _Timed(task(*arguments), time.process_time() - started)
+    return [_Timed(task(*arguments), time.process_time() - started)]
 
 
-def _unwrap(future: Future[_Timed], job: Job) -> _Timed:
-    error = future.exception()
+def _timed_batch(runs: Sequence[Run]) -> list[_Timed]:
+    """Of each run its result and its share of the time."""
+    started = time.process_time()
+    results = execute_batch(runs)
+    return [_Timed(result, (time.process_time() - started) / len(runs)) for result in results]
+
+
+def _unwrap(future: Future[list[_Timed]], group: Sequence[Job]) -> list[_Timed]:
+    error, label = future.exception(), group[0].label
+    if len(group) > 1:
+        label += f" or one of the {len(group) - 1} trained with it"
     if error is None:
         return future.result()
     if isinstance(error, NoAnswer):
         raise error
     if isinstance(error, BrokenProcessPool):
         raise WorkerError(
-            f"a worker process died near {job.label}: most likely out of memory; "
+            f"a worker process died near {label}: most likely out of memory; "
             "use fewer workers or a smaller --dim, finished runs are kept"
         ) from error
-    raise WorkerError(f"{job.label} failed: {error}") from error
+    raise WorkerError(f"{label} failed: {error}") from error
 
 
 def _title(jobs: Sequence[Job]) -> str:

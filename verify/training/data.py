@@ -54,7 +54,7 @@ def slope_by_indices(slope: torch.Tensor) -> torch.Tensor:
     return torch.cat([slope, -slope.sum(-1, keepdim=True)], -1)
 
 
-def attention(beta: float, contrasts: torch.Tensor) -> torch.Tensor:
+def attention(beta: float | torch.Tensor, contrasts: torch.Tensor) -> torch.Tensor:
     """Return the softmax of beta h for all but the last of each row, from its contrasts, shape of these."""
     if contrasts.shape[-1] == 1:  # torch's softmax takes ten times as long for rows of two
         return torch.sigmoid(beta * contrasts)
@@ -296,17 +296,17 @@ def _spread(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 
 def symmetric_coordinates(s: torch.Tensor) -> torch.Tensor:
-    """Coordinates of a symmetric S (d, d) in the orthonormal basis of symmetric matrices, (d(d + 1)/2,)."""
-    rows, columns = torch.triu_indices(*s.shape, device=s.device)
-    return s[rows, columns] * _multiplicity(rows, columns).sqrt().to(s)
+    """Coordinates of a symmetric S (..., d, d) in the orthonormal basis of symmetric matrices, (..., d(d + 1)/2)."""
+    rows, columns = torch.triu_indices(*s.shape[-2:], device=s.device)
+    return s[..., rows, columns] * _multiplicity(rows, columns).sqrt().to(s)
 
 
 def from_symmetric_coordinates(coordinates: torch.Tensor, dim: int) -> torch.Tensor:
-    """Inverse of `symmetric_coordinates`, (d, d)."""
+    """Inverse of `symmetric_coordinates`, (..., d, d)."""
     rows, columns = torch.triu_indices(dim, dim, device=coordinates.device)
-    out = coordinates.new_zeros(dim, dim)
-    out[rows, columns] = coordinates / _multiplicity(rows, columns).sqrt().to(coordinates)
-    return out + out.T - torch.diag(out.diagonal())
+    out = coordinates.new_zeros(*coordinates.shape[:-1], dim, dim)
+    out[..., rows, columns] = coordinates / _multiplicity(rows, columns).sqrt().to(coordinates)
+    return out + out.mT - torch.diag_embed(out.diagonal(dim1=-2, dim2=-1))
 
 
 def _multiplicity(rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:

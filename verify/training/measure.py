@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import time
 from dataclasses import dataclass
@@ -90,9 +91,8 @@ def execute(run: Run) -> RunResult:
     risk = empirical_risk(run, drawn)
     minimum = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
     s = risk.weights.attention_map(torch.as_tensor(minimum.weights, device=run.device))
-    fresh = fresh_errors(run, s, drawn.s0, drawn.test)
-    errors = {"train_error": risk.train_error(s), "test_error": fresh.test, "best_error": fresh.best}
-    return _measure(run, s, drawn.s0, minimum, errors, time.perf_counter() - started)
+    result = measured(run, (s, drawn.s0), minimum, risk.train_error(s), drawn.test)
+    return dataclasses.replace(result, seconds=time.perf_counter() - started)
 
 
 class Moments(NamedTuple):
@@ -141,10 +141,13 @@ def _least(points: np.ndarray, values: np.ndarray) -> float:
     return float(np.min(curve(np.concatenate([inside, points]))))
 
 
-def _measure(
-    run: Run, s: torch.Tensor, s0: torch.Tensor, minimum: Minimum, errors: dict[str, float], seconds: float
+def measured(
+    run: Run, maps: tuple[torch.Tensor, torch.Tensor], minimum: Minimum, train_error: float, rng: np.random.Generator
 ) -> RunResult:
+    """What is measured of `maps` (S, S0), (d, d), at a minimum; `rng` draws the test samples, and `seconds` is left 0."""
+    s, s0 = maps
     m, q, q0 = moments(s, s0)
+    fresh = fresh_errors(run, s, s0, rng)
     eigenvalues, overlaps, held = leading_overlaps(s, s0)
     return RunResult(
         run=run,
@@ -152,7 +155,9 @@ def _measure(
         q=q,
         q0=q0,
         t0=float(s0.trace()) / run.dim,
-        **errors,
+        train_error=train_error,
+        test_error=fresh.test,
+        best_error=fresh.best,
         estimation_error=q0 - 2 * m + q,
         singular_values=tuple(float(x) for x in torch.linalg.svdvals(s)),
         eigenvalues=eigenvalues,
@@ -163,7 +168,7 @@ def _measure(
         status=minimum.status,
         relative_gradient=minimum.relative_gradient,
         evaluations=minimum.evaluations,
-        seconds=seconds,
+        seconds=0.0,
     )
 
 

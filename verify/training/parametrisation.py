@@ -1,7 +1,9 @@
 """What is trained: factors W of the map S = W W^T/sqrt(m d) with weight decay, or the d x d matrix S = A itself.
 
 Each parametrisation turns weights into a map and a slope by the map into a gradient by the weights; the risk and the
-minimisers know nothing else of it.  Penalties are those of the loss before its division by d^2:
+minimisers know nothing else of it. Weights, maps and slopes of a batch have the same leading dimensions more.
+
+Penalties are those of the loss before its division by d^2:
 lambda ||W||_F^2 for factors and lambda d ||A||_F^2 for matrices.   (theory note, sections 1 and 6)
 """
 
@@ -39,8 +41,11 @@ class Weights(Protocol):
         """What lambda times the squared norm of the weights is multiplied by."""
         ...
 
-    def proximal(self, s: torch.Tensor, decay: float, weights: torch.Tensor) -> torch.Tensor:
-        """Weights (as many as in `weights`) of the map that minimises ||S' - S||_F^2/2 + `decay` * penalty(S')/lambda."""
+    def proximal(self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        """Weights (as many as in `weights`) of the map that minimises ||S' - S||_F^2/2 + `decay` * penalty(S')/lambda.
+
+        Of a batch `decay` may be one number for each map.
+        """
         ...
 
     def labels_determine_map(self, samples: int, tokens: int, dim: int) -> bool:
@@ -58,11 +63,11 @@ class Factors:
 
     def attention_map(self, weights: torch.Tensor) -> torch.Tensor:
         """W W^T/sqrt(m d)."""
-        return weights @ weights.T / _unit(weights)
+        return weights @ weights.mT / _unit(weights)
 
     def admissible(self, slope: torch.Tensor) -> torch.Tensor:
         """The symmetric part."""
-        return (slope + slope.T) / 2
+        return (slope + slope.mT) / 2
 
     def gradient(self, weights: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
         """2 slope W/sqrt(m d)."""
@@ -72,12 +77,12 @@ class Factors:
         """One: the penalty is lambda ||W||_F^2."""
         return 1.0
 
-    def proximal(self, s: torch.Tensor, decay: float, weights: torch.Tensor) -> torch.Tensor:
+    def proximal(self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         """W of the positive part of S - decay sqrt(m d), its largest m eigenvalues only: ||W||_F^2 = sqrt(m d) tr S."""
-        unit, (dim, width) = _unit(weights), weights.shape
+        unit, (dim, width) = _unit(weights), weights.shape[-2:]
         values, vectors = torch.linalg.eigh(s)
-        kept = min(width, dim)
-        columns = vectors[:, -kept:] * (unit * (values[-kept:] - decay * unit).clamp_min(0)).sqrt()
+        kept, shrinkage = min(width, dim), torch.as_tensor(decay, dtype=s.dtype, device=s.device)[..., None] * unit
+        columns = vectors[..., -kept:] * (unit * (values[..., -kept:] - shrinkage).clamp_min(0)).sqrt()[..., None, :]
         return torch.nn.functional.pad(columns, (0, width - kept))
 
     def labels_determine_map(self, samples: int, tokens: int, dim: int) -> bool:
@@ -101,7 +106,7 @@ class Matrix:
 
     def admissible(self, slope: torch.Tensor) -> torch.Tensor:
         """The symmetric part, or all of it."""
-        return (slope + slope.T) / 2 if self.symmetric else slope
+        return (slope + slope.mT) / 2 if self.symmetric else slope
 
     def gradient(self, weights: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
         """The slope."""
@@ -111,9 +116,9 @@ class Matrix:
         """d: the penalty is lambda d ||A||_F^2."""
         return float(dim)
 
-    def proximal(self, s: torch.Tensor, decay: float, weights: torch.Tensor) -> torch.Tensor:
+    def proximal(self, s: torch.Tensor, decay: float | torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         """S shrunk by the factor 1 + 2 decay d."""
-        return s / (1 + 2 * decay * len(s))
+        return s / (1 + 2 * s.shape[-1] * torch.as_tensor(decay, dtype=s.dtype, device=s.device)[..., None, None])
 
     def labels_determine_map(self, samples: int, tokens: int, dim: int) -> bool:
         """Symmetric: as for factors.  General: T(T - 1) numbers in a label, d^2 in A."""
@@ -124,7 +129,7 @@ class Matrix:
 
 def _unit(weights: torch.Tensor) -> float:
     """sqrt(m d), by which tr S is the squared norm of W."""
-    return math.sqrt(weights.shape[0] * weights.shape[1])
+    return math.sqrt(weights.shape[-2] * weights.shape[-1])
 
 
 WEIGHTS: dict[Parametrisation, Weights] = {

@@ -83,13 +83,16 @@ def total_loss(contrasts: torch.Tensor, labels: torch.Tensor, beta: float, metri
 
 
 def contrast_loss(
-    contrasts: torch.Tensor, labels: torch.Tensor, beta: float, metric: torch.Tensor | None = None
+    contrasts: torch.Tensor, labels: torch.Tensor, beta: float | torch.Tensor, metric: torch.Tensor | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the sum of `losses` and its derivative by each contrast of h, shape (n, T, T - 1)."""
+    """Return the sum of `losses` over samples and its derivative by each contrast of h, shape (n, T, T - 1).
+
+    In a batch, of contrasts (B, n, T, T - 1) and beta (B, 1, 1, 1), one sum for each element.
+    """
     p = attention(beta, contrasts)
     r = p - labels[..., :-1]
     weighed = _weighed(r, metric)
-    return (r * weighed).sum(), (2 * beta) * p * (weighed - (p * weighed).sum(-1, keepdim=True))
+    return (r * weighed).sum((-3, -2, -1)), (2 * beta) * p * (weighed - (p * weighed).sum(-1, keepdim=True))
 
 
 def _weighed(r: torch.Tensor, metric: torch.Tensor | None) -> torch.Tensor:

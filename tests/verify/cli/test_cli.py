@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 import pytest
+import torch
+from devices import needs_cuda
 
 from numeric.cli.arguments import BadInput
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.studies.spectrum import LearnedSpectrum
 from verify.__main__ import COMMANDS, build_parser, main
-from verify.cli.arguments import student_store
+from verify.cli.arguments import result_store, student_store
 from verify.jobs.store import Store
 from verify.judging.crossing import SizePoints, TheoryCurve, find_crossing
 from verify.judging.spectra import distance, zero_fraction
@@ -80,6 +82,27 @@ def test_curve_prints_one_document_and_shuffling_makes_it_fail(tmp_path, capsys)
     assert good["agrees"]
     assert not broken["agrees"]
     assert {p["quantity"] for p in good["points"]} == {"m", "q", "train_error", "test_error"}
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_a_device_that_is_not_there_is_named():
+    with pytest.raises(BadInput, match="--device cuda: needs a CUDA device"):
+        main(["curve", *SMALL, "--device", "cuda"])
+
+
+@pytest.mark.gpu
+@needs_cuda
+def test_a_gpu_trains_what_a_cpu_does(tmp_path, capsys):
+    """In one batch for each size, stored run by run beside those of the CPU."""
+    for device in ("cpu", "cuda"):
+        main(["curve", *SMALL, "--out", str(tmp_path), "--device", device])
+    found = result_store(tmp_path).load()
+    on_gpu = [result for run, result in found.items() if run.device == "cuda"]
+    assert len(on_gpu) == len(found) / 2 == 8
+    for result in on_gpu:
+        other = found[result.run.varied(device="cpu")]
+        assert result.status is other.status is DescentStatus.CONVERGED
+        assert (result.m, result.q) == pytest.approx((other.m, other.q), rel=2e-5)
 
 
 def test_cross_validation_finds_factors_better_and_says_when_they_are_not(tmp_path, capsys):

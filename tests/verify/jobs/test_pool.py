@@ -1,12 +1,18 @@
 """Jobs over the cores: in which order, how often, and what becomes of one that fails."""
 
+import dataclasses
 import time
 from pathlib import Path
 
 import pytest
 
+from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import OutsideDomain
-from verify.jobs.pool import Job, Pool, WorkerError
+from numeric.problem.problem import Problem
+from verify.jobs.pool import Job, Pool, WorkerError, training_job
+from verify.jobs.store import Store
+from verify.training.measure import RunResult, execute
+from verify.training.run import Run
 
 
 def written_down(path: Path, word: str) -> str:
@@ -55,3 +61,38 @@ def test_where_the_theory_has_no_answer_is_told_from_what_went_wrong(error, seen
             pool.results([job(notes, "done", 9), Job(fail, (error,), "made up", 1, "the second job")])
         assert pool.results([job(notes, "done")]) == ["DONE"]
     assert notes.read_text().split() == ["done"]
+
+
+HEAD = Run(Problem(0.5, MarchenkoPastur(0.5), 0.05, 0.5), dim=6)
+
+
+def test_runs_of_one_shape_are_trained_together_and_stored_one_by_one(notes, tmp_path):
+    """Beside jobs of other kinds and runs whose minimiser trains no batches; what is stored is not done again."""
+    store = Store(tmp_path, RunResult)
+    batch = [HEAD.varied(index=index) for index in range(3)]
+    runs = [*batch, HEAD.varied(dim=8), HEAD.varied(minimiser="proximal")]
+    with Pool(1, progress=False, batched=("cpu",)) as pool:
+        (known,) = pool.results([training_job(batch[1], store)])
+        results = pool.results([job(notes, "other", 9), *(training_job(run, store) for run in runs)])
+    assert results[0] == "OTHER" and results[2] == known
+    assert [result.run for result in results[1:]] == runs
+    assert results[1].seconds == results[3].seconds  # their share of the batch
+    assert store.load() == dict(zip(runs, results[1:], strict=True))
+    assert len(store.path.read_text().splitlines()) == len(runs)
+    assert results[1].m == pytest.approx(execute(batch[0]).m, rel=2e-5)
+
+
+def test_a_batch_that_fails_names_a_run(tmp_path):
+    """Inputs of 40 GiB are refused before they are drawn."""
+    runs = [HEAD.varied(dim=300, alpha=100.0, index=index) for index in range(2)]
+    with Pool(1, progress=False, batched=("cpu",)) as pool, pytest.raises(WorkerError, match=r"or one of the 1 .* GiB"):
+        pool.results([training_job(run, Store(tmp_path, RunResult)) for run in runs])
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_the_code_of_batches_is_part_of_the_protocol_of_what_a_gpu_trains(device, tmp_path, monkeypatch):
+    store, result = Store(tmp_path, RunResult), dataclasses.replace(execute(HEAD), run=HEAD.varied(device=device))
+    store.append(result)
+    assert set(store.load()) == {result.run}
+    monkeypatch.setattr("verify.jobs.store.BATCH_CODE", "other")
+    assert set(store.load()) == ({result.run} if device == "cpu" else set())

@@ -1,0 +1,1 @@
+"""Runs of one shape trained together as one batch, as a GPU needs it."""
