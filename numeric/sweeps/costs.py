@@ -1,4 +1,4 @@
-"""About how long the theory takes, as measured by `python -m benchmarks.sweeps costs` (benchmarks/sweeps.py)."""
+"""About how long the theory takes, as measured by `python -m benchmarks.jobs.sweeps costs` (benchmarks/jobs/sweeps.py)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Sweeps: how long a point takes by its kind, what an engine costs per task, and how two workers compare with one.
 
-Run: python -m benchmarks.sweeps [costs | engines | points]        (all: some twelve minutes)
+Run: python -m benchmarks.jobs.sweeps [costs | engines | points]        (all: some twelve minutes)
 """
 
 import sys

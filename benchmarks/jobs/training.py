@@ -1,6 +1,6 @@
 """Training against what it cannot do without: one evaluation against its bare matrix products, L-BFGS against Adam.
 
-Run: python -m benchmarks.training        (prints two tables; a quarter of an hour)
+Run: python -m benchmarks.jobs.training        (prints two tables; a quarter of an hour)
 
 The bare products of an evaluation at n sequences of T tokens are X S and X^T (G X), X of shape (n T, d): 4 n T d^2
 floating-point operations, on all of X at once or in blocks, whichever is faster. Adam's step falls along half a cosine; first
