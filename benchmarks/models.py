@@ -29,6 +29,7 @@ def timed_commands() -> Iterator[str]:
         tree = Path(name)
         shutil.copytree(ROOT / "derive", tree / "derive", ignore=shutil.ignore_patterns("__pycache__"))
         (tree / "generated").mkdir()
+        (tree / "commandline").symlink_to(ROOT / "commandline")
         for arguments, target in COMMANDS:
             started = time.perf_counter()
             subprocess.run(

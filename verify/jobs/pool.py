@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Self
 
 import torch
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
+from commandline.log import level_set, progress, set_level
 from numeric.maths.domain import NoAnswer
 from verify.jobs.store import AnyResult, Store
 from verify.training.cross_validation import DecaySearch
@@ -102,9 +102,9 @@ class Pool:
             kept = (job for job in jobs if job.store is store and job.arguments[0] in done)
             self._known |= {job: done[job.arguments[0]] for job in kept}
 
-    def _bar(self, jobs: Sequence[Job]) -> tqdm[Any]:
+    def _bar(self, jobs: Sequence[Job]) -> Any:
         stages = {job.stage for job in jobs}
-        return tqdm(
+        return progress(
             total=sum(job.cost for job in jobs),
             disable=not self._progress,
             desc=stages.pop() if len(stages) == 1 else "jobs",
@@ -128,7 +128,9 @@ class Pool:
     def _executor(self, device: str, jobs: Sequence[Job]) -> ProcessPoolExecutor:
         if device not in self._executors:
             count = 1 if device == "cuda" else self._workers
-            self._executors[device] = ProcessPoolExecutor(count, mp_context=_context(jobs), initializer=_prepare_worker)
+            self._executors[device] = ProcessPoolExecutor(
+                count, mp_context=_context(jobs), initializer=_prepare_worker, initargs=(level_set(),)
+            )
         return self._executors[device]
 
 
@@ -192,9 +194,10 @@ def use_one_thread() -> None:
     os.environ["NUMBA_NUM_THREADS"] = "1"
 
 
-def _prepare_worker() -> None:
-    """One thread per process, and no process that outlives the job."""
+def _prepare_worker(level: str) -> None:
+    """One thread per process, what it says of this level, and no process that outlives the job."""
     use_one_thread()
+    set_level(level)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()
