@@ -348,7 +348,9 @@ def test_a_link_stays_and_a_pipe_is_written_to(tmp_path):
     os.close(reader)
 
 
-@pytest.mark.parametrize("command", [["numeric", "exponents", "--gamma", "3/4"], ["derive", "list"]])
+@pytest.mark.parametrize(
+    "command", [["numeric", "exponents", "--gamma", "3/4"], ["derive", "list", "--log-level", "warning"]]
+)
 def test_who_stops_reading_ends_a_command_in_silence(command):
     """A traceback of 16 lines before, as that of an interrupt."""
     reader, writer = os.pipe()
