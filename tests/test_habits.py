@@ -140,6 +140,12 @@ def test_a_file_states_options_and_the_line_wins(file):
     assert parsed("curve", "--config", file(f"{STATED}json = false\n")).json is False
 
 
+def test_the_file_of_the_document_is_one(file):
+    text = (ROOT / "docs" / "command_line.md").read_text().partition("```toml\n")[2].partition("```")[0]
+    arguments = parsed("curve", "--config", file(text), "--alpha", "0.1,1")
+    assert (str(arguments.kappa0), str(arguments.lambda_), len(arguments.alpha)) == ("1/2", "1/100", 2)
+
+
 @pytest.mark.parametrize("text", ['"1/20"', "0.05", "5e-2", '"0.05"', "0.0_5"])
 def test_one_twentieth_in_a_file_is_exact(text, file):
     stated = STATED.replace('lambda = "1/20"', f"lambda = {text}")
