@@ -14,8 +14,21 @@ MANY = 8  #: options that a command may have of its own before it takes a file o
 DISTRIBUTION = "attention-erm"
 
 
+class Help(argparse.HelpFormatter):
+    """Help that leaves an example in one line, to be copied, and fills all other text."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        first, _, rest = text.partition("\n")
+        if not first.startswith("example: "):
+            return super()._fill_text(text, width, indent)
+        return "\n".join([indent + first, *([super()._fill_text(rest, width, indent)] if rest else [])])
+
+
 class Parser(argparse.ArgumentParser):
     """ArgumentParser that reports an error in one line on stderr and exits with 2, and takes options from a file."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"formatter_class": Help, **options})
 
     def error(self, message: str) -> NoReturn:
         """Print one line and exit with 2."""

@@ -72,7 +72,8 @@ def test_a_command_s_help_is_a_paragraph_and_an_example_that_parses(package, nam
     assert LINES[package].build_parser().parse_args(arguments).command == name
     with pytest.raises(SystemExit):
         LINES[package].build_parser().parse_args([name, "--help"])
-    assert "--log-level" in capsys.readouterr().out
+    help_text = capsys.readouterr().out
+    assert "--log-level" in help_text and f"{command.epilog}\n" in help_text  # in one line, to be copied
 
 
 @pytest.mark.parametrize("package", LINES)

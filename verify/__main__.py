@@ -50,7 +50,7 @@ def build_parser() -> Parser:
     parser = Parser(
         prog="python -m verify",
         description="Train attention heads and set them beside the theory. Without a command: the main job.",
-        epilog="example: python -m verify --preset quick --out report; exit codes: 0 training agrees with the theory; 1 it disagrees, "
+        epilog="example: python -m verify --preset quick --out report\nexit codes: 0 training agrees with the theory; 1 it disagrees, "
         "or something failed; 2 bad input, in one line; 130 interrupted, when the same command goes on from there.",
     )
     main_job.add(parser)
