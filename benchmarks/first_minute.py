@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("generated", "numeric")
+PACKAGES = ("attention_erm", "generated", "numeric")
 REPEATS = 5  # of a warm command
 SHOWN = 8  # packages in the table of imports
 

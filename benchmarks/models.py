@@ -29,6 +29,7 @@ def timed_commands() -> Iterator[str]:
         tree = Path(name)
         shutil.copytree(ROOT / "derive", tree / "derive", ignore=shutil.ignore_patterns("__pycache__"))
         (tree / "generated").mkdir()
+        (tree / "attention_erm").symlink_to(ROOT / "attention_erm")
         for arguments, target in COMMANDS:
             started = time.perf_counter()
             subprocess.run(

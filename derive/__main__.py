@@ -3,18 +3,23 @@
 import os
 import sys
 
+from attention_erm.commandline.parser import Parser, add_habits
 from derive.cli.commands import check, diff, explain, gen, listing, new, tex
-from derive.cli.output import Parser, note
 
 COMMANDS = (listing, new, gen, check, diff, explain, tex)
 
 
 def build_parser() -> Parser:
     """All commands; each adds its own arguments and what runs it."""
-    parser = Parser(prog="python -m derive", description="Derive equations from model files and generate code.")
+    parser = Parser(
+        prog="python -m derive",
+        description="Derive equations from model files, generate code from them, and prove of it that it is theirs.",
+        epilog="exit codes: 0 done; 1 `check` found a problem; 2 bad input, or a model that is refused; 130 interrupted.",
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="{list,new,gen,check,diff,explain,tex}")
     for command in COMMANDS:
         command.add(commands)
+    add_habits(parser, "attention-derive")
     return parser
 
 
@@ -29,7 +34,7 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        note("interrupted")
+        sys.stderr.write("interrupted\n")
         return 130
 
 

@@ -14,6 +14,7 @@ PICTURE = ROOT / "docs" / "architecture.svg"
 
 #: Rooms of each package, from the ground up: a room imports rooms before it only, whatever the purpose of the import.
 FLOORS = {
+    "attention_erm": ("attention_erm", "attention_erm.commandline"),
     "derive": (
         *("derive.language", "derive.models", "derive.passes.spectral_function", "derive.passes.free_entropy"),
         *(
@@ -74,7 +75,7 @@ FLOORS = {
         *("verify.cli", "verify.cli.power_laws", "verify.cli.commands", "verify.__main__"),
     ),
 }
-#: The package that each one imports besides itself.
+#: The package that each one drawn imports besides itself, and attention_erm, which is one room and not drawn.
 BELOW = {"derive": None, "numeric": "generated", "verify": "numeric"}
 
 WIDTH, HEIGHT, STEP, GAP, TOP, MARGIN = 215, 34, 52, 210, 70, 30  # of rooms and of the space between them, in pixels

@@ -1,11 +1,15 @@
 """Command line of the numerical layer: `python -m numeric COMMAND`, see --help."""
 
-from numeric.cli.arguments import Parser, run
+from typing import NoReturn
+
+from attention_erm.commandline.parser import Parser, add_habits
+from numeric.cli.arguments import run
 from numeric.cli.commands import (
     bayes,
     cost,
     curve,
     decompose,
+    doctor,
     optimal,
     recovery,
     spectrum,
@@ -28,18 +32,25 @@ COMMANDS = (
     bayes,
     recovery,
     sweep,
+    doctor,
 )
 
 
 def build_parser() -> Parser:
     """All commands; each adds its own arguments and what runs it."""
-    parser = Parser(prog="python -m numeric", description="Solve the generated equations of tied attention.")
+    parser = Parser(
+        prog="python -m numeric",
+        description="Solve the generated equations: thresholds with proven digits, learning curves, spectra, scaling laws.",
+        epilog="exit codes: 0 everything asked for was found; 1 something has no value, in a line on stderr; 2 bad input, in a line; "
+        "130 interrupted.",
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     for command in COMMANDS:
         command.add(commands)
     for of_command in commands.choices.values():
         if of_command.get_default("own_settings"):
             add_own_settings(of_command)
+    add_habits(parser, "attention-numeric")
     return parser
 
 
@@ -49,5 +60,10 @@ def main() -> int:
     return int(arguments.run(arguments))
 
 
-if __name__ == "__main__":
+def command_line() -> NoReturn:
+    """Run the command line and exit."""
     run(main)
+
+
+if __name__ == "__main__":
+    command_line()

@@ -49,7 +49,8 @@ def curve_figure(solutions: Sequence[Solution]) -> Figure:
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     if not stable.all():
         axes.set_title("dotted: replica symmetry broken, an approximation", fontsize=8)
-    axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel="error")
+    scale = "log" if any(solution.trusted for solution in solutions) else "linear"  # a log of nothing cannot be drawn
+    axes.set(xscale="log", yscale=scale, xlabel=r"$\alpha=n/d^2$", ylabel="error")
     axes.legend(frameon=False)
     return figure
 

@@ -23,7 +23,7 @@ def tree(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tree")
     for package in ("derive", "generated"):
         shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
-    for package in ("numeric", "verify"):
+    for package in ("attention_erm", "numeric", "verify"):
         (folder / package).symlink_to(ROOT / package)
     return folder
 

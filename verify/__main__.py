@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import torch
 
-from numeric.cli.arguments import BadInput, Parser, bad_argument
+from attention_erm.commandline.parser import Parser, add_habits
+from numeric.cli.arguments import BadInput, bad_argument
 from numeric.cli.arguments import run as run_to_exit
 from numeric.maths.domain import InvalidParameter
-from verify.cli.arguments import note
 from verify.cli.commands import (
     cross_validate,
     curve,
@@ -50,13 +52,15 @@ def build_parser() -> Parser:
     parser = Parser(
         prog="python -m verify",
         description="Train attention heads and set them beside the theory. Without a command: the main job.",
-        epilog="example: python -m verify --preset quick --out report",
+        epilog="example: python -m verify --preset quick --out report\nexit codes: 0 training agrees with the theory; 1 it disagrees, "
+        "or something failed; 2 bad input, in one line; 130 interrupted, when the same command goes on from there.",
     )
     main_job.add(parser)
     names = (command.__name__.rpartition(".")[2].replace("_", "-") for command in COMMANDS)
     commands = parser.add_subparsers(dest="command", metavar=f"{{{','.join(names)}}}")
     for command in COMMANDS:
         command.add(commands)
+    add_habits(parser, "attention-verify")
     return parser
 
 
@@ -73,12 +77,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InvalidParameter as error:
         raise bad_argument(error) from None
     except WorkerError as error:
-        note(f"failed: {error}")
+        sys.stderr.write(f"failed: {error}\n")
         return 1
     except KeyboardInterrupt:
-        note("interrupted: finished runs are kept, the same command goes on from there")
+        sys.stderr.write("interrupted: finished runs are kept, the same command goes on from there\n")
         return 130
 
 
-if __name__ == "__main__":
+def command_line() -> NoReturn:
+    """Run the command line and exit."""
     run_to_exit(main)
+
+
+if __name__ == "__main__":
+    command_line()

@@ -10,8 +10,9 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
+from attention_erm.commandline.refusal import fail
 from derive import models
-from derive.cli.output import PATIENCE, fail, note, told
+from derive.cli.output import PATIENCE, note, refuse, told
 from derive.language.errors import ModelError
 from derive.language.model import Model
 from derive.language.step import DerivationError
@@ -55,7 +56,7 @@ def each(
     with told(f"{doing} {', '.join(names)}"):
         for number, result in enumerate(_results(names, work, min(processes, len(names), _cores())), 1):
             if result.refusal:
-                note(result.refusal)
+                refuse(result.refusal)
             elif len(names) > 1 and time.monotonic() - started > PATIENCE:
                 note(f"derive: {doing} {result.name}: done, {number} of {len(names)}")
             yield result

@@ -2,42 +2,35 @@
 
 import argparse
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Timer
-from typing import Any, NoReturn
+from typing import Any
+
+_LOG = logging.getLogger(__name__)
 
 PATIENCE = 2.0  # seconds that a command works in silence
 
 
-class Parser(argparse.ArgumentParser):
-    """ArgumentParser that reports an error in one line on stderr and exits with 2."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print one line and exit with 2."""
-        fail(f"{self.prog}: {message}; see {self.prog} --help")
-
-
-def command(commands: Any, name: str, text: str, example: str) -> argparse.ArgumentParser:
+def command(commands: Any, name: str, text: str, description: str, example: str) -> argparse.ArgumentParser:
     """Add a command of this name, which can print JSON."""
     parser: argparse.ArgumentParser = commands.add_parser(
-        name, help=text, description=text, epilog=f"example: python -m derive {example}"
+        name, help=text, description=description, epilog=f"example: python -m derive {example}"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
     return parser
 
 
-def fail(message: str) -> NoReturn:
-    """One line on stderr, exit 2: bad input."""
-    note(message)
-    raise SystemExit(2)
-
-
 def note(message: str) -> None:
-    """One line on stderr."""
-    sys.stderr.write(" ".join(message.split()) + "\n")
-    sys.stderr.flush()
+    """What goes on, in one line on stderr."""
+    _LOG.info(" ".join(message.split()))
+
+
+def refuse(message: str) -> None:
+    """Why a model is left out, likewise."""
+    _LOG.error(" ".join(message.split()))
 
 
 def say(arguments: argparse.Namespace, document: object, text: str) -> None:

@@ -13,31 +13,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
+from attention_erm.commandline.refusal import BadInput as BadInput  # of all commands, and named here by each
 from numeric.maths.domain import InvalidParameter, NoAnswer
-
-
-class BadInput(Exception):
-    """Bad input: argument, its value, the rule, and the way out, in one line; no ValueError, so that argparse lets it pass."""
-
-    def __init__(self, argument: str, value: object, rule: str, way_out: str) -> None:
-        self.argument, self.value, self.rule, self.way_out = argument, value, rule, way_out
-        shown = str(value)
-        shown = shown if len(shown) <= 60 else f"{shown[:40]}... ({len(shown)} characters)"
-        super().__init__(f"{' '.join(filter(None, (argument, shown)))}: {rule}; {way_out}")
 
 
 def bad_argument(error: InvalidParameter) -> BadInput:
     """The same of the argument that states the parameter."""
     return BadInput(f"--{error.name.rstrip('_').replace('_', '-')}", error.value, error.rule, error.way_out)
-
-
-class Parser(argparse.ArgumentParser):
-    """ArgumentParser that reports an error in one line on stderr and exits with 2."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print one line and exit with 2."""
-        sys.stderr.write(f"{self.prog}: {' '.join(message.split())}; see {self.prog} --help\n")
-        raise SystemExit(2)
 
 
 def exact(text: str) -> Fraction:

@@ -1,6 +1,7 @@
 """What `curve --digits` does: points in decimal strings whose digits are proven or, where it says so, bounded or estimated."""
 
 import argparse
+import logging
 import sys
 import time
 from fractions import Fraction
@@ -11,6 +12,8 @@ from numeric.cli.output import document_key, outputs, write_table
 from numeric.cli.problem_arguments import problem_of
 from numeric.cli.target_arguments import lists_target, target_law
 from numeric.maths.domain import NoAnswer
+
+_LOG = logging.getLogger(__name__)
 
 MOST_DIGITS = 1000
 
@@ -54,7 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
             sys.stdout.write(
                 "".join(f"{name:>17}  {value}\n" for name, value in point.items() if value is not None) + "\n"
             )
-    sys.stderr.write("".join(f"{line}\n" for line in failures))
+    for line in failures:
+        _LOG.error(line)
     return 1 if failures else 0
 
 

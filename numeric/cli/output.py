@@ -3,10 +3,13 @@
 import argparse
 import csv
 import io
+import logging
 import sys
 from pathlib import Path
 
 from numeric.cli.arguments import BadInput, print_json, writable, write_atomically
+
+_LOG = logging.getLogger(__name__)
 
 FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
 
@@ -82,5 +85,5 @@ def print_unsolved(solutions) -> int:  # type: ignore[no-untyped-def]  # the imp
     """One line on stderr for each point that was not solved; the exit code, 1 if there is one."""
     unsolved = [solution for solution in solutions if not solution.trusted]
     for solution in unsolved:
-        sys.stderr.write(f"alpha = {solution.problem.alpha:g}: {solution.status.value}\n")
+        _LOG.error("alpha = %g: %s", solution.problem.alpha, solution.status.value)
     return 1 if unsolved else 0

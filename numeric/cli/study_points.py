@@ -7,7 +7,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from numeric.cli.arguments import BadInput, Parser, bad_argument, positive
+from attention_erm.commandline.parser import Parser
+from numeric.cli.arguments import BadInput, bad_argument, positive
 from numeric.cli.model_arguments import add_own_settings
 from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
 from numeric.cli.study_file import StudyFile

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from threadpoolctl import threadpool_limits
 
+from attention_erm.commandline.log import level_set, set_level
 from numeric.engines.task import EngineFailed, Outcome, Task
 
 RETRIES = 2  #: of tasks whose worker died: one that asks for too much memory kills each worker that takes it
@@ -78,7 +79,7 @@ class WorkerProcesses:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(sorted({function.__module__ for function in functions}))
         ended, self._open = context.Pipe(duplex=False)  # closing our end tells every worker
-        self._executor = ProcessPoolExecutor(workers, context, _begin, (ended, prepare))
+        self._executor = ProcessPoolExecutor(workers, context, _begin, (ended, level_set(), prepare))
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """As an executor does."""
@@ -103,7 +104,8 @@ def use_one_thread() -> None:
     os.environ["NUMBA_NUM_THREADS"] = "1"
 
 
-def _begin(ended: Connection, prepare: Callable[[], None] | None) -> None:
+def _begin(ended: Connection, level: str, prepare: Callable[[], None] | None) -> None:
+    set_level(level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to answer, in one line
     use_one_thread()
     if prepare is not None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from tqdm import tqdm
+from attention_erm.commandline.log import progress
 
 
-def seconds_bar(title: str, seconds: float, shown: bool = True) -> tqdm[Any]:
+def seconds_bar(title: str, seconds: float, shown: bool = True) -> Any:
     """A bar over `seconds` of work, with the time left at the rate so far: that of the last tasks jumps."""
-    return tqdm(
+    return progress(
         total=seconds,
         disable=not shown,
         desc=title,

@@ -10,9 +10,9 @@ Compilation is what a first command waits for. It grows with the code and with t
 
 import hashlib
 import inspect
+import logging
 import os
 import pickle
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,10 @@ from typing import Any, TypeVar, cast
 
 from numba import njit, types
 from numba.core.caching import FunctionCache
+from numba.core.registry import cpu_target
 from numba.extending import typeof_impl
+
+_LOG = logging.getLogger(__name__)
 
 SHARES = 8  # of the work per thread: few enough that handing them out costs nothing, many enough that none waits long
 PATIENCE = 2.0  # seconds that a process compiles in silence
@@ -62,6 +65,10 @@ def _type_of_inner(kernel: Inner, _: Any) -> Any:
     return types.Dispatcher(kernel.compiled)
 
 
+#: What reading types that have since moved, or a file cut short, raises.
+_UNREADABLE = (ImportError, AttributeError, EOFError, pickle.UnpicklingError, ValueError, TypeError, IndexError)
+
+
 class Cache(FunctionCache):
     """numba's cache of one kernel on disk; what is not in it is about to be compiled, and then put there."""
 
@@ -69,12 +76,21 @@ class Cache(FunctionCache):
         """What was compiled for these types, or None; types that have since moved, or a file cut short, leave nothing readable."""
         try:
             found = super().load_overload(signature, context)
-        except (ImportError, AttributeError, EOFError, pickle.UnpicklingError, ValueError, TypeError, IndexError):
+        except _UNREADABLE:
             self.flush()
             found = None
         if found is None:
             _waiting.begin(self._py_func.__module__)
         return found
+
+    def compiled(self) -> int:
+        """For how many types of arguments the kernel, as its sources stand, is on disk for this processor."""
+        try:
+            index = self._cache_file._load_index()
+        except _UNREADABLE:
+            return 0
+        machine, sources = cpu_target.target_context.codegen().magic_tuple(), (self._py_func.__defaults__ or ("",))[-1]
+        return sum(key[1] == machine and getattr(key[0][-1], "value", sources) == sources for key in index)
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Keep it for other processes."""
@@ -104,7 +120,7 @@ class Waiting:
         """Say what is being compiled, unless that was said."""
         if not self.told:
             self.told = True
-            sys.stderr.write(f"numeric: compiling {what} and other kernels, once per installation: some 10 to 15 s\n")
+            _LOG.warning("numeric: compiling %s and other kernels, once per installation: some 10 to 15 s", what)
 
 
 _waiting = Waiting()

@@ -5,6 +5,8 @@ weight decay at which little is learned. Finer rules start from it with its Jaco
 into errors of every quantity.
 """
 
+import logging
+import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,6 +22,8 @@ from numeric.saddle.estimator import estimator_of
 from numeric.saddle.refine import Refinement, unlearned, without_root
 from numeric.saddle.search import Search
 from numeric.saddle.zero_decay import interpolates, solve_interpolating
+
+_LOG = logging.getLogger(__name__)
 
 _SETTLED = (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE)
 _ROOTLESS = (Status.STEP_LIMIT, Status.DIVERGED)
@@ -105,7 +109,15 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
 
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
     """
-    return _SOLVER.solve(problem, start, accuracy)
+    started = time.perf_counter()
+    found = _SOLVER.solve(problem, start, accuracy)
+    _LOG.debug(
+        "%s at alpha %.6g, lambda %.4g, noise %.4g, width %.4g, T %d, from %s: %s, %d steps, residual %.1e, %.2f s",
+        *(problem.model, problem.alpha, problem.lambda_, problem.noise, problem.width, problem.tokens),
+        *("S = 0" if start is None else f"alpha {start.problem.alpha:.6g}", found.status.name.lower()),
+        *(found.iterations, found.residual, time.perf_counter() - started),
+    )
+    return found
 
 
 def solve_near(problem: Problem, x: Vector) -> Solution:

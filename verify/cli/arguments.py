@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -135,8 +134,3 @@ def result_store(folder: Path) -> Store[RunResult]:
 def student_store(folder: Path) -> Store[StudentResult]:
     """The finished narrow students of that folder. Raises BadInput if it cannot be written."""
     return opened(lambda path: Store(path, StudentResult, "students.jsonl", STUDENT_PROTOCOL), folder)
-
-
-def note(text: str) -> None:
-    """Tell on stderr what goes on."""
-    sys.stderr.write(f"{text}\n")

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from tqdm import tqdm
-
+from attention_erm.commandline.log import progress as bar
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch, learning_curve
@@ -107,11 +106,11 @@ def trained_norm(solution: Solution) -> float:
 def progress(title: str, total: int) -> Iterator[Watch]:
     """Give what wraps any number of iterables of `total` points in all and shows how many are done."""
     # a log file gets a line now and then, not a bar that moves
-    with tqdm(total=total, desc=title, mininterval=0.2 if sys.stderr.isatty() else 30) as bar:
+    with bar(disable=False, total=total, desc=title, mininterval=0.2 if sys.stderr.isatty() else 30) as shown:
 
         def watch(points: Iterable[float]) -> Iterable[float]:
             for point in points:
                 yield point
-                bar.update()
+                shown.update()
 
         yield watch

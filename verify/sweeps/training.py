@@ -31,7 +31,7 @@ ENDINGS = {status: code for code, status in enumerate(DescentStatus, start=1)}
 
 
 @dataclass(frozen=True)
-class HeadsOfPoint:
+class Heads:
     """What training adds to the points of a study: sizes d, runs of each, and how; theory: whether it is solved beside."""
 
     dims: tuple[int, ...] = (40, 60)
@@ -45,7 +45,7 @@ class HeadsOfPoint:
 
 
 def training_plan(
-    problems: np.ndarray, axes: Sequence[Axis], trained: HeadsOfPoint, attributes: Mapping[str, str]
+    problems: np.ndarray, axes: Sequence[Axis], trained: Heads, attributes: Mapping[str, str]
 ) -> SweepPlan:
     """The plan that trains `problems`, an array of Problem over `axes`, and solves them where that is asked for.
 
@@ -91,7 +91,7 @@ def _row(result: RunResult) -> dict[str, float]:
     return {**values, "relative_gradient": result.relative_gradient, "status": ENDINGS[result.status]}
 
 
-def _runs(problems: np.ndarray, trained: HeadsOfPoint) -> np.ndarray:
+def _runs(problems: np.ndarray, trained: Heads) -> np.ndarray:
     runs = np.empty((*problems.shape, len(trained.dims), trained.runs), dtype=object)
     for index, problem in np.ndenumerate(problems):
         for k, dim in enumerate(trained.dims):

@@ -8,6 +8,11 @@ from derive.cli.catalogue import chosen, each
 from derive.cli.output import command, say
 from derive.code import check, emit
 
+DESCRIPTION = """
+Derive each model and prove of its files: that they are what `derive gen` would write, that generated code run on symbols gives back
+the derived expressions, that it meets stored values of 50 digits. Prints the problems first, then a line a model with what was proven.
+"""
+
 
 def add(commands: Any) -> None:
     """Add the command."""
@@ -15,6 +20,7 @@ def add(commands: Any) -> None:
         commands,
         "check",
         "prove generated/ current, equal to its source expressions, and right at stored values",
+        DESCRIPTION,
         "check",
     )
     parser.add_argument("models", nargs="*", metavar="MODEL", help="models to check (default all)")

@@ -3,8 +3,9 @@
 import argparse
 from typing import Any
 
+from attention_erm.commandline.refusal import fail
 from derive.cli.catalogue import each, known_name
-from derive.cli.output import command, fail, say
+from derive.cli.output import command, say
 from derive.code import emit
 from derive.language.model import Model
 from derive.models import available, load
@@ -12,11 +13,16 @@ from derive.pipeline import derive
 from derive.tools import two_models
 from derive.tools.diff import Change, compare
 
+DESCRIPTION = """
+Without a name, compare the equations behind generated/ with those that the model files give now; with two, compare the models. Prints
+each equation that differs, with a point where the values do.
+"""
+
 
 def add(commands: Any) -> None:
     """Add the command."""
     text = "compare two models, or generated/ with all models, equation by equation"
-    parser = command(commands, "diff", text, "diff tied_attention first_row_attention")
+    parser = command(commands, "diff", text, DESCRIPTION, "diff tied_attention first_row_attention")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="two models (default: generated/ with all models)")
     parser.set_defaults(run=run)
 

@@ -3,17 +3,25 @@
 import argparse
 from typing import Any
 
+from attention_erm.commandline.refusal import fail
 from derive.cli.catalogue import attempt
-from derive.cli.output import command, fail, note, say, told
+from derive.cli.output import command, refuse, say, told
 from derive.language.model import Model
 from derive.models import available
 from derive.scaling import exponent_tables
 from derive.tools.explain import Explanation, Unknown, explain
 
+DESCRIPTION = """
+Show the equation of that name, or the one behind a line of generated code: its formula, its derivation step, where it stands in every
+language. `exponents` shows the balance behind every scaling exponent of a power-law target.
+"""
+
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = command(commands, "explain", "the equation behind a name or a generated line", "explain overlaps.m")
+    parser = command(
+        commands, "explain", "the equation behind a name or a generated line", DESCRIPTION, "explain overlaps.m"
+    )
     parser.add_argument("query", metavar="EQUATION|FILE:LINE|exponents")
     parser.set_defaults(run=run)
 
@@ -37,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         for name in [name for name in available() if f"{name}/" in arguments.query] or available():
             result = attempt(name, answer)
             if result.refusal:
-                note(result.refusal)
+                refuse(result.refusal)
             elif isinstance(result.value, Explanation):
                 say(arguments, result.value.record(), result.value.text())
                 return 0

@@ -3,16 +3,22 @@
 import argparse
 from typing import Any
 
+from attention_erm.commandline.refusal import fail
 from derive.cli.catalogue import chosen, each
-from derive.cli.output import command, fail, say
+from derive.cli.output import command, say
 from derive.code import emit
 from derive.code.files import build
 from derive.language.model import Model
 
+DESCRIPTION = """
+Derive the models whose files are not current and write their code, LaTeX and reference values. Prints the files written of each. Files
+edited by hand are not overwritten without --force, reference values do not change without --reason.
+"""
+
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = command(commands, "gen", "derive and write generated/", "gen quadratic_network")
+    parser = command(commands, "gen", "derive and write generated/", DESCRIPTION, "gen quadratic_network")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="models to generate (default all)")
     parser.add_argument("--force", action="store_true", help="overwrite files that were edited by hand")
     parser.add_argument("--reason", metavar="TEXT", help="why reference values change; recorded with them")

@@ -13,12 +13,16 @@ from derive.language.model import Model
 from derive.models import available
 from derive.pipeline import derive
 
+DESCRIPTION = """
+Name every model file with its title and, step by step of the derivation, the equations that it gives; `explain` shows one of them.
+Models that are refused are named on stderr.
+"""
 _SHOWN = re.compile(r".+\.\d+")  # identifiers of formulas that are shown in the derivation and not generated
 
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = command(commands, "list", "models and their equations", "list")
+    parser = command(commands, "list", "models and their equations", DESCRIPTION, "list")
     parser.set_defaults(run=run)
 
 

@@ -3,17 +3,23 @@
 import argparse
 from typing import Any
 
+from attention_erm.commandline.refusal import fail
 from derive.cli.catalogue import one
-from derive.cli.output import command, fail, say
+from derive.cli.output import command, say
 from derive.language.errors import ModelError
 from derive.models import available
 from derive.tools import new_model
+
+DESCRIPTION = """
+Write a model file of that name which states what another model does, each part with a comment on what it may be. Prints its path and
+what to do next. A file that is there is not overwritten.
+"""
 
 
 def add(commands: Any) -> None:
     """Add the command."""
     text = "write a commented model file that states what another model does, to be changed"
-    parser = command(commands, "new", text, "new soft_threshold --from quadratic_network")
+    parser = command(commands, "new", text, DESCRIPTION, "new soft_threshold --from quadratic_network")
     parser.add_argument("name", metavar="NAME", help="name of the new model, and of its file in derive/models")
     parser.add_argument("--from", dest="base", metavar="MODEL", required=True, help="model to start from")
     parser.set_defaults(run=run)

@@ -9,11 +9,20 @@ from derive.code.printers import latex
 from derive.language.model import Model
 from derive.pipeline import derive
 
+DESCRIPTION = """
+Print the whole derivation of a model, from its risk to the equations that are solved, as a LaTeX document: to be redirected to a file
+and compiled.
+"""
+
 
 def add(commands: Any) -> None:
     """Add the command."""
     parser = command(
-        commands, "tex", "the derivation as a LaTeX document on stdout", "tex tied_attention > derivation.tex"
+        commands,
+        "tex",
+        "the derivation as a LaTeX document on stdout",
+        DESCRIPTION,
+        "tex tied_attention > derivation.tex",
     )
     parser.add_argument("model", metavar="MODEL")
     parser.set_defaults(run=run)

@@ -1,11 +1,14 @@
 """Command `python -m numeric bayes`: the Bayes optimum, in estimation and in prediction, beside the best weight decay."""
 
 import argparse
-import sys
+import logging
 import time
 
+from attention_erm.commandline.log import progress
 from numeric.cli.output import add_outputs, deliver, outputs
 from numeric.cli.problem_arguments import add_decay_search, problem_of_any_decay
+
+_LOG = logging.getLogger(__name__)
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -13,6 +16,10 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser = commands.add_parser(
         "bayes",
         help="Bayes-optimal estimation and test error along alpha, beside the best weight decay",
+        description="Solve for the Bayes-optimal estimate of the target at each alpha and set it beside the factors "
+        "trained at the weight decay of least test error. Prints a row a point: estimation errors of both, "
+        "test errors of both, the weight decay, the status; with --json also the least test error that any "
+        "predictor has. What was not reached is null and named on stderr.",
         epilog="example: python -m numeric bayes --alpha 0.1:4:8 --kappa0 .5 --noise .5 --plot bayes.png",
     )
     parser.set_defaults(run=run)
@@ -25,15 +32,11 @@ def run(arguments: argparse.Namespace) -> int:
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
     asked, given = problem_of_any_decay(arguments)
-    from tqdm import tqdm
-
     from numeric.prediction.prediction import best_prediction
     from numeric.studies.against_bayes import bayes_curve
 
     alphas = [float(alpha) for alpha in arguments.alpha]
-    found = bayes_curve(
-        asked, alphas, lambda values: tqdm(values, desc="alpha", disable=None), float(arguments.tolerance)
-    )
+    found = bayes_curve(asked, alphas, lambda values: progress(values, desc="alpha"), float(arguments.tolerance))
     points = [point(item) for item in found]
     deliver(
         arguments,
@@ -60,5 +63,5 @@ def print_missing(points: list[dict[str, object]]) -> int:
     missing = [(found["alpha"], [name for name, value in found.items() if value is None]) for found in points]
     for alpha, names in missing:
         if names:
-            sys.stderr.write(f"alpha = {alpha:g}: {', '.join(names)} beyond double precision or not converged\n")
+            _LOG.error("alpha = %g: %s beyond double precision or not converged", alpha, ", ".join(names))
     return 1 if any(names for _, names in missing) else 0

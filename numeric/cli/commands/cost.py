@@ -3,6 +3,7 @@
 import argparse
 import time
 
+from attention_erm.commandline.log import progress
 from numeric.cli.output import add_outputs, deliver, outputs
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 
@@ -12,6 +13,9 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser = commands.add_parser(
         "cost",
         help="estimation error along alpha against the Bayes optimum",
+        description="Solve the learning curve at fixed weight decay and the Bayes optimum beside it. Prints a row a "
+        "point: the estimation error of the learned S, that of the optimum, their ratio and a status; a point "
+        "without one of them has a dash.",
         epilog="example: python -m numeric cost --alpha 0.1:4:20 --kappa0 .5 --lambda .01 --noise .5 --plot cost.png",
     )
     parser.set_defaults(run=run)
@@ -25,12 +29,10 @@ def run(arguments: argparse.Namespace) -> int:
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
-    from tqdm import tqdm
-
     from numeric.studies.against_bayes import cost_curve
 
     alphas = [float(alpha) for alpha in arguments.alpha]
-    found = cost_curve(asked, alphas, lambda values: tqdm(values, desc="alpha", disable=None))
+    found = cost_curve(asked, alphas, lambda values: progress(values, desc="alpha"))
     points: list[dict[str, object]] = [
         {
             "alpha": item.solution.problem.alpha,

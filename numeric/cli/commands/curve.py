@@ -1,9 +1,11 @@
 """Command `python -m numeric curve`: order parameters and errors along the sample ratio."""
 
 import argparse
+import logging
 import sys
 import time
 
+from attention_erm.commandline.log import progress
 from numeric.cli import digits
 from numeric.cli.arguments import print_json
 from numeric.cli.output import add_outputs, document_key, outputs, print_unsolved, save, write_table
@@ -15,12 +17,18 @@ from numeric.cli.problem_arguments import (
     problem_of,
 )
 
+_LOG = logging.getLogger(__name__)
+
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
     """Add the command and its arguments."""
     parser = commands.add_parser(
         "curve",
         help="order parameters and errors along alpha",
+        description="Solve the saddle-point equations at each alpha, each point from its neighbours. Prints a row a "
+        "point: overlaps m and q, training, test and estimation error, the largest relative error estimate, "
+        "the status. --json and --csv give every order parameter with its error bar and the replicon; "
+        "--digits gives decimal strings with proven digits.",
         epilog="example: python -m numeric curve --alpha 0.05:4:30 --kappa0 .5 --lambda .01 --noise .5 --plot curve.png",
     )
     parser.set_defaults(run=run)
@@ -39,12 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
     table, figure = outputs(arguments)
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
-    from tqdm import tqdm
-
     from numeric.saddle.curve import learning_curve
 
     solutions = learning_curve(
-        asked, [float(alpha) for alpha in arguments.alpha], lambda grid: tqdm(grid, desc="alpha", disable=None)
+        asked, [float(alpha) for alpha in arguments.alpha], lambda grid: progress(grid, desc="alpha")
     )
     points = [point(solution) for solution in solutions]
     if table:
@@ -68,7 +74,7 @@ def warn_unstable(solutions) -> None:  # type: ignore[no-untyped-def]  # the imp
     unstable = [solution.problem.alpha for solution in solutions if solution.status is Status.UNSTABLE]
     if unstable:
         where = f"alpha = {unstable[0]:g}" + (f" to {unstable[-1]:g}" if len(unstable) > 1 else "")
-        sys.stderr.write(f"{len(unstable)} points ({where}): {Status.UNSTABLE.value}\n")
+        _LOG.warning("%d points (%s): %s", len(unstable), where, Status.UNSTABLE.value)
 
 
 def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred

@@ -3,6 +3,7 @@
 import argparse
 import time
 
+from attention_erm.commandline.log import progress
 from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 
@@ -14,6 +15,10 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser = commands.add_parser(
         "decompose",
         help="parts of the test error along alpha: overfitting, underfitting, approximation, mismatch",
+        description="Split the test error of the learned S at each alpha into what it owes to overfitting (energy in "
+        "noise), underfitting (features not learned), approximation (features learned wrongly) and mismatch "
+        "(of the best multiple of the target). Prints a row a point, in units of the loss per sample and of "
+        "eigenvalue^2, with the rate that joins them.",
         epilog="example: python -m numeric decompose --alpha 0.1:100:20 --power-law 1 --dim 100 --lambda .1 --noise .5",
     )
     parser.set_defaults(run=run)
@@ -27,13 +32,11 @@ def run(arguments: argparse.Namespace) -> int:
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
-    from tqdm import tqdm
-
     from numeric.saddle.curve import learning_curve
     from numeric.studies.decompose import decompose as parts_of
 
     alphas = [float(alpha) for alpha in arguments.alpha]
-    solutions = learning_curve(asked, alphas, lambda values: tqdm(values, desc="alpha", disable=None))
+    solutions = learning_curve(asked, alphas, lambda values: progress(values, desc="alpha"))
     found = {solution.problem.alpha: parts_of(solution) for solution in solutions if solution.trusted}
     points: list[dict[str, object]] = [
         {

@@ -1,9 +1,10 @@
 """Command `python -m numeric optimal-lambda`: the weight decay of least test error."""
 
 import argparse
-import sys
+import logging
 import time
 
+from attention_erm.commandline.log import progress
 from numeric.cli.output import add_outputs, deliver, outputs
 from numeric.cli.problem_arguments import (
     add_decay_search,
@@ -11,6 +12,8 @@ from numeric.cli.problem_arguments import (
     add_sample_minimum,
     problem_of_any_decay,
 )
+
+_LOG = logging.getLogger(__name__)
 
 OPTIMUM = ("lambda", "relative_uncertainty", "test_error", "test_error_error")
 
@@ -20,6 +23,9 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser = commands.add_parser(
         "optimal-lambda",
         help="weight decay of least test error along alpha, for factors or direct training",
+        description="Find the weight decay of least test error at each alpha: decays fall from the largest at which "
+        "anything is learned, then the bracket is narrowed to --tolerance. Prints a row a point: the weight "
+        "decay with its relative uncertainty, the test error there with its error bar, the status.",
         epilog="example: python -m numeric optimal-lambda --alpha 0.1:4:10 --kappa0 .05 --noise .05 --plot optimal.png",
     )
     parser.set_defaults(run=run)
@@ -34,13 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
     asked, given = problem_of_any_decay(arguments)
-    from tqdm import tqdm
-
     from numeric.problem.solution import NotConverged
     from numeric.studies.optimal_decay import optimal_lambda as search
 
     found, points, unsolved = [], list[dict[str, object]](), list[str]()
-    for alpha in tqdm(arguments.alpha, desc="alpha", disable=None):
+    for alpha in progress(arguments.alpha, desc="alpha"):
         try:
             best = search(asked.at(float(alpha)), float(arguments.tolerance))
         except NotConverged as error:
@@ -59,5 +63,5 @@ def run(arguments: argparse.Namespace) -> int:
         lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
     )
     for line in unsolved:
-        sys.stderr.write(f"{line}\n")
+        _LOG.error(line)
     return 1 if unsolved else 0

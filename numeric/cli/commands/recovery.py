@@ -1,7 +1,7 @@
 """Command `python -m numeric recovery`: recovery thresholds of learning and of the optimum."""
 
 import argparse
-import sys
+import logging
 import time
 from fractions import Fraction
 
@@ -9,12 +9,18 @@ from numeric.cli.arguments import BadInput, exact_text, grid, integer
 from numeric.cli.model_arguments import add_model_name, chosen_model
 from numeric.cli.output import add_outputs, deliver, outputs
 
+_LOG = logging.getLogger(__name__)
+
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
     """Add the command and its arguments."""
     parser = commands.add_parser(
         "recovery",
         help="recovery thresholds along kappa0, learned and Bayes-optimal",
+        description="Compute the number of samples over d^2 from which noiseless training recovers the target, for every "
+        "combination of rank ratio, width and number of tokens, in ball arithmetic. Prints a row a "
+        "combination: the threshold of learning, that of the Bayes optimum, their ratio. Widths below the "
+        "rank ratio are left out, and counted on stderr.",
         epilog="example: python -m numeric recovery --kappa0 0.02:1:30 --width 1,3/4 --tokens 2,3,4 --plot recovery.png",
     )
     parser.set_defaults(run=run)
@@ -54,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = recovery_table(kappa0s, widths, tokens, chosen_model(arguments))
     left_out = len(kappa0s) * len(widths) * len(tokens) - len(found)
     if left_out:
-        sys.stderr.write(f"{left_out} combinations left out: the width is below the target's rank ratio\n")
+        _LOG.warning("%d combinations left out: the width is below the target's rank ratio", left_out)
     rows: list[dict[str, object]] = [
         {
             "kappa0": exact_text(row.kappa0),

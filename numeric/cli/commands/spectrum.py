@@ -2,11 +2,14 @@
 
 import argparse
 import dataclasses
+import logging
 import sys
 
 from numeric.cli.arguments import BadInput, positive, print_json, writable
 from numeric.cli.output import FIGURE_SUFFIXES, add_outputs, save
 from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
+
+_LOG = logging.getLogger(__name__)
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -14,6 +17,9 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser = commands.add_parser(
         "spectrum",
         help="eigenvalues of the learned map",
+        description="Solve one point and print the law of the eigenvalues of the learned S: its mass at zero, the edges "
+        "of each bulk, outliers with their position, overlap and weight, the second moment, and the residual "
+        "of the solve. --json holds the density on a grid, --plot draws it.",
         epilog="example: python -m numeric spectrum --alpha 0.5 --kappa0 .5 --lambda .01 --noise .5 --plot spectrum.png",
     )
     parser.set_defaults(run=run)
@@ -41,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     solution = solve(asked)
     if not solution.trusted:
-        sys.stderr.write(f"alpha = {asked.alpha:g}: {solution.status.value}\n")
+        _LOG.error("alpha = %g: %s", asked.alpha, solution.status.value)
         return 1
     found = learned_spectrum(solution)
     if figure:

@@ -19,6 +19,10 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser = commands.add_parser(
         "threshold",
         help="critical sample ratio to any number of digits",
+        description="Compute a critical sample ratio n/d^2: above `interpolation` the training loss is positive at "
+        "vanishing weight decay (`interpolation-limit`: its limit without label noise), from `recovery` on "
+        "the target is recovered without noise, from `bayes` on it can be. Prints the value alone, with all "
+        "its digits proven in ball arithmetic, and where there are several roots these and which was chosen.",
         epilog="example: python -m numeric threshold interpolation --kappa0 1/2 --noise 1 --digits 50",
     )
     parser.add_argument("kind", choices=("interpolation", "interpolation-limit", "recovery", "bayes"))

@@ -16,6 +16,10 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser = commands.add_parser(
         "exponents",
         help="scaling regimes of a power-law target: exponents of the excess risk and where they hold",
+        description="List the scaling regimes of a power-law target, found by dominant balance of the derived equations: "
+        "for each the powers of samples, weight decay and dimension in the excess risk, and the inequalities "
+        "that bound its cell of the plane. Then the same around the interpolation threshold. `symbolic` gives "
+        "all for any gamma > 1/2.",
         epilog="example: python -m numeric exponents --gamma 3/4",
     )
     parser.add_argument(

@@ -5,6 +5,7 @@ import sys
 import time
 from fractions import Fraction
 
+from attention_erm.commandline.log import progress
 from numeric.cli.arguments import (
     BadInput,
     add_problem_arguments,
@@ -26,6 +27,9 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser = commands.add_parser(
         "phase-diagram",
         help="scaling regimes in the plane of samples and weight decay or width, with local slopes of the theory",
+        description="Draw the cells of the scaling regimes in the plane of samples and weight decay, or of samples and "
+        "hidden units, in powers of the dimension. Prints the excess risk of each cell; with --dim also the "
+        "local slopes of the full theory at N x N places beside the exponent of their cell.",
         epilog="example: python -m numeric phase-diagram --gamma 3/4 --dim 1e6 --points 6 --plot phases.png",
     )
     parser.add_argument("--gamma", type=gamma, required=True, metavar="X", help="exponent of the eigenvalues k^-gamma")
@@ -72,12 +76,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.gamma is None:
         raise BadInput("--gamma", "symbolic", "a diagram is drawn at one number", "give e.g. 3/4, or use `exponents`")
     started = time.perf_counter()
-    from tqdm import tqdm
-
     from numeric.studies.phase_diagram import phase_diagram, width_diagram
 
     def watch(values):  # type: ignore[no-untyped-def]
-        return tqdm(values, desc="slopes", disable=None)
+        return progress(values, desc="slopes")
 
     name = chosen_model(arguments)
     own = {setting: float(value) for setting, value in own_settings(arguments, name, listed=True).items()}

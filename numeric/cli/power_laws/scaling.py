@@ -6,6 +6,7 @@ import re
 import sys
 import time
 
+from attention_erm.commandline.log import progress
 from numeric.cli.arguments import (
     BadInput,
     add_problem_arguments,
@@ -36,6 +37,10 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser = commands.add_parser(
         "scaling",
         help="excess risk of a power-law target and its local slope along the number of samples, or along the width",
+        description="Solve the full theory of a power-law target at finite dimension, along the number of samples or "
+        "along the width. Prints a row a point: excess risk with its error bar, gain, features that have left "
+        "the bulk and the bulk's edge, the local slope beside the exponent of the regime that the point lies "
+        "in, the status.",
         epilog="example: python -m numeric scaling --power-law 3/4 --dim 200 --lambda 1/d --samples 1e3:1e8:30 --noise .5",
     )
     parser.add_argument(
@@ -140,8 +145,6 @@ def run(arguments: argparse.Namespace) -> int:
             "must be at least 1",
             SAMPLES,
         )
-    from tqdm import tqdm
-
     from numeric.problem.problem import Problem
     from numeric.studies.regimes import axes
     from numeric.studies.scaling import power_law_for, scaling_curve, width_curve
@@ -168,9 +171,9 @@ def run(arguments: argparse.Namespace) -> int:
     )  # fmt: skip
     hidden = sorted({max(1, round(ratio * target.dim)) for ratio in widths})
     curve, values = (scaling_curve, samples) if along == "samples" else (width_curve, hidden)
-    found = curve(asked, values, lambda values: tqdm(values, desc=along, disable=None))
+    found = curve(asked, values, lambda values: progress(values, desc=along))
     points = [record(point, along) for point in found]
-    features = tqdm(range(1, arguments.recovery + 1), desc="recovery", disable=not arguments.recovery or None)
+    features = progress(range(1, arguments.recovery + 1), disable=not arguments.recovery or None, desc="recovery")
     recovered = sequential_recovery(asked, found, features)
     recovery = [recovery_record(one) for one in recovered]
     given = {"power_law": exact_text(arguments.power_law), "dim": arguments.dim, "lambda": arguments.lambda_}

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+from attention_erm.commandline.log import set_level
 from numeric.maths import kernels
 
 SOLVES = """
@@ -80,6 +81,7 @@ def test_a_cache_with_types_that_have_moved_is_an_empty_one(first, monkeypatch):
 
 @pytest.mark.parametrize("patience, lines", [(0.0, 1), (60.0, 0)])
 def test_long_compilation_is_told_once_and_a_warm_cache_is_silent(first, monkeypatch, capsys, patience, lines):
+    set_level("info")
     monkeypatch.setattr(kernels, "PATIENCE", patience)
     monkeypatch.setattr(kernels, "_waiting", kernels.Waiting())
     for pair in ((1.0, 2.0), (1, 2)):  # each is compiled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import time
 from itertools import product
@@ -12,7 +13,7 @@ from typing import Any
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation
-from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, stated_problem
+from verify.cli.arguments import add_execution, execution_fields, integers, opened, stated_problem
 from verify.jobs.pool import execute_all
 from verify.report.lines import choice_line
 from verify.studies.cross_validation import ChoiceGroup, against_factors, choice_store
@@ -20,6 +21,8 @@ from verify.training.cross_validation import SEEDING_DECAY, DecaySearch, choose
 from verify.training.draw import require_memory
 from verify.training.minimise import DescentStatus
 from verify.training.run import MINIMUM_DIM, Run
+
+_LOG = logging.getLogger(__name__)
 
 _PARAMETERS = ("kappa0", "noise", "tokens", "beta", "beta0")
 _PAPER = {"kappa0": "0.05", "noise": "0.05"}  #: Figure 2
@@ -30,6 +33,10 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "cross-validate",
         help="weight decay chosen by cross-validation, factors against direct training",
+        description="Choose the weight decay by cross-validation on held-out samples, for factors and for direct training "
+        "of S. Prints a line a point, size and parametrisation: the mean test error at the weight decays "
+        "chosen, with its standard error, and these. The exit code is 1 where direct training does better "
+        "than factors.",
         epilog="example: python -m verify cross-validate --alpha 0.1,0.3,1 --dim 40 --runs 4 --json",
     )
     parser.add_argument("--alpha", type=grid("--alpha"), default="0.1,0.3,1", metavar="GRID",
@@ -82,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write("".join(map(choice_line, groups)))
     for group in groups:
         if not all(choice.inside for choice in group.choices):
-            note(
+            _LOG.warning(
                 f"alpha {group.alpha:g}, {group.parametrisation}: a choice lies at the end of the grid; widen --decays"
             )
     return 0 if holds else 1

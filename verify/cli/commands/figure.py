@@ -22,7 +22,8 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "figure",
         help="a figure of the paper, theory beside trained heads",
-        description=f"Figures: {listed}.",
+        description="Draw one figure of the paper, theory beside trained heads. Prints its verdict and the lines behind it; "
+        f"writes it as PNG and PDF. Figures: {listed}.",
         epilog="example: python -m verify figure 6 --out report",
     )
     parser.add_argument("figure", type=figure_name, metavar=f"{{{','.join(FIGURES)}}}", help="which figure")

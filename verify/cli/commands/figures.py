@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import print_json, write_atomically
-from verify.cli.arguments import add_execution, note
+from verify.cli.arguments import add_execution
 from verify.cli.commands.figure import add_paper, figure_name, request, write
 from verify.gallery.figures import FIGURES
 from verify.jobs.pool import Pool
 from verify.report.gallery import Shown, gallery_page
+
+_LOG = logging.getLogger(__name__)
 
 
 def add(commands: Any) -> None:
@@ -21,6 +24,9 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "figures",
         help="every figure of the paper, with a page that shows them",
+        description="Draw the figures of the paper one after the other, theory beside trained heads. Prints a line a "
+        "figure with its verdict; writes each as PNG, PDF and JSON, and figures.html, which shows all. Runs "
+        "that are finished are kept, and an interrupted job goes on from them.",
         epilog="example: python -m verify figures --out gallery",
     )
     parser.add_argument(
@@ -41,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked = {name: request(FIGURES[name], arguments) for name in arguments.only}
     with Pool(arguments.workers) as pool:
         for name, wanted in asked.items():
-            note(f"figure {name}: {FIGURES[name].title}")
+            _LOG.info(f"figure {name}: {FIGURES[name].title}")
             started = time.perf_counter()
             drawn = FIGURES[name].draw(wanted, pool)
             write(drawn, folder)

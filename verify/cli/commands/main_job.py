@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-from numeric.cli.arguments import Parser, print_json, write_atomically
+from attention_erm.commandline.parser import Parser
+from numeric.cli.arguments import print_json, write_atomically
 from verify.cli.arguments import (
     add_execution,
     add_misstatement,
     execution_fields,
     misstatement,
-    note,
     opened,
     result_store,
     student_store,
@@ -24,6 +25,8 @@ from verify.report.page import report_files
 from verify.studies.exponents import GAMMA
 from verify.studies.main_job import FIGURE_ONE, JOB_PRESETS, Stores, do_main_job, preset
 from verify.studies.thresholds import vanishing_store
+
+_LOG = logging.getLogger(__name__)
 
 
 def add(parser: Parser) -> None:
@@ -43,10 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
         misstated=misstatement(arguments, [GAMMA]),
     )
     folder = Path(arguments.out)
-    note(f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder}/; --preset quick is shorter")
+    _LOG.info(f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder}/; --preset quick is shorter")
     stores = Stores(result_store(folder), student_store(folder), opened(vanishing_store, folder))
-    outcome = do_main_job(plan, stores, note, arguments.workers)
-    note("report")
+    outcome = do_main_job(plan, stores, _LOG.info, arguments.workers)
+    _LOG.info("report")
     for name, content in report_files(outcome).items():
         write_atomically(folder / name, content)
     if arguments.json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 import time
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from numeric import model as models
 from numeric.cli.arguments import BadInput, grid, integer, non_negative, positive, print_json, write_atomically
 from numeric.cli.model_arguments import listed_settings
 from numeric.problem.problem import own_parts
-from verify.cli.arguments import integers, note, size_counts
+from verify.cli.arguments import integers, size_counts
 from verify.figures.models import model_figure
 from verify.jobs.pool import Pool
 from verify.report.documents import model_document
@@ -24,12 +25,17 @@ from verify.report.versions import versions
 from verify.studies.models import EXTRA, SETTINGS, ModelOutcome, ModelSetting, Trial, at_setting, study_models
 from verify.training.run import MINIMUM_DIM
 
+_LOG = logging.getLogger(__name__)
+
 
 def add(commands: Any) -> None:
     """Add the command and its arguments."""
     parser = commands.add_parser(
         "models",
         help="any model trained beside its theory",
+        description="Train every shipped model, or those named, on Gaussian-equivalent data beside its theory. Prints a "
+        "line a model and setting with distances in standard errors and a verdict for each model. Writes a "
+        "page with a figure for each model, and models.json.",
         epilog="example: python -m verify models --model quadratic_network,cross_attention --alpha 1 --dim 20,30 --runs 8",
     )
     parser.add_argument(
@@ -116,7 +122,7 @@ def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespa
     figure = model_figure(outcome)
     write_atomically(folder / f"{outcome.model}.png", figure)
     write_atomically(folder / f"{outcome.model}.html", model_page(outcome, title, figure, provenance).encode())
-    note(f"{outcome.model}: {'agrees' if outcome.agrees else 'DISAGREES'}")
+    _LOG.info(f"{outcome.model}: {'agrees' if outcome.agrees else 'DISAGREES'}")
 
 
 def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:

@@ -20,6 +20,9 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "published",
         help="released data of other groups beside the theory",
+        description="Solve the theory at every point of data that other groups released and print, with the source of "
+        "each set, the ratio of released to computed values and a score a curve. Nothing is trained. Writes "
+        "the table as published.json.",
         epilog="example: python -m verify published weak-decay",
     )
     parser.add_argument("set", nargs="?", choices=(*SETS, "all"), default="all", help="which (default all)")

@@ -21,6 +21,9 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "spectrum",
         help="singular values of trained maps against the theory",
+        description="Train heads at one alpha and size and set the singular values of their maps beside the spectrum of "
+        "the theory. Prints the largest distance between the two distribution functions with its p-value, and "
+        "the mass at zero of both.",
         epilog="example: python -m verify spectrum --alpha 0.5 --dim 100 --runs 2 --json",
     )
     parser.add_argument("--alpha", type=positive("--alpha", "try 0.5"), default="0.5", metavar="X",

@@ -11,7 +11,7 @@ from numeric.cli.commands.sweep import add_sweep, carry_out_study, study_attribu
 from numeric.cli.study_file import StudyFile, read_study
 from numeric.cli.study_points import labelled, naming_keys, study_problems
 from numeric.model import DEFAULT
-from verify.sweeps.training import HeadsOfPoint, training_plan
+from verify.sweeps.training import Heads, training_plan
 from verify.training.data import DataKind
 from verify.training.minimise import MINIMISERS
 from verify.training.run import MINIMUM_DIM, Start
@@ -32,7 +32,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
 def run(arguments: argparse.Namespace) -> int:
     """Train and solve what the store lacks and say how points ended."""
     study = read_study(arguments.study, ("training", "slurm"))
-    trained = HeadsOfPoint(**study.table("training", _KEYS))
+    trained = Heads(**study.table("training", _KEYS))
     problems = study_problems(study)
     _require_trained(study, {problem.model for problem in problems.flat})
     with naming_keys(study, study.fixed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 import time
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json, write_atomically
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
-from verify.cli.arguments import add_execution, execution_fields, integers, note, opened, size_counts
+from verify.cli.arguments import add_execution, execution_fields, integers, opened, size_counts
 from verify.figures.drawing import styled
 from verify.figures.thresholds import threshold_figure
 from verify.jobs.pool import Pool
@@ -23,6 +24,8 @@ from verify.report.thresholds import threshold_document, threshold_lines
 from verify.studies.descents import Descents, compare_descents
 from verify.studies.thresholds import DECAY, ThresholdPlan, study_thresholds, vanishing_store
 from verify.training.run import MINIMUM_DIM, Run
+
+_LOG = logging.getLogger(__name__)
 
 COMPARISON_DECAY = 0.01  #: at which descents over W and over S are compared
 _COMPARED = (0.8, 2.0)  #: multiples of the first interpolation threshold at which they are
@@ -34,6 +37,10 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "thresholds",
         help="where training loss and estimation error vanish, against the proven thresholds",
+        description="Train at vanishing weight decay on both sides of the interpolation and the recovery threshold, at "
+        "each setting of rank ratio, noise, width and tokens, and locate both in the data. Prints a line a "
+        "threshold: where training sees it, with a confidence interval extrapolated in d, beside the proven "
+        "value, and a verdict.",
         epilog="example: python -m verify thresholds --kappa0 .5,.2 --tokens 2,3 --noise .5 --dim 30,60 --runs 24,12",
     )
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="30,60", metavar="N,N",
@@ -61,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Locate the thresholds in training, compare with the proven values, write figure and JSON."""
     started, plan, folder = time.perf_counter(), thresholds_asked(arguments), Path(arguments.out)
     store = opened(vanishing_store, folder)
-    note("training at vanishing weight decay, and its theory")
+    _LOG.info("training at vanishing weight decay, and its theory")
     with Pool(arguments.workers) as pool:
         outcome = study_thresholds(plan, store, pool)
     same = _descents(plan)
@@ -88,7 +95,7 @@ def _descents(plan: ThresholdPlan) -> list[Descents]:
     sought = plan.sought()[0]
     if sought.base.problem.parametrisation is not Parametrisation.FACTORISED or sought.base.problem.width < 1:
         return []
-    note("descents over W and over S")
+    _LOG.info("descents over W and over S")
     first = sought.base.varied(dim=plan.sizes[0][0], lambda_=COMPARISON_DECAY)
     return [compare_descents(first.varied(alpha=alpha)) for alpha in sought.alphas(_COMPARED).tolist()]
 

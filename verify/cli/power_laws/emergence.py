@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 import time
 from functools import partial
@@ -20,7 +21,6 @@ from verify.cli.arguments import (
     add_power_law,
     execution_fields,
     integers,
-    note,
     result_store,
     size_counts,
     stated_problem,
@@ -36,6 +36,8 @@ from verify.training.data import DataKind
 from verify.training.measure import LEADING_OVERLAPS
 from verify.training.run import Run
 
+_LOG = logging.getLogger(__name__)
+
 LEAST_POINTS = 4  #: of n: n_k is asked for with one to spare on either side
 LEAST_SIZE = 20  #: below it features and noise have no scales of their own
 
@@ -45,6 +47,9 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "emergence",
         help="overlaps of single features of a power law along the number of samples, and the n_k at which they emerge",
+        description="Train on a power-law target along the number of samples and follow how much of each single feature "
+        "the trained S holds. Prints a line a feature: the n at which it emerges, with an interval, beside "
+        "the theory's, and a verdict. Writes emergence.png and emergence.json.",
         epilog="example: python -m verify emergence --dim 60 --lambda 1/d --alpha 0.02:1.6:14 --features 6",
     )
     add_power_law(parser, "3/4")
@@ -70,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     store = result_store(folder)
     with Pool(arguments.workers) as pool:
         outcome = study_emergence(plan, store, pool)
-    note("figures")
+    _LOG.info("figures")
     for suffix, content in styled(partial(emergence_figure, outcome)).items():
         write_atomically(folder / f"emergence.{suffix}", content)
     document = {**emergence_document(outcome), "seconds": time.perf_counter() - started}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import sys
 import time
 from functools import partial
@@ -19,13 +20,15 @@ from numeric.cli.arguments import (
     write_atomically,
 )
 from numeric.studies.regimes import LEAST_GAMMA
-from verify.cli.arguments import add_job, add_misstatement, integers, misstatement, note, size_counts, student_store
+from verify.cli.arguments import add_job, add_misstatement, integers, misstatement, size_counts, student_store
 from verify.exponents.plan import PATHS, ExponentPlan
 from verify.exponents.study import ExponentOutcome, study_exponents
 from verify.figures.drawing import styled
 from verify.figures.power_laws.exponents import exponent_figure
 from verify.jobs.pool import Pool
 from verify.report.exponents import exponent_document, exponent_lines
+
+_LOG = logging.getLogger(__name__)
 
 #: Below it the paths hold no learned feature at the lesser number of samples.
 LEAST_DIM = 100
@@ -37,6 +40,10 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "exponents",
         help="scaling exponents of trained students at large d, with intervals, beside the derived ones",
+        description="Train narrow students of power-law targets at large d along paths inside a scaling regime and fit "
+        "their slopes. Prints a line a slope: trained, with an interval, beside the theory at the same d, "
+        "then the limit of both beside the derived exponent, and a verdict. Writes exponents.png and "
+        "exponents.json.",
         epilog="example: python -m verify exponents --gamma 3/4 --cell decay --dim 200,400 --runs 6",
     )
     parser.add_argument("--gamma", type=grid("--gamma"), default="3/4", metavar="GRID",
@@ -66,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _deliver(outcome: ExponentOutcome, folder: Path, seconds: float, as_json: bool) -> None:
-    note("figures")
+    _LOG.info("figures")
     for suffix, content in styled(partial(exponent_figure, outcome)).items():
         write_atomically(folder / f"exponents.{suffix}", content)
     document = {**exponent_document(outcome), "seconds": seconds}

@@ -27,6 +27,9 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "gap",
         help="how far the theory is from token sequences whose target has leading features",
+        description="Measure how far the theory of Gaussian indices is from training on token sequences, along d, for "
+        "each gamma, and fit the trend. Prints a line a gamma: the gap at each size, its limit with an error, "
+        "and whether it vanishes where it must. Writes gap.png and gap.json.",
         epilog="example: python -m verify gap --power-law 1/4,3/4 --dim 24,36,56,84 --runs 48,32,24,16",
     )
     parser.add_argument("--power-law", type=grid("--power-law"), default="1/4,3/4", metavar="GRID",

@@ -1,0 +1,106 @@
+"""Options from a TOML file: its keys are names of options, without dashes in front, and become arguments before those of the line.
+
+Numbers keep their text, so that 0.05 means one twentieth exactly, as it does on the command line; lists are joined by commas.
+"""
+
+import argparse
+import difflib
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from attention_erm.commandline import CONFIG
+from attention_erm.commandline.refusal import BadInput, fail, shortened
+
+_HERE_ONLY = {"--help", CONFIG, "--version", "--print-completion"}  # say something of the command line itself
+
+
+def expanded(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> list[str]:
+    """The arguments, with those of the file that they name in front: what the line states wins.
+
+    Exits with 2 and a line that names the file where it cannot be read or states what the command does not take.
+    """
+    given = list(_stated(parser, arguments))
+    paths = [value for action, value in given if CONFIG in action.option_strings]
+    if not paths or paths[-1] is None:
+        return list(arguments)
+    stated = {id(action) for action, _ in given}
+    replaced = stated | {
+        id(member)
+        for group in parser._mutually_exclusive_groups
+        if any(id(action) in stated for action in group._group_actions)
+        for member in group._group_actions
+    }
+    found: list[str] = []
+    for key, value in _read(paths[-1]).items():
+        action = _option(parser, paths[-1], key)
+        texts = _arguments(action, paths[-1], key, value)
+        found += [] if id(action) in replaced else texts
+    return [*found, *arguments]
+
+
+def _stated(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Iterator[tuple[argparse.Action, str | None]]:
+    """Options of this parser among the arguments, with their values; those after a command are the command's."""
+    known, rest = parser._option_string_actions, iter(arguments)
+    for text in rest:
+        name, equals, value = text.partition("=")
+        if not name.startswith("--"):
+            if parser._subparsers is not None:
+                return
+            continue
+        named = [name] if name in known else [option for option in known if option.startswith(name)]
+        if len(named) != 1:  # argparse refuses it
+            continue
+        action = known[named[0]]
+        if equals:
+            yield action, value
+        else:
+            yield action, None if action.nargs == 0 else next(rest, None)
+
+
+def _read(path: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"), parse_float=lambda text: text.replace("_", ""))
+    except tomllib.TOMLDecodeError as error:
+        fail(f'{path}: is no TOML: {error}; write lines such as kappa0 = "1/2"')
+    except OSError as error:
+        fail(f"{CONFIG} {path}: cannot be read ({error.strerror}); name a TOML file")
+    except UnicodeDecodeError:
+        fail(f"{CONFIG} {path}: is no text in UTF-8; name a TOML file")
+
+
+def _option(parser: argparse.ArgumentParser, path: str, key: str) -> argparse.Action:
+    flag, known = f"--{key}", parser._option_string_actions.keys() - _HERE_ONLY
+    if flag in known:
+        return parser._option_string_actions[flag]
+    names = sorted(option[2:] for option in known if option.startswith("--"))
+    near = difflib.get_close_matches(key, names, 1)
+    way_out = f"write {near[0]}" if near else f"use one of {', '.join(names)}"
+    fail(f"{path}: {shortened(key)}: is no option of {parser.prog} that a file may state; {way_out}")
+
+
+def _arguments(action: argparse.Action, path: str, key: str, value: Any) -> list[str]:
+    """What the entry is on the command line, checked."""
+    if action.nargs == 0:
+        if not isinstance(value, bool):
+            fail(f"{path}: {key} = {shortened(value)}: is a switch; write true or false")
+        return [f"--{key}"] if value else []
+    items = value if isinstance(value, list) else [value]
+    if not items or not all(isinstance(item, int | str) and not isinstance(item, bool) for item in items):
+        fail(f"{path}: {key} = {shortened(value)}: must be a number, a text, or a list of them; write it as the option")
+    text = ",".join(map(str, items))
+    _check(action, f"{path}: {key} = {shortened(text)}", text)
+    return [f"--{key}={text}"]
+
+
+def _check(action: argparse.Action, entry: str, text: str) -> None:
+    if action.choices is not None and text not in action.choices:
+        fail(f"{entry}: is none of the choices; use one of {', '.join(map(str, action.choices))}")
+    if callable(action.type):
+        try:
+            action.type(text)
+        except BadInput as error:
+            fail(f"{entry}: {error.rule}; {error.way_out}")
+        except (ValueError, TypeError, argparse.ArgumentTypeError) as error:
+            fail(f"{entry}: {error}; write it as the option")

@@ -1,0 +1,113 @@
+"""A command line with the habits of all: its options from a file, `--log-level`, `--version`, `--print-completion`."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from attention_erm.commandline import CONFIG
+from attention_erm.commandline.log import DEFAULT, LEVELS, set_level
+from attention_erm.commandline.refusal import fail
+
+SHELLS = ("bash", "zsh", "tcsh")
+MANY = 8  #: options that a command may have of its own before it takes a file of them
+DISTRIBUTION = "attention-erm"
+
+
+class Help(argparse.HelpFormatter):
+    """Help that leaves an example in one line, to be copied, and fills all other text."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        first, _, rest = text.partition("\n")
+        if not first.startswith("example: "):
+            return super()._fill_text(text, width, indent)
+        return "\n".join([indent + first, *([super()._fill_text(rest, width, indent)] if rest else [])])
+
+
+class Parser(argparse.ArgumentParser):
+    """ArgumentParser that reports an error in one line on stderr and exits with 2, and takes options from a file."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"formatter_class": Help, **options})
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line and exit with 2."""
+        fail(f"{self.prog}: {message}; see {self.prog} --help")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does, for a command too, after what a file states."""
+        arguments = sys.argv[1:] if args is None else list(args)
+        if any(text.startswith("--c") for text in arguments):  # as `--config` may be shortened to
+            from attention_erm.commandline.configuration import (
+                expanded,  # not at the top: a tenth of the time of a start
+            )
+
+            arguments = expanded(self, arguments)
+        return super().parse_known_args(arguments, namespace)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does; from here on what is said is of the level asked for."""
+        arguments = super().parse_args(args, namespace)
+        set_level(arguments.log_level)
+        return arguments
+
+
+def add_habits(parser: Parser, program: str) -> None:
+    """Add what every command line has, to it and to its commands, once these have their arguments.
+
+    `program`: the name under which an installation puts it beside python, for completion.
+    """
+    for one in (parser, *commands(parser).values()):
+        options = [action for action in one._actions if action.option_strings and action.dest != "help"]
+        group = one.add_argument_group("of every command")
+        if len(options) > MANY:
+            group.add_argument(CONFIG, metavar="FILE", help="take options from a TOML file; those given here win")
+        group.add_argument(
+            "--log-level",
+            choices=LEVELS,
+            default=argparse.SUPPRESS,
+            help=f"what is said on stderr: error, warning, info with progress, debug with every solve (default {DEFAULT})",
+        )
+    parser.set_defaults(log_level=DEFAULT)
+    top = parser.add_argument_group("of this command line")
+    top.add_argument("--version", action=_Version, help="print the version and exit")
+    top.add_argument(
+        "--print-completion",
+        action=_Completion,
+        program=program,
+        choices=SHELLS,
+        help=f"print a script that completes {program} and exit, e.g. for `eval` in ~/.bashrc",
+    )
+
+
+def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Commands of a command line by name."""
+    found = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    return {name: command for action in found for name, command in action.choices.items()}
+
+
+class _Version(argparse.Action):
+    def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from importlib.metadata import PackageNotFoundError, version  # not at the top: half the time of a start
+
+        try:
+            line = f"{DISTRIBUTION} {version(DISTRIBUTION)}\n"
+        except PackageNotFoundError:
+            line = f"{DISTRIBUTION}, not installed: run from its sources\n"
+        sys.stdout.write(line)
+        raise SystemExit(0)
+
+
+class _Completion(argparse.Action):
+    def __init__(self, option_strings: Sequence[str], dest: str, program: str, **options: Any) -> None:
+        self.program = program
+        super().__init__(option_strings, argparse.SUPPRESS, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: object, shell: Any, *_: object) -> NoReturn:
+        from attention_erm.commandline.completion import script  # shtab is for this alone
+
+        sys.stdout.write(script(parser, self.program, shell) + "\n")
+        raise SystemExit(0)

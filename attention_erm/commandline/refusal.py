@@ -1,0 +1,26 @@
+"""Bad input is refused in one line on stderr that names the argument, its value, the rule and the way out, with exit code 2."""
+
+import sys
+from typing import NoReturn
+
+_SHOWN = 60  # characters of a value
+
+
+class BadInput(Exception):
+    """Bad input: argument, its value, the rule, and the way out, in one line; no ValueError, so that argparse lets it pass."""
+
+    def __init__(self, argument: str, value: object, rule: str, way_out: str) -> None:
+        self.argument, self.value, self.rule, self.way_out = argument, value, rule, way_out
+        super().__init__(f"{' '.join(filter(None, (argument, shortened(value))))}: {rule}; {way_out}")
+
+
+def shortened(value: object) -> str:
+    """The value as text, cut where it is long."""
+    shown = str(value)
+    return shown if len(shown) <= _SHOWN else f"{shown[:40]}... ({len(shown)} characters)"
+
+
+def fail(message: str) -> NoReturn:
+    """One line on stderr, exit 2."""
+    sys.stderr.write(" ".join(message.split()) + "\n")
+    raise SystemExit(2)

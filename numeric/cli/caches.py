@@ -1,0 +1,65 @@
+"""What is kept on disk and runs in threads: compiled kernels, arrays, the folders of both, the pools of BLAS."""
+
+import os
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy  # noqa: F401  # brings the BLAS whose threads are counted
+import scipy.linalg  # noqa: F401  # and its own
+from numba.core.caching import FunctionCache
+from threadpoolctl import threadpool_info
+
+from numeric.maths import kernels, sobol
+
+ROOT = Path(__file__).parents[2]
+_ENTRY = "\n@entry\n"  # stands before a kernel that Python calls
+
+
+def threads() -> dict[str, int]:
+    """Threads of each pool, of compiled kernels too."""
+    pools = {f"{pool['internal_api']} {pool['version']}": int(pool["num_threads"]) for pool in threadpool_info()}
+    return {**pools, "kernels": kernels.cores()}
+
+
+@cache
+def _entries() -> dict[str, Any]:
+    """Kernels that Python calls, by name."""
+    package = ROOT / "numeric"
+    paths = sorted(path for path in package.rglob("*.py") if _ENTRY in path.read_text())
+    modules = [import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)) for path in paths]
+    return {
+        f"{module.__name__.removeprefix('numeric.')}.{name.lstrip('_')}": value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(getattr(value, "_cache", None), kernels.Cache)
+    }
+
+
+def kernel_states() -> dict[str, str]:
+    """Of each kernel whether it is compiled for this processor, for some types of arguments at least."""
+    counts = {name: kernel._cache.compiled() for name, kernel in _entries().items()}
+    return {name: "compiled" if count else "will be compiled on first use" for name, count in counts.items()}
+
+
+def folders() -> dict[str, dict[str, Any]]:
+    """Folders of compiled kernels and kept arrays: their sizes, and whether they can be written to."""
+    found = {Path(kernel._cache.cache_path) for kernel in _entries().values()}
+    found.add(Path(FunctionCache(sobol.gaussians.__wrapped__).cache_path))
+    return {
+        str(folder): {
+            "kernels": _size(folder, "*.nb[ci]"),
+            "arrays": _size(folder, "*.npy"),
+            "writable": "yes" if os.access(_existing(folder), os.W_OK) else "no",
+        }
+        for folder in sorted(found)
+    }
+
+
+def _size(folder: Path, pattern: str) -> str:
+    return f"{sum(path.stat().st_size for path in folder.glob(pattern)) / 2**20:.1f} MiB"
+
+
+def _existing(folder: Path) -> Path:
+    return folder if folder.is_dir() else _existing(folder.parent)
