@@ -14,7 +14,11 @@ from derive.tools.explain import Explanation, Unknown, explain
 def add(commands: Any) -> None:
     """Add the command."""
     parser = command(commands, "explain", "the equation behind a name or a generated line", "explain overlaps.m")
-    parser.add_argument("query", metavar="EQUATION|FILE:LINE|exponents")
+    parser.add_argument(
+        "query",
+        metavar="EQUATION|FILE:LINE|exponents",
+        help="name of an equation, line of a generated file, or the balances behind the exponents",
+    )
     parser.set_defaults(run=run)
 
 

@@ -15,7 +15,7 @@ def add(commands: Any) -> None:
     parser = command(
         commands, "tex", "the derivation as a LaTeX document on stdout", "tex tied_attention > derivation.tex"
     )
-    parser.add_argument("model", metavar="MODEL")
+    parser.add_argument("model", metavar="MODEL", help="model whose derivation is printed")
     parser.set_defaults(run=run)
 
 

@@ -21,7 +21,8 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         help="critical sample ratio to any number of digits",
         epilog="example: python -m numeric threshold interpolation --kappa0 1/2 --noise 1 --digits 50",
     )
-    parser.add_argument("kind",
+    parser.add_argument(
+        "kind",
         choices=("interpolation", "interpolation-limit", "recovery", "bayes"),
         help="where the loss can vanish, that limit without noise, where the target is learned, and where by the Bayes optimum",
     )
