@@ -11,8 +11,8 @@ def pages() -> dict[str, str]:
     """Markdown of the pages by their paths."""
     toctree = "\n".join(["```{toctree}", *PROGRAMS, "```"])
     index = (
-        "# Commands\n\nMade from the parsers that read the command line; `--help` prints the same. Values such as `1/2`, `.5` and `5e-1` "
-        "are one exact number, and `first:last:count` is a geometric grid.\n\n"
+        "# Commands\n\nMade from the parsers that read the command line; `--help` prints the same. Values such as `1/2`, `.5` and "
+        "`5e-1` are one exact number, and `first:last:count` is a geometric grid.\n\n"
     )
     return {"commands/index.md": f"{index}{toctree}\n"} | {f"commands/{name}.md": page(name) for name in PROGRAMS}
 

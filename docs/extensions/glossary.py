@@ -27,7 +27,8 @@ def pages() -> dict[str, str]:
     text = (
         f"{_OPENING}{_HEAD}{''.join(_row(row) for row in TABLE if _first(row))}"
         f"\n## Settings of single models\n\n{_HEAD}{own}"
-        f"\n## What a solve ends with\n\nThe status of every `numeric.Solution`.\n\n| status | what it says |\n| --- | --- |\n{statuses}"
+        "\n## What a solve ends with\n\nThe status of every `numeric.Solution`.\n\n"
+        f"| status | what it says |\n| --- | --- |\n{statuses}"
     )
     return {"glossary.md": text}
 

@@ -15,7 +15,7 @@ def groups() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for text in _GROUP.split(numeric.__doc__)[2:]:
         heading, _, lines = text.partition("\n")
-        rows = re.findall(r"^ {4}(\w+(?:, \w+)*) {2,}", lines, re.M)
+        rows = re.findall(r"^ {4}(\w+(?:, \w+)*) +", lines, re.M)
         mentioned = re.findall(r"\w+", heading)
         named = [name for row in rows for name in row.split(", ")] + mentioned
         if listed := [name for name in dict.fromkeys(named) if name in numeric._PUBLIC]:
@@ -24,7 +24,7 @@ def groups() -> dict[str, list[str]]:
 
 
 def pages() -> dict[str, str]:
-    """reStructuredText of the page by its path."""
+    """ReStructuredText of the page by its path."""
     parts = [_heading("Python interface", "=")]
     parts.append(
         "``import numeric`` offers these names, and loads each on first use. Solvers return a status, a residual and an error\n"

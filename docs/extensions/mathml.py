@@ -15,7 +15,6 @@ from sphinx.writers.html5 import HTML5Translator
 
 from docs.extensions import mathfont
 
-
 #: What latex2mathml writes, and what stands close to its letter in every browser.
 _CLOSER = (
     (re.compile(r'<mo( stretchy="true")?>&#x0005E;</mo></mover>'), '<mo stretchy="false">&#x002C6;</mo></mover>'),
