@@ -10,4 +10,4 @@ from fractions import Fraction
 from numeric.plots import phase_figure
 from numeric.studies.phase_diagram import phase_diagram
 
-figure = phase_figure(phase_diagram(Fraction(3, 4), dim=1_000, noise=0.5, count=4))
+figure = phase_figure(phase_diagram(Fraction(3, 4), dim=1_000, noise=0.5, count=3))

@@ -14,7 +14,7 @@ from matplotlib.ticker import NullFormatter
 import numeric
 
 base = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.1, noise=0.5)
-alphas, decays = np.geomspace(0.1, 4, 11), np.geomspace(0.01, 0.3, 9)
+alphas, decays = np.geomspace(0.1, 4, 9), np.geomspace(0.01, 0.3, 7)
 rows = [numeric.learning_curve(replace(base, lambda_=decay), alphas) for decay in decays]
 errors = np.array([[point.test_error if point.trusted else np.nan for point in row] for row in rows])
 unstable = np.array([[point.status is numeric.Status.UNSTABLE for point in row] for row in rows])
