@@ -11,6 +11,7 @@ sys.path.insert(0, str(ROOT))
 
 project = "attention-erm"
 author = "the attention-erm authors"
+project_copyright = f"2026, {author}"
 version = release = "0.1.0"
 
 extensions = [
@@ -44,6 +45,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("docs.extensions.figures.scraper",),
     "reset_modules": (),
+    "capture_repr": (),
     "show_signature": False,
     "download_all_examples": False,
     "remove_config_comments": True,

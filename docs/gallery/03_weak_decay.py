@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import numeric
 
-ALPHAS = (0.1, 0.22, 0.26, 0.32, 0.4, 0.5)
+ALPHAS = (0.1, 0.16, 0.2, 0.25, 0.32, 0.42)
 target = numeric.MarchenkoPastur(0.5)
 figure = Figure(figsize=(5.2, 3.6))
 axes = figure.subplots()

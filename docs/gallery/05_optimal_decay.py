@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 import numeric
 
 factors = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.2), lambda_=0.1, noise=0.2)
-alphas = np.geomspace(0.15, 3, 4)
+alphas = np.geomspace(0.1, 3, 4)
 
 figure = Figure(figsize=(8, 3.4), layout="constrained")
 errors, decays = figure.subplots(1, 2)

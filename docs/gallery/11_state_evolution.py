@@ -19,5 +19,12 @@ for axes, name in zip(panels, ("m", "estimation_error"), strict=True):
 for k, start in enumerate(numeric.FirstMessage):
     stages = numeric.state_evolution(problem, start, steps=20).stages
     for axes, name in zip(panels, ("m", "estimation_error"), strict=True):
-        axes.plot([getattr(stage, name) for stage in stages], "o-", ms=3, color=f"C{k}", label=f"from {start.value}")
+        axes.plot(
+            range(1, 21),
+            [getattr(stage, name) for stage in stages],
+            "o-",
+            ms=3,
+            color=f"C{k}",
+            label=f"from {start.value}",
+        )
 panels[1].legend(frameon=False)
