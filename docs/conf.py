@@ -47,6 +47,7 @@ sphinx_gallery_conf = {
     "reset_modules": (),
     "capture_repr": (),
     "show_signature": False,
+    "write_computation_times": False,
     "download_all_examples": False,
     "remove_config_comments": True,
     "abort_on_example_error": True,
