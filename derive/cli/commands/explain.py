@@ -22,7 +22,11 @@ def add(commands: Any) -> None:
     parser = command(
         commands, "explain", "the equation behind a name or a generated line", DESCRIPTION, "explain overlaps.m"
     )
-    parser.add_argument("query", metavar="EQUATION|FILE:LINE|exponents")
+    parser.add_argument(
+        "query",
+        metavar="EQUATION|FILE:LINE|exponents",
+        help="name of an equation, line of a generated file, or the balances behind the exponents",
+    )
     parser.set_defaults(run=run)
 
 

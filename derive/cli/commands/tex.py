@@ -24,7 +24,7 @@ def add(commands: Any) -> None:
         DESCRIPTION,
         "tex tied_attention > derivation.tex",
     )
-    parser.add_argument("model", metavar="MODEL")
+    parser.add_argument("model", metavar="MODEL", help="model whose derivation is printed")
     parser.set_defaults(run=run)
 
 

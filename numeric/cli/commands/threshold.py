@@ -25,7 +25,11 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         "its digits proven in ball arithmetic, and where there are several roots these and which was chosen.",
         epilog="example: python -m numeric threshold interpolation --kappa0 1/2 --noise 1 --digits 50",
     )
-    parser.add_argument("kind", choices=("interpolation", "interpolation-limit", "recovery", "bayes"))
+    parser.add_argument(
+        "kind",
+        choices=("interpolation", "interpolation-limit", "recovery", "bayes"),
+        help="where the loss can vanish, that limit without noise, where the target is learned, and where by the Bayes optimum",
+    )
     add_problem(parser, *PARAMETERS, defaults={"noise": "0"})
     parser.add_argument(
         "--digits",
