@@ -20,6 +20,7 @@ Order parameters and errors, each with an error bar and a status
     Solution, Status    values, how a solve ended
     NotConverged        raised by Solution.unwrap() where there is no solution
     to_frame            solutions as a pandas table
+    sweep               any parameters over lists of values: an xarray Dataset, kept in a Zarr store where one is named
 
 Thresholds with proven digits, of an exact law (`target.exact()`, or `exact_marchenko_pastur(Fraction(1, 2))`)
     interpolation       sample ratio below which the training loss can be zero
@@ -67,6 +68,7 @@ _PUBLIC = {
     "Status": "problem.solution",
     "NotConverged": "problem.solution",
     "to_frame": "studies.frame",
+    "sweep": "sweeps.sweep",
     "interpolation": "thresholds.interpolation",
     "recovery": "thresholds.recovery",
     "bayes_recovery": "thresholds.bayes_recovery",

@@ -18,7 +18,7 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import Status, failed
 
 ROOT = Path(__file__).parents[1]
-NOTEBOOK = ROOT / "notebooks" / "explore.py"
+NOTEBOOK = ROOT / "docs" / "notebook" / "explore.py"
 CHROMIUM = Path("/usr/bin/chromium")
 #: So that the browser asks nobody but the notebook.
 QUIET = (
