@@ -1,5 +1,6 @@
 """The points of a study file: each read by the arguments and rules of `python -m numeric curve`."""
 
+import argparse
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fractions import Fraction
@@ -7,7 +8,6 @@ from typing import NoReturn
 
 import numpy as np
 
-from attention_erm.commandline.parser import Parser
 from numeric.cli.arguments import BadInput, bad_argument, positive
 from numeric.cli.model_arguments import add_own_settings
 from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
@@ -99,7 +99,7 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-class _Refusing(Parser):
+class _Refusing(argparse.ArgumentParser):
     """Raises where a parser of the command line would print and exit."""
 
     def error(self, message: str) -> NoReturn:

@@ -96,7 +96,7 @@ def local_workers(workers: int | None = None) -> DaskWorkers:
             n_workers=workers or cores(),
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # any free port: two sweeps on one machine
             silence_logs=logging.CRITICAL,
         )
 

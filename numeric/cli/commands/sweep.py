@@ -16,6 +16,10 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser = commands.add_parser(
         "sweep",
         help="the theory over any parameters, kept in a store",
+        description="Solve the saddle-point equations at all points of a study file: parameters fixed, in all combinations "
+        "([product]) or together ([[zip]]). Results go to a Zarr store, which xarray opens as a Dataset with error bars and "
+        "statuses, curve by curve: who stops it loses nothing that was finished, and the same command goes on. Prints how "
+        "many points ended in which way; exits 1 if tasks failed or workers were lost.",
         epilog="example: python -m numeric sweep study.toml --out sweep.zarr --dry-run",
     )
     parser.set_defaults(run=run)

@@ -23,6 +23,10 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser = commands.add_parser(
         "sweep",
         help="training and theory over any parameters, kept in a store",
+        description="Train heads at all points of a study file, of several sizes and seeds as its table [training] says, and "
+        "solve the theory of what they really had beside them. Results go to a Zarr store, which xarray opens as a Dataset; "
+        "variables of the theory begin with theory_. The same command goes on where it was stopped. Nothing is judged: "
+        "training is at finite d.",
         epilog="example: python -m verify sweep study.toml --out sweep.zarr --dry-run",
     )
     parser.set_defaults(run=run, device="cpu")

@@ -1,0 +1,53 @@
+"""Engines give the same outcomes, errors included; digests of code see code and not words."""
+
+import multiprocessing
+import os
+import signal
+
+import pytest
+
+from numeric.engines.code import code_digest
+from numeric.engines.dask_workers import local_workers
+from numeric.engines.processes import RETRIES, Processes
+from numeric.engines.task import EngineFailed, Task
+
+
+def inverse(x):
+    return 1 / x
+
+
+def die(_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("make", [Processes, local_workers], ids=["processes", "dask"])
+def test_an_error_is_an_outcome(make):
+    tasks = [Task(f"inverse-{x}", inverse, (x,), float(x)) for x in range(5)]
+    with make(2) as engine:
+        found = {outcome.task.key: outcome for outcome in engine.outcomes(tasks)}
+    assert [found[f"inverse-{x}"].result for x in range(1, 5)] == [1, 1 / 2, 1 / 3, 1 / 4]
+    assert isinstance(found["inverse-0"].error, ZeroDivisionError)
+
+
+def test_a_task_that_kills_every_worker_ends_in_a_line():
+    with pytest.raises(EngineFailed, match=f"died {1 + RETRIES} times"), Processes(1) as engine:
+        list(engine.outcomes([Task("die", die, (0,), 0.0)]))
+
+
+def test_no_worker_is_left():
+    with Processes(2) as engine:
+        list(engine.outcomes([Task("one", inverse, (1,), 0.0)]))
+        assert multiprocessing.active_children()
+    assert not multiprocessing.active_children()
+
+
+def test_words_do_not_change_a_digest(tmp_path, monkeypatch):
+    package = tmp_path / "some_package"
+    package.mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    digests = []
+    for text in ("x = 1\n", '"""Words."""\n\nx = 1  # words\n', "x = 2\n"):
+        (package / "__init__.py").write_text(text)
+        code_digest.cache_clear()
+        digests.append(code_digest("some_package"))
+    assert digests[0] == digests[1] != digests[2]

@@ -1,0 +1,148 @@
+"""Sweeps from Python: the same numbers as a curve alone, kept, gone on with, and never mixed with others."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+from filelock import FileLock
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up_sweep import LINES, POINTS, plan
+
+import numeric
+from numeric.engines.processes import Processes
+from numeric.engines.task import EngineFailed, Outcome, Task
+from numeric.maths.domain import InvalidParameter
+from numeric.problem.solution import QUANTITIES
+from numeric.sweeps.axes import axes_of, places, points_of
+from numeric.sweeps.plan import regions
+from numeric.sweeps.sweep import BlocksFailed, carry_out
+
+PROBLEM = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.1, noise=0.5)
+ALPHAS = [0.5, 1.0, 2.0]
+
+
+class Here:
+    """An engine without workers, which does at most `most` tasks and then is lost; `asked` counts them."""
+
+    def __init__(self, most=10**6):
+        self.most, self.asked = most, 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def outcomes(self, tasks):
+        for task in tasks:
+            if self.asked == self.most:
+                raise EngineFailed("lost")
+            self.asked += 1
+            yield Outcome(task, task.function(*task.arguments))
+
+
+def test_a_sweep_says_what_a_curve_says(tmp_path):
+    varied = {"alpha": ALPHAS, ("noise", "beta"): [(0.2, 1.0), (0.5, 2.0)]}
+    swept = numeric.sweep(PROBLEM, varied, tmp_path / "out", Here(), progress=False)
+    assert swept.equals(numeric.sweep(PROBLEM, varied, engine=Here(), progress=False))
+    for k, (noise, beta) in enumerate(varied["noise", "beta"]):
+        curve = numeric.learning_curve(replace(PROBLEM, noise=noise, beta=beta), ALPHAS)
+        along = swept.isel(noise_and_beta=k)
+        assert (along.noise, along.beta) == (noise, beta)
+        for name in QUANTITIES:
+            assert along[name].values.tolist() == [solution.value(name) for solution in curve]
+            assert along[f"{name}_error_bar"].values.tolist() == [solution.errors.get(name, 0.0) for solution in curve]
+    meanings = swept.status.attrs["flag_meanings"].split()
+    assert {meanings[code] for code in swept.status.values.ravel()} == {"converged"}
+    assert swept.m.attrs["units"] == "eigenvalue^2" and swept.alpha.attrs["long_name"] == "sample ratio n/d^2"
+
+
+def test_what_was_finished_is_not_done_again(tmp_path):
+    with pytest.raises(EngineFailed):
+        carry_out(plan(), tmp_path / "out", Here(5), progress=False)
+    engine = Here()
+    swept = carry_out(plan(), tmp_path / "out", engine, progress=False)
+    assert (swept.found, engine.asked) == (5 * POINTS, LINES - 5)
+    assert swept.dataset.equals(carry_out(plan(), None, Here(), progress=False).dataset)
+    again = Here()
+    assert carry_out(plan(), tmp_path / "out", again, progress=False).found == LINES * POINTS and again.asked == 0
+
+
+def test_values_that_were_not_stored_are_missing(tmp_path):
+    with pytest.raises(EngineFailed):
+        carry_out(plan(), tmp_path / "out", Here(5), progress=False)
+    half = xr.open_zarr(tmp_path / "out", chunks=None)
+    assert int(half.value.notnull().sum()) == 5 * POINTS == int((half.status > 0).sum())
+
+
+def broken(_):
+    raise ValueError("no such line")
+
+
+def test_a_task_that_fails_is_said_after_all_others_are_stored(tmp_path):
+    made = plan()
+    bad = replace(made.blocks[3], task=Task("broken", broken, (3,), 1.0))
+    blocks = (*made.blocks[:3], bad, *made.blocks[4:])
+    with pytest.raises(BlocksFailed, match=r"1 of 24 tasks failed, the first with ValueError: no such line"):
+        carry_out(replace(made, blocks=blocks), tmp_path / "out", Processes(2), progress=False)
+    assert int((xr.open_zarr(tmp_path / "out").status > 0).sum()) == (LINES - 1) * POINTS
+
+
+def test_stores_are_not_mixed(tmp_path):
+    out = tmp_path / "out"
+    carry_out(plan(), out, Here(), progress=False)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    other = replace(plan(), blocks=plan().blocks[1:])
+    (tmp_path / "folder").mkdir()
+    for what, path, rule in (
+        (other, out, "holds another study"),
+        (plan("later"), out, "was made by other code"),
+        (plan(), tmp_path / "folder", "is no store of a sweep"),
+    ):
+        with pytest.raises(InvalidParameter, match=rule):
+            carry_out(what, path, Here(), progress=False)
+    with FileLock(tmp_path / ".out.lock"), pytest.raises(InvalidParameter, match="is being written by another process"):
+        carry_out(plan(), out, Here(), progress=False)
+    assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("varied", "said"),
+    [
+        ({"alpha": []}, "alpha = .*has no value"),
+        ({"kappa": [1.0]}, "kappa = 1.0: is no parameter of a Problem"),
+        ({("noise", "beta"): [(1.0, 1.0), 2.0]}, "noise.beta = 2.0: must hold 2 values"),
+        ({"alpha": [1.0], ("alpha", "beta"): [(1.0, 1.0)]}, "stands on two axes"),
+        ({"lambda_": [-1.0]}, "lambda_ = -1.0: must not be negative"),
+    ],
+)
+def test_what_cannot_be_swept_is_refused(varied, said):
+    with pytest.raises(InvalidParameter, match=said):
+        numeric.sweep(PROBLEM, varied, engine=Here(), progress=False)
+
+
+def test_numbers_of_numpy_are_numbers():
+    """A problem of NumPy's integers would be refused, and one of its floats have another key."""
+    varied = {"alpha": np.array(ALPHAS), "tokens": np.array([2])}
+    plain = {"alpha": ALPHAS, "tokens": [2]}
+    first, second = (numeric.sweep(PROBLEM, these, engine=Here(), progress=False) for these in (varied, plain))
+    assert first.identical(second)
+
+
+@given(st.lists(st.tuples(st.integers(1, 7), st.integers(1, 4)), min_size=1, max_size=3))
+def test_blocks_cover_every_point_once(sizes):
+    shape, chunks = zip(*sizes, strict=True)
+    count = np.zeros(shape, int)
+    for region in regions(shape, chunks):
+        count[region] += 1
+    assert (count == 1).all()
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4))
+def test_places_are_all_combinations(sizes):
+    axes = axes_of({f"x{k}": list(range(size)) for k, size in enumerate(sizes)})
+    found = list(places(axes))
+    assert len({index for index, _ in found}) == len(found) == points_of(axes)
+    assert all(tuple(settings.values()) == index for index, settings in found)
