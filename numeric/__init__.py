@@ -21,6 +21,7 @@ Order parameters and errors, each with an error bar and a status
     NotConverged        raised by Solution.unwrap() where there is no solution
     to_frame            solutions as a pandas table
     sweep               any parameters over lists of values: an xarray Dataset, kept in a Zarr store where one is named
+    ThisProcess         engine of a sweep without workers, for small ones
 
 Thresholds with proven digits, of an exact law (`target.exact()`, or `exact_marchenko_pastur(Fraction(1, 2))`)
     interpolation       sample ratio below which the training loss can be zero
@@ -46,8 +47,8 @@ Scaling laws of power-law targets
     regimes             the derived phase diagram: exponents and where they hold
     width_regimes       the same with the number of hidden units as a third axis
 
-Everything is loaded on first use. Rooms: maths, model (the generated functions), proven_laws, laws, thresholds, problem, channel,
-prediction, saddle, studies, messages, cli; docs/architecture.md says what stands where.
+Everything is loaded on first use. Rooms: maths, engines, model (the generated functions), proven_laws, laws, thresholds, problem,
+channel, prediction, saddle, studies, messages, sweeps, cli; docs/architecture.md says what stands where.
 """
 
 from importlib import import_module
@@ -69,6 +70,7 @@ _PUBLIC = {
     "NotConverged": "problem.solution",
     "to_frame": "studies.frame",
     "sweep": "sweeps.sweep",
+    "ThisProcess": "engines.this_process",
     "interpolation": "thresholds.interpolation",
     "recovery": "thresholds.recovery",
     "bayes_recovery": "thresholds.bayes_recovery",

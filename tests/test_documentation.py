@@ -68,6 +68,7 @@ def test_every_block_says_what_it_is(page):
         "bash",
         "python",
         "text",
+        "toml",
     }
     assert not INDENTED.search(FENCE.sub("", page.read_text())), "commands stand in a block of their own"
 
@@ -109,6 +110,8 @@ def test_pages_print_what_they_show(page, tmp_path, monkeypatch, capsys):
     for block in blocks(page):
         if block.language == "python":
             exec(compile(block.body, name(page), "exec"), names)
+        elif block.language == "toml":  # named in its first line
+            Path(block.body.splitlines()[0].removeprefix("# ")).write_text(block.body)
         elif block.language == "bash" and block.output is not None:
             for line in block.body.splitlines():
                 _, _, program, *arguments = shlex.split(line)

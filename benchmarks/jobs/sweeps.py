@@ -28,9 +28,12 @@ KINDS = {
     "two tokens, narrow": replace(FIGURE_ONE, width=0.5),
     "fitted branch": replace(FIGURE_ONE, lambda_=1e-3, sample_minimum=SampleMinimum.FITTED),
     "three tokens": replace(FIGURE_ONE, tokens=3),
+    "three tokens, lambda 1e-3": replace(FIGURE_ONE, lambda_=1e-3, tokens=3),
     "general matrix": replace(FIGURE_ONE, parametrisation=Parametrisation.GENERAL),
     "quadratic network": replace(FIGURE_ONE, model="quadratic_network"),
-    "cross attention": replace(FIGURE_ONE, model="cross_attention", target=singular_values((2.0, 1.0, 0.5))),
+    "cross attention": replace(
+        FIGURE_ONE, model="cross_attention", target=singular_values((2.0, 1.0, 0.5), (0.25, 0.25, 0.5))
+    ),
 }
 
 

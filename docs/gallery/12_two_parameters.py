@@ -1,11 +1,8 @@
 r"""Two parameters at once
 ======================
 
-Test error in samples and weight decay, with the line of the best decay. Every row is a learning curve, which starts each point from
-its neighbours.
+Test error in samples and weight decay, with the line of the best decay: a sweep, whose rows are learning curves.
 """
-
-from dataclasses import replace
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,9 +12,8 @@ import numeric
 
 base = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.1, noise=0.5)
 alphas, decays = np.geomspace(0.1, 4, 9), np.geomspace(0.01, 0.3, 7)
-rows = [numeric.learning_curve(replace(base, lambda_=decay), alphas) for decay in decays]
-errors = np.array([[point.test_error if point.trusted else np.nan for point in row] for row in rows])
-unstable = np.array([[point.status is numeric.Status.UNSTABLE for point in row] for row in rows])
+swept = numeric.sweep(base, {"lambda_": decays, "alpha": alphas}, engine=numeric.ThisProcess(), progress=False)
+errors, unstable = swept.test_error.values, swept.replicon.values < 0
 
 figure = Figure(figsize=(5.6, 4), layout="constrained")
 axes = figure.subplots()

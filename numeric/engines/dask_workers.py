@@ -16,7 +16,7 @@ from numeric.engines.processes import cores, use_one_thread
 from numeric.engines.task import EngineFailed, Outcome, Task
 
 RETRIES = 2  #: of a task that raised: a full disk or a lost connection on one worker is none of its own making
-REACHED_WITHIN = 5.0  #: seconds: a scheduler on a busy machine answers in one or two
+REACHED_WITHIN = 4.0  #: seconds: a scheduler on a busy machine answers in one or two
 
 #: A scheduler that is gone is not waited for: what had finished is stored, and the same command goes on from there.
 _SETTINGS = {

@@ -10,6 +10,7 @@ from numeric.engines.code import code_digest
 from numeric.engines.dask_workers import local_workers
 from numeric.engines.processes import RETRIES, Processes
 from numeric.engines.task import EngineFailed, Task
+from numeric.engines.this_process import ThisProcess
 
 
 def inverse(x):
@@ -20,10 +21,10 @@ def die(_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@pytest.mark.parametrize("make", [Processes, local_workers], ids=["processes", "dask"])
+@pytest.mark.parametrize("make", [ThisProcess, Processes, local_workers])
 def test_an_error_is_an_outcome(make):
     tasks = [Task(f"inverse-{x}", inverse, (x,), float(x)) for x in range(5)]
-    with make(2) as engine:
+    with make() as engine:
         found = {outcome.task.key: outcome for outcome in engine.outcomes(tasks)}
     assert [found[f"inverse-{x}"].result for x in range(1, 5)] == [1, 1 / 2, 1 / 3, 1 / 4]
     assert isinstance(found["inverse-0"].error, ZeroDivisionError)

@@ -158,7 +158,7 @@ def test_a_scheduler_that_does_not_answer_is_said_soon(tmp_path):
     )  # fmt: skip
     assert ended.returncode == 1 and time.monotonic() - started[1] < 60
     line = ended.stderr.strip().splitlines()[-1]
-    assert line.startswith("failed: no dask scheduler answers at tcp://127.0.0.1:1 within 5 s; start one with")
+    assert line.startswith("failed: no dask scheduler answers at tcp://127.0.0.1:1 within 4 s; start one with")
     assert "Traceback" not in ended.stderr
 
 

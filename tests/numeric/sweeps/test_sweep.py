@@ -12,7 +12,7 @@ from made_up_sweep import LINES, POINTS, plan
 
 import numeric
 from numeric.engines.processes import Processes
-from numeric.engines.task import EngineFailed, Outcome, Task
+from numeric.engines.task import EngineFailed, Task
 from numeric.maths.domain import InvalidParameter
 from numeric.problem.solution import QUANTITIES
 from numeric.sweeps.axes import axes_of, places, points_of
@@ -23,30 +23,24 @@ PROBLEM = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda
 ALPHAS = [0.5, 1.0, 2.0]
 
 
-class Here:
-    """An engine without workers, which does at most `most` tasks and then is lost; `asked` counts them."""
+class Counted(numeric.ThisProcess):
+    """Does at most `most` tasks and then is lost; `asked` counts them."""
 
     def __init__(self, most=10**6):
         self.most, self.asked = most, 0
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
-
     def outcomes(self, tasks):
-        for task in tasks:
+        for outcome in super().outcomes(tasks):
             if self.asked == self.most:
                 raise EngineFailed("lost")
             self.asked += 1
-            yield Outcome(task, task.function(*task.arguments))
+            yield outcome
 
 
 def test_a_sweep_says_what_a_curve_says(tmp_path):
     varied = {"alpha": ALPHAS, ("noise", "beta"): [(0.2, 1.0), (0.5, 2.0)]}
-    swept = numeric.sweep(PROBLEM, varied, tmp_path / "out", Here(), progress=False)
-    assert swept.equals(numeric.sweep(PROBLEM, varied, engine=Here(), progress=False))
+    swept = numeric.sweep(PROBLEM, varied, tmp_path / "out", Counted(), progress=False)
+    assert swept.equals(numeric.sweep(PROBLEM, varied, engine=Counted(), progress=False))
     for k, (noise, beta) in enumerate(varied["noise", "beta"]):
         curve = numeric.learning_curve(replace(PROBLEM, noise=noise, beta=beta), ALPHAS)
         along = swept.isel(noise_and_beta=k)
@@ -61,18 +55,18 @@ def test_a_sweep_says_what_a_curve_says(tmp_path):
 
 def test_what_was_finished_is_not_done_again(tmp_path):
     with pytest.raises(EngineFailed):
-        carry_out(plan(), tmp_path / "out", Here(5), progress=False)
-    engine = Here()
+        carry_out(plan(), tmp_path / "out", Counted(5), progress=False)
+    engine = Counted()
     swept = carry_out(plan(), tmp_path / "out", engine, progress=False)
     assert (swept.found, engine.asked) == (5 * POINTS, LINES - 5)
-    assert swept.dataset.equals(carry_out(plan(), None, Here(), progress=False).dataset)
-    again = Here()
+    assert swept.dataset.equals(carry_out(plan(), None, Counted(), progress=False).dataset)
+    again = Counted()
     assert carry_out(plan(), tmp_path / "out", again, progress=False).found == LINES * POINTS and again.asked == 0
 
 
 def test_values_that_were_not_stored_are_missing(tmp_path):
     with pytest.raises(EngineFailed):
-        carry_out(plan(), tmp_path / "out", Here(5), progress=False)
+        carry_out(plan(), tmp_path / "out", Counted(5), progress=False)
     half = xr.open_zarr(tmp_path / "out", chunks=None)
     assert int(half.value.notnull().sum()) == 5 * POINTS == int((half.status > 0).sum())
 
@@ -92,7 +86,7 @@ def test_a_task_that_fails_is_said_after_all_others_are_stored(tmp_path):
 
 def test_stores_are_not_mixed(tmp_path):
     out = tmp_path / "out"
-    carry_out(plan(), out, Here(), progress=False)
+    carry_out(plan(), out, Counted(), progress=False)
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     other = replace(plan(), blocks=plan().blocks[1:])
     (tmp_path / "folder").mkdir()
@@ -102,9 +96,9 @@ def test_stores_are_not_mixed(tmp_path):
         (plan(), tmp_path / "folder", "is no store of a sweep"),
     ):
         with pytest.raises(InvalidParameter, match=rule):
-            carry_out(what, path, Here(), progress=False)
+            carry_out(what, path, Counted(), progress=False)
     with FileLock(tmp_path / ".out.lock"), pytest.raises(InvalidParameter, match="is being written by another process"):
-        carry_out(plan(), out, Here(), progress=False)
+        carry_out(plan(), out, Counted(), progress=False)
     assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
@@ -120,14 +114,14 @@ def test_stores_are_not_mixed(tmp_path):
 )
 def test_what_cannot_be_swept_is_refused(varied, said):
     with pytest.raises(InvalidParameter, match=said):
-        numeric.sweep(PROBLEM, varied, engine=Here(), progress=False)
+        numeric.sweep(PROBLEM, varied, engine=Counted(), progress=False)
 
 
 def test_numbers_of_numpy_are_numbers():
     """A problem of NumPy's integers would be refused, and one of its floats have another key."""
     varied = {"alpha": np.array(ALPHAS), "tokens": np.array([2])}
     plain = {"alpha": ALPHAS, "tokens": [2]}
-    first, second = (numeric.sweep(PROBLEM, these, engine=Here(), progress=False) for these in (varied, plain))
+    first, second = (numeric.sweep(PROBLEM, these, engine=Counted(), progress=False) for these in (varied, plain))
     assert first.identical(second)
 
 
