@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -92,15 +94,29 @@ def local_workers(workers: int | None = None) -> DaskWorkers:
     """Processes of this machine, one per core by default."""
 
     def connect() -> Cluster:
-        return LocalCluster(
-            n_workers=workers or cores(),
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address="127.0.0.1:0",  # any free port: two sweeps on one machine
-            silence_logs=logging.CRITICAL,
-        )
+        with _interrupts_passed_over():
+            return LocalCluster(
+                n_workers=workers or cores(),
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address="127.0.0.1:0",  # any free port: two sweeps on one machine
+                silence_logs=logging.CRITICAL,
+            )
 
     return DaskWorkers(connect)
+
+
+@contextmanager
+def _interrupts_passed_over() -> Iterator[None]:
+    """Processes that begin here never see an interrupt, which is the parent's to answer, in one line."""
+    if threading.current_thread() is not threading.main_thread():  # where Python lets nobody choose
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def running_workers(address: str) -> DaskWorkers:

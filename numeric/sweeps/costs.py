@@ -6,7 +6,10 @@ from numeric.problem.problem import Parametrisation, Problem
 
 #: Seconds of a point along a curve on one core.
 QUADRATURE, SAMPLED, FITTED, BLOCKS, CLOSED = 0.1, 0.4, 3.0, 2.4, 0.02
-WEAK_BELOW, LONGER = 5e-3, 6.0  #: below that, samples have several minima, and rules are refined until jumps are resolved
+WEAK_BELOW, LONGER = (
+    5e-3,
+    6.0,
+)  #: below that, samples have several minima, and rules are refined until jumps are resolved
 
 
 def seconds_of_point(problem: Problem) -> float:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -160,6 +161,31 @@ def test_a_scheduler_that_does_not_answer_is_said_soon(tmp_path):
     line = ended.stderr.strip().splitlines()[-1]
     assert line.startswith("failed: no dask scheduler answers at tcp://127.0.0.1:1 within 4 s; start one with")
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("on", ["processes", "dask"])
+def test_an_interrupt_is_one_line_and_loses_nothing(on, tmp_path):
+    """As a terminal interrupts: every process of the group is told."""
+    text = STUDY.replace("0.5:2:3", "0.1:4:8").replace('[0.05, "1/10"]', '"0.01:0.3:20"')
+    out = tmp_path / "study.zarr"
+    command = [sys.executable, "-m", "numeric", "sweep", str(written(tmp_path, text)), "--on", on, "--workers", "2"]
+    client = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    while not list(out.glob("status/c/*/*")):
+        assert client.poll() is None
+        time.sleep(0.05)
+    os.killpg(client.pid, signal.SIGINT)
+    said = client.communicate(timeout=60)[1].strip().splitlines()
+    assert client.returncode == 130
+    assert said[-1] == "interrupted: finished points are stored, the same command goes on from there"
+    assert not [line for line in said if "Traceback" in line]
+    with pytest.raises(ProcessLookupError):  # nobody of the group is left
+        while True:
+            os.killpg(client.pid, 0)
+            time.sleep(0.05)
+    stored = int((xr.open_zarr(out).status > 0).sum())
+    assert 0 < stored < 160 and stored % 8 == 0
 
 
 def test_exact_values_survive_the_file(tmp_path):
