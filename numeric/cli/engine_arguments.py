@@ -83,5 +83,5 @@ def _dask_workers(kind: str):  # type: ignore[no-untyped-def]  # an optional dep
         from numeric.engines import dask_workers
     except ModuleNotFoundError as error:
         rule = f"needs the package {error.name}, which is not installed"
-        raise BadInput("--on", kind, rule, "pip install 'attention-erm[cluster]'") from None
+        raise BadInput("--on", kind, rule, "install the extra cluster, e.g. pip install -e '.[cluster]'") from None
     return dask_workers

@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 from attention_erm.commandline.parser import DISTRIBUTION
 
 ABSENT = "not installed"
+OPTIONAL = ("distributed", "dask-jobqueue", "marimo")  #: what only sweeps on a cluster and the notebook need
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def _needed() -> tuple[Requirement, ...]:
 
 
 def _libraries() -> dict[str, str]:
-    return {one.name: installed(one.name) for one in _needed()}
+    return {name: installed(name) for name in (*(one.name for one in _needed()), *OPTIONAL)}
 
 
 def _about_versions() -> Iterator[str]:

@@ -144,7 +144,7 @@ def _range(study: StudyFile, key: str, stated: dict[str, Any]) -> tuple[str, ...
     if stated["spacing"] == "geometric":
         return _texts(study, key, f"{first}:{last}:{count}")
     if stated["spacing"] != "linear":
-        raise study.refused(key, stated, rule, 'write spacing = "linear"')
+        raise study.refused(key, stated, rule, 'write spacing = "linear" or "geometric"')
     try:
         start, end = Fraction(first), Fraction(last)
     except (ValueError, ZeroDivisionError):

@@ -143,7 +143,8 @@ def slurm_cluster(settings: Mapping[str, Any]) -> Any:
     from dask_jobqueue.slurm import SLURMCluster
 
     arguments = {name: value for name, value in settings.items() if name != "jobs"}
-    return SLURMCluster(**{"processes": arguments.get("cores", 1), **arguments})
+    scheduler = {"dashboard_address": "127.0.0.1:0"}  # any free port
+    return SLURMCluster(**{"processes": arguments.get("cores", 1), "scheduler_options": scheduler, **arguments})
 
 
 def _alone(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection, wait
+from multiprocessing.synchronize import Event
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,6 +19,10 @@ from threadpoolctl import threadpool_limits
 from attention_erm.commandline.log import level_set, set_level
 from numeric.engines.task import EngineFailed, Outcome, Task
 
+_NONE_BEGAN = (
+    "no worker process could begin: each imports the script that asks for it; put the call below "
+    '`if __name__ == "__main__":`, or use the engine ThisProcess'
+)
 RETRIES = 2  #: of tasks whose worker died: one that asks for too much memory kills each worker that takes it
 
 
@@ -45,7 +50,9 @@ class Processes:
                 for outcome in self._pass(list(left.values())):
                     del left[outcome.task.key]
                     yield outcome
-            except BrokenProcessPool:
+            except BrokenProcessPool as error:
+                if self._running is not None and not self._running.began():
+                    raise EngineFailed(_NONE_BEGAN) from error
                 self._running = None
             if not left:
                 return
@@ -79,11 +86,16 @@ class WorkerProcesses:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(sorted({function.__module__ for function in functions}))
         ended, self._open = context.Pipe(duplex=False)  # closing our end tells every worker
-        self._executor = ProcessPoolExecutor(workers, context, _begin, (ended, level_set(), prepare))
+        self._begun = context.Event()
+        self._executor = ProcessPoolExecutor(workers, context, _begin, (ended, self._begun, level_set(), prepare))
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """As an executor does."""
         return self._executor.submit(function, *arguments)
+
+    def began(self) -> bool:
+        """Whether any of the processes has come as far as to take work."""
+        return self._begun.is_set()
 
     def end(self, at_once: bool) -> None:
         """Wait for what has begun, or end it `at_once`; what has not begun is not done."""
@@ -104,13 +116,14 @@ def use_one_thread() -> None:
     os.environ["NUMBA_NUM_THREADS"] = "1"
 
 
-def _begin(ended: Connection, level: str, prepare: Callable[[], None] | None) -> None:
+def _begin(ended: Connection, begun: Event, level: str, prepare: Callable[[], None] | None) -> None:
     set_level(level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to answer, in one line
     use_one_thread()
     if prepare is not None:
         prepare()
     threading.Thread(target=_end_with, args=(ended,), daemon=True).start()
+    begun.set()
 
 
 def _end_with(ended: Connection) -> None:

@@ -84,7 +84,7 @@ def theory_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> di
     for name in QUANTITIES:
         words = attributes_of(name)
         variables[name] = Variable(dimensions, chunks, {**words, "ancillary_variables": f"{name}{ERROR_BAR} status"})
-        bar = {"long_name": f"bound on the error of {name}", "units": words["units"]}
+        bar = {**words, "long_name": f"bound on the error of {name}"}
         variables[f"{name}{ERROR_BAR}"] = Variable(dimensions, chunks, bar)
     for name in ("replicon", "residual"):
         variables[name] = Variable(dimensions, chunks, attributes_of(name))

@@ -39,7 +39,11 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Solve what the store lacks and say how points ended."""
-    study = read_study(arguments.study, ("slurm",))
+    study = read_study(arguments.study, ("slurm", "training"))
+    if "training" in study.tables:
+        raise study.refused(
+            "[training]", "", "is of heads that are trained", f"use python -m verify sweep {study.path}"
+        )
     from numeric.cli.study_points import labelled, study_problems
     from numeric.sweeps.theory import theory_plan
 

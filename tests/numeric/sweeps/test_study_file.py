@@ -100,6 +100,7 @@ def test_the_command_keeps_and_goes_on(tmp_path, monkeypatch, capsys):
         (STUDY.replace("noise = 0.5", "noise = 0.5\nmodel = \"mine\""), "study.toml: model 'mine': is not a generated model"),
         (STUDY + "[[zip]]\nbeta = [1]\ntokens = [2, 3]\n", "[[zip]] beta 1, tokens 2: must have as many values of each"),
         (STUDY + "[slurm]\nqeue = 'long'\n", "study.toml: [slurm] qeue 'long': is no key of this table"),
+        (STUDY + "[training]\nruns = 2\n", "study.toml: [training]: is of heads that are trained; use python -m verify sweep"),
         (STUDY + "[slurm]\ncores = 'many'\n", "study.toml: [slurm] cores 'many': must be a whole number"),
         (STUDY.replace("0.5:2:3", "0.5:2:100000").replace("\"1/10\"", ", ".join(["1"] * 20)), "must be at most 1000000"),
     ],

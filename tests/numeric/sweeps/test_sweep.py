@@ -1,6 +1,10 @@
 """Sweeps from Python: the same numbers as a curve alone, kept, gone on with, and never mixed with others."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -140,3 +144,18 @@ def test_places_are_all_combinations(sizes):
     found = list(places(axes))
     assert len({index for index, _ in found}) == len(found) == points_of(axes)
     assert all(tuple(settings.values()) == index for index, settings in found)
+
+
+def test_a_script_without_a_guard_is_told_so(tmp_path):
+    """Its workers import it, and would begin the sweep anew."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numeric\n"
+        "problem = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.1, noise=0.5)\n"
+        "numeric.sweep(problem, {'alpha': [1.0, 2.0]}, progress=False)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(numeric.__file__).parents[1])}
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, check=False)
+    assert ended.returncode == 1
+    assert "no worker process could begin" in ended.stderr.splitlines()[-1]
+    assert '`if __name__ == "__main__":`' in ended.stderr.splitlines()[-1]
