@@ -5,21 +5,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from numeric.cli.arguments import BadInput, integer
+from numeric.cli.study_values import Reader, text, texts, whole_number
 
-KINDS = ("processes", "dask", "slurm")
-
-#: Keys of the table [slurm] of a study file, as dask-jobqueue names them, and what each is.
-SLURM: dict[str, type] = {
-    "queue": str,
-    "account": str,
-    "cores": int,
-    "memory": str,
-    "walltime": str,
-    "jobs": int,
-    "job_extra_directives": list,
-    "job_script_prologue": list,
-    "interface": str,
-    "python": str,
+#: Keys of the table [slurm] of a study file, as dask-jobqueue names them, each with its reader.
+SLURM: dict[str, Reader] = {
+    "queue": text,
+    "account": text,
+    "cores": whole_number(1),
+    "memory": text,
+    "walltime": text,
+    "jobs": whole_number(1),
+    "job_extra_directives": texts,
+    "job_script_prologue": texts,
+    "interface": text,
+    "python": text,
 }
 
 
@@ -27,7 +26,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add --on, --scheduler, --workers."""
     parser.add_argument(
         "--on",
-        choices=KINDS,
+        choices=("processes", "dask", "slurm"),
         default="processes",
         help="what carries it out: processes of this machine (default), dask workers, or jobs of a SLURM cluster",
     )

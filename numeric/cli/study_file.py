@@ -1,25 +1,28 @@
 """Study files: the parameters of a sweep in TOML, each as on the command line, fixed or over values.
 
-kappa0 = "1/2"            # at the top: fixed
-noise = 0.5
+    kappa0 = "1/2"            # at the top: fixed
+    noise = 0.5
 
-[product]                 # all combinations
-alpha = "0.05:4:30"       # first:last:count, geometric
-lambda = [0.001, 0.01, 0.1]
+    [product]                 # all combinations
+    alpha = "0.05:4:30"       # first:last:count, geometric
+    lambda = [0.001, 0.01, 0.1]
 
-[[zip]]                   # together, value by value
-tokens = [2, 3]
-beta = [1, 0.5]
+    [[zip]]                   # together, value by value
+    tokens = [2, 3]
+    beta = [1, 0.5]
+
+Numbers mean what is written, 0.05 one twentieth. All that a study may say is in docs/tutorials/sweeps.md.
 """
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, grid
+from numeric.cli.study_values import Reader
 
 _RANGE = {"from", "to", "count", "spacing"}
 
@@ -30,9 +33,13 @@ Varied = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class StudyFile:
-    """What a file says: `fixed` parameters and `varied` ones as texts; `tables` are those of other names, for whom they concern."""
+    """What a file says: `fixed` parameters and `varied` ones as texts; `tables` are those of other names, for whom they concern.
+
+    `text` is all of the file.
+    """
 
     path: Path
+    text: str
     fixed: Mapping[str, str]
     varied: tuple[Varied, ...]
     tables: Mapping[str, Mapping[str, Any]]
@@ -41,8 +48,8 @@ class StudyFile:
         """The line about a key of this file."""
         return BadInput(f"{self.path}: {key}", value, rule, way_out)
 
-    def table(self, name: str, keys: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
-        """A table of `keys`, each read by its function, which raises ValueError with the rule for another value."""
+    def table(self, name: str, keys: Mapping[str, Reader]) -> dict[str, Any]:
+        """A table of `keys`, each read by its reader."""
         read: dict[str, Any] = {}
         for key, value in self.tables.get(name, {}).items():
             if key not in keys:
@@ -61,22 +68,22 @@ def read_study(path: str, tables: Sequence[str]) -> StudyFile:
         BadInput: it cannot be read, is no TOML, or has a key, type or value that no study has.
     """
     try:
-        content = tomllib.loads(Path(path).read_text(), parse_float=_Number)
+        text = Path(path).read_text()
+        content = tomllib.loads(text, parse_float=_Number)
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput("study file", path, f"cannot be read ({type(error).__name__})", "name a text file") from None
     except tomllib.TOMLDecodeError as error:
         raise BadInput(
             "study file", path, f"is no TOML: {error}", 'write texts in quotes, e.g. kappa0 = "1/2"'
         ) from None
-    return _read(Path(path), content, tables)
+    return _read(StudyFile(Path(path), text, {}, (), {}), content, tables)
 
 
 class _Number(str):
     """A decimal number as it is written, so that 0.05 means one twentieth."""
 
 
-def _read(path: Path, content: dict[str, Any], tables: Sequence[str]) -> StudyFile:
-    nothing = StudyFile(path, {}, (), {})
+def _read(nothing: StudyFile, content: dict[str, Any], tables: Sequence[str]) -> StudyFile:
     product, zipped = content.pop("product", {}), content.pop("zip", [])
     others = {name: content.pop(name) for name in list(content) if isinstance(content[name], dict)}
     for name in others:
@@ -90,7 +97,7 @@ def _read(path: Path, content: dict[str, Any], tables: Sequence[str]) -> StudyFi
     fixed = {_name(key): _text(nothing, key, value) for key, value in content.items()}
     varied: list[Varied] = [{_name(key): _texts(nothing, key, values)} for key, values in product.items()]
     varied += [{_name(key): _texts(nothing, key, values) for key, values in table.items()} for table in zipped]
-    study = StudyFile(path, fixed, tuple(varied), others)
+    study = replace(nothing, fixed=fixed, varied=tuple(varied), tables=others)
     _require_once(study)
     return study
 

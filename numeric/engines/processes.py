@@ -30,7 +30,7 @@ class Processes:
     """One worker per core by default. A worker that dies takes its task with it, which others carry out."""
 
     def __init__(self, workers: int | None = None) -> None:
-        self.workers = workers or cores()
+        self._workers = workers or cores()
         self._running: WorkerProcesses | None = None
 
     def __enter__(self) -> Self:
@@ -63,7 +63,7 @@ class Processes:
     def _pass(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
         """Outcomes until all tasks are done or a worker dies, which raises BrokenProcessPool."""
         if self._running is None:
-            self._running = WorkerProcesses(self.workers, [task.function for task in tasks])
+            self._running = WorkerProcesses(self._workers, [task.function for task in tasks])
         submit = self._running.submit
         futures: dict[Future[Any], Task] = {submit(task.function, *task.arguments): task for task in tasks}
         for future in as_completed(futures):

@@ -83,6 +83,11 @@ def shape_of(axes: Sequence[Axis]) -> tuple[int, ...]:
     return tuple(len(axis) for axis in axes)
 
 
+def coordinates_of(axes: Sequence[Axis]) -> dict[str, Coordinate]:
+    """Of all parameters that vary, by name."""
+    return {name: coordinate for axis in axes for name, coordinate in axis.coordinates().items()}
+
+
 def places(axes: Sequence[Axis]) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:
     """All combinations: the index along each axis, and the parameters there."""
     for index in product(*(range(len(axis)) for axis in axes)):

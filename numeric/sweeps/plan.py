@@ -65,7 +65,7 @@ class Block:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """A sweep before it is carried out; `code` is the digest of all code that its numbers depend on."""
+    """A sweep before it is carried out; `attributes` tell of the study, `code` is the digest of all code that makes its numbers."""
 
     coordinates: Mapping[str, Coordinate]
     variables: Mapping[str, Variable]

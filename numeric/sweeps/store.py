@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -142,7 +143,7 @@ def empty_dataset(plan: SweepPlan, values: Mapping[str, np.ndarray] | None = Non
     return xr.Dataset(
         {name: (v.dimensions, filled[name], dict(v.attributes)) for name, v in plan.variables.items()},
         coords={name: (c.dimension, c.values, dict(c.attributes)) for name, c in plan.coordinates.items()},
-        attrs=dict(plan.attributes),
+        attrs={"version": version("attention-erm"), **plan.attributes},
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
 from numeric.problem.solution import QUANTITIES, Solution, Status
 from numeric.saddle.curve import learning_curve
-from numeric.sweeps.axes import Axis, places, shape_of
+from numeric.sweeps.axes import Axis, coordinates_of, places, shape_of
 from numeric.sweeps.costs import seconds_of_point
 from numeric.sweeps.plan import Block, SweepPlan, Variable, regions, task_key
 from numeric.sweeps.words import attributes_of, status_attributes
@@ -39,12 +38,11 @@ def theory_plan(
     along = next((k for k, axis in enumerate(axes) if axis.names == ("alpha",)), len(axes) - 1)
     chunks = tuple(_points_per_task(problems, along) if k == along else 1 for k in range(len(axes)))
     blocks = [_block(problems, region, dimensions, code, prefix) for region in regions(problems.shape, chunks)]
-    coordinates = {name: coordinate for axis in axes for name, coordinate in axis.coordinates().items()}
     return SweepPlan(
-        coordinates,
+        coordinates_of(axes),
         {f"{prefix}{name}": variable for name, variable in theory_variables(dimensions, chunks).items()},
         blocks,
-        {"version": version("attention-erm"), **attributes},
+        attributes,
         code,
     )
 
@@ -92,7 +90,7 @@ def theory_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> di
     return {**variables, "status": Variable(dimensions, chunks, status_attributes("how the solve ended", endings))}
 
 
-def solve_block(problems: tuple[Problem, ...], prefix: str) -> dict[str, np.ndarray]:
+def solve_block(problems: tuple[Problem, ...], prefix: str, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
     """Values of the variables along a line of problems; where they differ in alpha alone, each is solved from its neighbours."""
     first = problems[0]
     if all(problem.at(first.alpha) == first for problem in problems):
@@ -100,7 +98,7 @@ def solve_block(problems: tuple[Problem, ...], prefix: str) -> dict[str, np.ndar
     else:
         solutions = [learning_curve(problem, [problem.alpha])[0] for problem in problems]
     rows = [_row(solution) for solution in solutions]
-    return {f"{prefix}{name}": np.array([row[name] for row in rows]) for name in rows[0]}
+    return {f"{prefix}{name}": np.array([row[name] for row in rows]).reshape(shape) for name in rows[0]}
 
 
 def _row(solution: Solution) -> dict[str, float]:
@@ -124,12 +122,8 @@ def _block(
     line = tuple(problems[region].flat)
     task = Task(
         task_key("theory", (line, prefix), code),
-        _solved_line,
+        solve_block,
         (line, prefix, problems[region].shape),
         sum(map(seconds_of_point, line)),
     )
     return Block(task, dict(zip(dimensions, region, strict=True)), f"{prefix}status", len(line))
-
-
-def _solved_line(problems: tuple[Problem, ...], prefix: str, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
-    return {name: values.reshape(shape) for name, values in solve_block(problems, prefix).items()}

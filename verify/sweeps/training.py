@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,12 @@ import numpy as np
 from numeric.engines.code import code_digest
 from numeric.engines.task import Task
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.sweeps.axes import Axis, shape_of
+from numeric.sweeps.axes import Axis, coordinates_of, shape_of
 from numeric.sweeps.plan import Block, SweepPlan, Variable, regions, task_key
 from numeric.sweeps.theory import TASK_SECONDS, theory_plan
 from numeric.sweeps.words import attributes_of, status_attributes
+from verify.batches.execute import execute_batch
+from verify.batches.shape import can_be_batched
 from verify.jobs.pool import limit_threads
 from verify.judging.realised import realised_problem
 from verify.training.data import DataKind
@@ -27,6 +28,7 @@ from verify.training.run import Run, Start
 from verify.training.target import TargetKind, rank_ratio, target_rank
 
 MEASURED = ("m", "q", "q0", "train_error", "test_error", "best_error", "estimation_error", "loss", "relative_gradient")
+CALCULATES = ("numeric", "generated", "verify.training", "verify.batches")  #: packages that make the numbers
 ENDINGS = {status: code for code, status in enumerate(DescentStatus, start=1)}
 
 
@@ -40,6 +42,7 @@ class Heads:
     target: TargetKind = TargetKind.DETERMINISTIC
     minimiser: str = "lbfgs"
     start: Start = Start.RANDOM
+    device: str = "cpu"
     entropy: int = 0
     theory: bool = True
 
@@ -57,13 +60,14 @@ def training_plan(
     sizes = Axis(("dim",), (trained.dims,))
     over = (*axes, sizes, Axis(("seed",), (tuple(range(trained.runs)),)))
     runs = _runs(problems, trained)
+    code = code_digest(*CALCULATES)
     require_memory(runs[..., 0].flat)
     plan = SweepPlan(
-        {name: coordinate for axis in over for name, coordinate in axis.coordinates().items()},
+        coordinates_of(over),
         training_variables(tuple(axis.dimension for axis in over), _chunks(runs)),
-        [_block(runs, region, over) for region in regions(shape_of(over), _chunks(runs))],
-        {"version": version("attention-erm"), **attributes},
-        code_digest("numeric", "generated", "verify.training"),
+        [_block(runs, region, over, code) for region in regions(shape_of(over), _chunks(runs))],
+        attributes,
+        code,
     )
     if not trained.theory:
         return plan
@@ -81,8 +85,14 @@ def training_variables(dimensions: tuple[str, ...], chunks: tuple[int, ...]) -> 
 def train_block(runs: tuple[Run, ...], shape: tuple[int, ...]) -> dict[str, np.ndarray]:
     """Values of the variables of runs; those of a descent that did not converge are missing."""
     limit_threads()
-    rows = [_row(execute(run)) for run in runs]
+    results = execute_batch(runs) if _together(runs[0]) else map(execute, runs)
+    rows = [_row(result) for result in results]
     return {name: np.array([row[name] for row in rows]).reshape(shape) for name in rows[0]}
+
+
+def _together(run: Run) -> bool:
+    """Whether its seeds are trained in batches: on a GPU, which one head alone leaves idle."""
+    return run.device == "cuda" and can_be_batched(run)
 
 
 def _row(result: RunResult) -> dict[str, float]:
@@ -97,21 +107,25 @@ def _runs(problems: np.ndarray, trained: Heads) -> np.ndarray:
         for k, dim in enumerate(trained.dims):
             for seed in range(trained.runs):
                 runs[(*index, k, seed)] = Run(
-                    problem, dim, trained.target, trained.data, trained.minimiser, trained.entropy, seed, trained.start
-                )
+                    problem, dim, trained.target, trained.data, trained.minimiser, trained.entropy, seed, trained.start,
+                    device=trained.device,
+                )  # fmt: skip
     return runs
 
 
 def _chunks(runs: np.ndarray) -> tuple[int, ...]:
-    """As many seeds at once as take a minute for the slowest run."""
-    seeds = max(1, int(TASK_SECONDS / max(run.cost for run in runs[..., 0].flat)))
+    """As many seeds at once as take a minute for the slowest run; all of them where they are trained together."""
+    first = runs[..., 0]
+    seeds = (
+        runs.shape[-1] if _together(first.flat[0]) else max(1, int(TASK_SECONDS / max(run.cost for run in first.flat)))
+    )
     return (*(1,) * (runs.ndim - 1), min(seeds, runs.shape[-1]))
 
 
-def _block(runs: np.ndarray, region: tuple[slice, ...], axes: Sequence[Axis]) -> Block:
+def _block(runs: np.ndarray, region: tuple[slice, ...], axes: Sequence[Axis], code: str) -> Block:
     asked = tuple(runs[region].flat)
     arguments: tuple[Any, ...] = (asked, runs[region].shape)
-    key = task_key("training", [run.key for run in asked], code_digest("numeric", "generated", "verify.training"))
+    key = task_key("training", [run.key for run in asked], code)
     task = Task(key, train_block, arguments, sum(run.cost for run in asked))
     return Block(task, {axis.dimension: part for axis, part in zip(axes, region, strict=True)}, "status", len(asked))
 

@@ -48,18 +48,18 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.sweeps.theory import theory_plan
 
     return carry_out_study(
-        arguments, study, theory_plan(study_problems(study), labelled(study), study_attributes(study))
+        arguments, study, theory_plan(study_problems(study), labelled(study), study_attributes(study, "numeric"))
     )
 
 
-def study_attributes(study: StudyFile) -> dict[str, str]:
-    """What the Dataset says of its making."""
+def study_attributes(study: StudyFile, package: str) -> dict[str, str]:
+    """What the Dataset says of its making by a command of `package`."""
     fixed = ", ".join(f"{name} = {text}" for name, text in study.fixed.items())
     return {
         "title": study.path.stem,
         "fixed": fixed,
-        "command": f"sweep {study.path.name}",
-        "study": study.path.read_text(),
+        "command": f"python -m {package} sweep {study.path.name}",
+        "study": study.text,
     }
 
 
@@ -68,7 +68,7 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
     out = Path(arguments.out) if arguments.out else study.path.with_suffix(".zarr")
     if not out.parent.is_dir():
         raise BadInput("--out", out, "cannot be written: its folder does not exist", "name a folder in one that does")
-    slurm = study.table("slurm", {key: _of_type(kind) for key, kind in SLURM.items()})
+    slurm = study.table("slurm", SLURM)
     engine = engine_of(arguments, slurm)
     if arguments.dry_run:
         return _say(arguments, plan, slurm)
@@ -138,14 +138,3 @@ def _statuses(dataset) -> dict[str, dict[str, int]]:  # type: ignore[no-untyped-
                 meanings[code]: count for code, count in sorted(Counter(variable.values.ravel().tolist()).items())
             }
     return found
-
-
-def _of_type(kind: type):  # type: ignore[no-untyped-def]
-    """Reader of a value of one type."""
-
-    def read(value: object) -> object:
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise ValueError(f"must be a {'list' if kind is list else 'text' if kind is str else 'whole number'}")
-        return value
-
-    return read

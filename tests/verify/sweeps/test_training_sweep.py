@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 import xarray as xr
 
 from numeric.cli.arguments import run as run_to_exit
@@ -61,6 +62,7 @@ def test_runs_and_their_theory(tmp_path, monkeypatch, capsys):
         ("runs = 3", "runs = 0", "[training] runs 0: must be a whole number from 1 on"),
         ("runs = 3", "data = 'images'", "[training] data 'images': must be one of sequences, gaussian-equivalent"),
         ("runs = 3", "theory = 1", "[training] theory 1: must be true or false"),
+        ("runs = 3", "device = 'tpu'", "[training] device 'tpu': must be one of cpu, cuda"),
         ("lambda = 0.1", "lambda = 0", "study.toml: lambda 0.0: must be positive: no descent reaches the limit"),
         ("lambda = 0.1", "lambda = 0.1\nmodel = 'quadratic_network'", "model quadratic_network: is not trained by sweeps"),
     ],
@@ -72,3 +74,24 @@ def test_a_mistake_is_one_line_about_its_key(old, new, said, tmp_path, monkeypat
     shown = capsys.readouterr()
     assert said in shown.err and shown.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_refused(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY + "device = 'cuda'\n")
+    assert verify(monkeypatch, "sweep", path) == 2
+    assert "study.toml: [training] device cuda: is not available on this machine" in capsys.readouterr().err
+    assert verify(monkeypatch, "sweep", path, "--on", "dask", "--scheduler", "tcp://elsewhere:1", "--dry-run") == 0
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_seeds_trained_together_are_those_trained_alone(tmp_path, monkeypatch):
+    swept = []
+    for device in ("cpu", "cuda"):
+        path = tmp_path / f"{device}.toml"
+        path.write_text(STUDY + f"device = '{device}'\ntheory = false\n")
+        assert verify(monkeypatch, "sweep", path) == 0
+        swept.append(xr.open_zarr(path.with_suffix(".zarr")).load())
+    # both descents end at a relative gradient of 1e-6, by other sums
+    np.testing.assert_allclose(swept[0].test_error, swept[1].test_error, rtol=1e-5)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import Any
+
+import torch
 
 from numeric.cli.arguments import BadInput
 from numeric.cli.commands.sweep import add_sweep, carry_out_study, study_attributes
 from numeric.cli.study_file import StudyFile, read_study
 from numeric.cli.study_points import labelled, naming_keys, study_problems
+from numeric.cli.study_values import Reader, one_of, switch, whole_number, whole_numbers
 from numeric.model import DEFAULT
 from verify.sweeps.training import Heads, training_plan
 from verify.training.data import DataKind
@@ -37,10 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Train and solve what the store lacks and say how points ended."""
     study = read_study(arguments.study, ("training", "slurm"))
     trained = Heads(**study.table("training", _KEYS))
+    _require_device(study, trained.device, elsewhere=arguments.on == "slurm" or bool(arguments.scheduler))
     problems = study_problems(study)
     _require_trained(study, {problem.model for problem in problems.flat})
     with naming_keys(study, study.fixed):
-        plan = training_plan(problems, labelled(study), trained, study_attributes(study))
+        plan = training_plan(problems, labelled(study), trained, study_attributes(study, "verify"))
     return carry_out_study(arguments, study, plan)
 
 
@@ -49,48 +51,22 @@ def _require_trained(study: StudyFile, models: set[str]) -> None:
         raise BadInput(f"{study.path}: model", model, "is not trained by sweeps", f"use {DEFAULT}, or verify models")
 
 
-def _integers(least: int) -> Callable[[Any], tuple[int, ...]]:
-    def read(value: Any) -> tuple[int, ...]:
-        values = value if isinstance(value, list) else [value]
-        whole = all(isinstance(entry, int) and not isinstance(entry, bool) for entry in values)
-        if not values or not whole or min(values) < least or len(set(values)) < len(values):
-            raise ValueError(f"must be a whole number from {least} on, or a list of such, each once")
-        return tuple(values)
-
-    return read
+def _require_device(study: StudyFile, device: str, elsewhere: bool) -> None:
+    """Workers of this machine have its devices; what others have, they find out."""
+    if device == "cuda" and not elsewhere and not torch.cuda.is_available():
+        raise study.refused(
+            "[training] device", device, "is not available on this machine", 'leave it out, or use "cpu"'
+        )
 
 
-def _integer(least: int) -> Callable[[Any], int]:
-    def read(value: Any) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise ValueError(f"must be a whole number from {least} on")
-        return value
-
-    return read
-
-
-def _one_of(names: list[str], make: Callable[[str], Any]) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
-        if value not in names:
-            raise ValueError(f"must be one of {', '.join(names)}")
-        return make(value)
-
-    return read
-
-
-def _switch(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("must be true or false")
-    return value
-
-
-_KEYS: dict[str, Callable[[Any], Any]] = {
-    "dims": _integers(MINIMUM_DIM),
-    "runs": _integer(1),
-    "data": _one_of([str(kind) for kind in DataKind], DataKind),
-    "target": _one_of([str(kind) for kind in TargetKind], TargetKind),
-    "minimiser": _one_of(list(MINIMISERS), str),
-    "start": _one_of([str(start) for start in Start], Start),
-    "entropy": _integer(0),
-    "theory": _switch,
+_KEYS: dict[str, Reader] = {
+    "dims": whole_numbers(MINIMUM_DIM),
+    "runs": whole_number(1),
+    "data": one_of(list(DataKind), DataKind),
+    "target": one_of(list(TargetKind), TargetKind),
+    "minimiser": one_of(list(MINIMISERS)),
+    "start": one_of(list(Start), Start),
+    "device": one_of(["cpu", "cuda"]),
+    "entropy": whole_number(0),
+    "theory": switch,
 }
