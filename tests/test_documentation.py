@@ -97,7 +97,7 @@ def same(shown, printed):
 def _same_word(shown, printed):
     one, other = (word.strip("(),:[]") for word in (shown, printed))
     try:
-        return one == other or (len(one) < 12 and float(other) == pytest.approx(float(one), rel=2e-3, abs=1e-4))
+        return one == other or (len(one) < 20 and float(other) == pytest.approx(float(one), rel=2e-3, abs=1e-4))
     except ValueError:
         return False
 
