@@ -1,12 +1,13 @@
-"""Sweeps: how long a point takes by its kind, what an engine costs per task, and how two workers compare with one.
+"""Sweeps: how long a point takes by its kind, what an engine costs per task, how two workers compare with one, and dask with processes.
 
-Run: python -m benchmarks.jobs.sweeps [costs | engines | points]        (all: some twelve minutes)
+Run: python -m benchmarks.jobs.sweeps [costs | engines | points | training]        (all: some twenty minutes)
 """
 
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import median
 
 import numpy as np
 
@@ -17,8 +18,11 @@ from numeric.laws.eigenvalue_list import singular_values
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
 from numeric.saddle.curve import learning_curve
+from numeric.sweeps.axes import axes_of
 from numeric.sweeps.costs import seconds_of_point
 from numeric.sweeps.sweep import sweep
+from numeric.sweeps.theory import problems_over
+from verify.sweeps.training import Heads, training_plan
 
 FIGURE_ONE = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
 ALPHAS = np.geomspace(0.2, 4, 6).tolist()
@@ -35,6 +39,8 @@ KINDS = {
         FIGURE_ONE, model="cross_attention", target=singular_values((2.0, 1.0, 0.5), (0.25, 0.25, 0.5))
     ),
 }
+ENGINES: dict[str, Callable[[], Engine]] = {"processes": Processes, "dask": local_workers}
+ROUNDS = 4
 
 
 def costs() -> None:
@@ -56,9 +62,8 @@ def nothing(_: int) -> int:
 
 def engines() -> None:
     tasks = [Task(f"nothing-{k}", nothing, (k,), 0.0) for k in range(500)]
-    kinds: dict[str, Callable[[], Engine]] = {"processes": Processes, "dask": local_workers}
     print(f"{'engine':12} {'ms a task':>9} {'target':>7} {'ratio':>6}")
-    for name, make in kinds.items():
+    for name, make in ENGINES.items():
         with make() as engine:
             list(engine.outcomes([Task("first", nothing, (0,), 0.0)]))
             started = time.perf_counter()
@@ -81,7 +86,28 @@ def points() -> None:
     print(f"one worker over two: {took[1] / took[2]:.2f} (target 1.9)")
 
 
+def training() -> None:
+    decays = np.geomspace(0.02, 0.3, 12).tolist()
+    axes = axes_of({"lambda_": decays})
+    plan = training_plan(problems_over(FIGURE_ONE, axes), axes, Heads(dims=(60,), runs=8, theory=False), {})
+    took: dict[str, list[float]] = {"processes": [], "dask": []}
+    for turn in range(ROUNDS):
+        for name, make in ENGINES.items() if turn % 2 else reversed(ENGINES.items()):
+            with make() as engine:
+                list(engine.outcomes([Task("first", nothing, (0,), 0.0)]))
+                started = time.perf_counter()
+                assert all(outcome.error is None for outcome in engine.outcomes([block.task for block in plan.blocks]))
+                took[name].append(time.perf_counter() - started)
+    pairs = [one / other for one, other in zip(took["processes"], took["dask"], strict=True)]
+    seconds = ", ".join(f"{name} {min(values):.1f} s" for name, values in took.items())
+    print(
+        f"{plan.points} heads of d = 60: {seconds}; throughput of dask over that of processes, median of {ROUNDS}: "
+        f"{median(pairs):.3f} (target .95)",
+        flush=True,
+    )
+
+
 if __name__ == "__main__":
-    for part in (costs, engines, points):
+    for part in (costs, engines, points, training):
         if len(sys.argv) == 1 or part.__name__ in sys.argv[1:]:
             part()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,6 +19,8 @@ _SYMBOLS: dict[type[ast.AST], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
     ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not", ast.And: "and", ast.Or: "or",
 }  # fmt: skip
+
+_SIGNS = {ast.USub: ("sign", 1), ast.Not: ("logic", 3)}
 
 #: Functions whose value is the same for arguments in any order.
 _SYMMETRIC = {"max", "min", "maximum", "minimum", "hypot", "gcd", "lcm", "union", "isclose", "Max", "Min", "Add", "Mul"}
@@ -77,9 +80,9 @@ class _Finder:
             case ast.Compare(left, operators, others):
                 for (before, after), operator in zip(pairwise([left, *others]), operators, strict=True):
                     yield self._between(before, after, operator, _COMPARISONS, "comparison", function)
-            case ast.UnaryOp(ast.USub() | ast.Not(), operand):
-                start, end = self._span(node)[0], self._span(operand)[0]
-                yield self._replaced("sign" if isinstance(node.op, ast.USub) else "logic", function, start, end, "")
+            case ast.UnaryOp(ast.USub() | ast.Not()):
+                start, (kind, length) = self._span(node)[0], _SIGNS[type(node.op)]
+                yield self._replaced(kind, function, start, start + length, "")
             case ast.Constant(bool(value)):
                 yield self._replaced("constant", function, *self._span(node), str(not value))
             case ast.Constant(int() | float() as value):
@@ -106,7 +109,7 @@ class _Finder:
             yield self._replaced("order", function, a, d, (other + self._source[b:c] + one).decode())
 
     def _replaced(self, kind: str, function: str, start: int, end: int, new: str) -> Mutation:
-        line = self._source.count(b"\n", 0, start) + 1
+        line = bisect_right(self._lines, start)
         return Mutation(kind, function, line, start, end, self._source[start:end].decode(), new)
 
     def _span(self, node: ast.AST) -> tuple[int, int]:

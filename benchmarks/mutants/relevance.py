@@ -1,0 +1,100 @@
+"""Which tests run a line, and how long each takes: one run of the default suite under coverage.
+
+This module is also a plugin of pytest for that run: it keeps the seconds of each test that passed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from coverage import CoverageData
+
+SECONDS, COVERAGE = "seconds.json", "coverage"
+PACKAGES = ("derive", "numeric")
+_seconds: dict[str, float] = defaultdict(float)
+_failed: set[str] = set()
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    """Called by pytest for each part of each test."""
+    _seconds[report.nodeid] += report.duration
+    if not report.passed:
+        _failed.add(report.nodeid)
+
+
+def pytest_sessionfinish(session: Any) -> None:
+    """Called by pytest at the end; its workers see only their own tests."""
+    if not hasattr(session.config, "workerinput"):
+        passed = {test: seconds for test, seconds in _seconds.items() if test not in _failed}
+        (Path(os.environ["MUTANTS"]) / SECONDS).write_text(json.dumps(passed))
+
+
+def measure(tree: Path, folder: Path, arguments: Sequence[str]) -> None:
+    """Run the suite of `tree` under coverage, with more `arguments` of pytest; what was seen goes to `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "MUTANTS": str(folder), "COVERAGE_FILE": str(folder / COVERAGE), "PYTHONPATH": "."}
+    covered = [f"--cov={package}" for package in PACKAGES]
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", __name__, *covered, "--cov-context=test", "--cov-report=", *arguments],
+        cwd=tree, env=environment, check=False,
+    )  # fmt: skip
+
+
+class Relevance:
+    """What `measure` saw of `tree`, from `folder`; files by their path in the tree."""
+
+    def __init__(self, tree: Path, folder: Path) -> None:
+        self._tree = tree
+        self._data = CoverageData(str(folder / COVERAGE))
+        self._data.read()
+        self._measured = {str(Path(name).relative_to(tree)): name for name in self._data.measured_files()}
+        self._lines = cache(self._read)
+        self._seconds: dict[str, float] = json.loads((folder / SECONDS).read_text())
+
+    def tests(self, file: str, line: int, most: float) -> list[str]:
+        """Tests that run a line, the quickest first, of `most` seconds together (one at least).
+
+        What runs while a module is imported, or is compiled, is seen in no test: then those that run anything of the file, or else of
+        the files that import it.
+        """
+        found = (
+            self._lines(file).get(line) or self._of_file(file) or set().union(*map(self._of_file, self._users(file)))
+        )
+        chosen, total = [], 0.0
+        for test in sorted(found & set(self._seconds), key=lambda test: (self._seconds[test], test)):
+            total += self._seconds[test]
+            if chosen and total > most:
+                break
+            chosen.append(test)
+        return chosen
+
+    def expected(self, tests: Sequence[str]) -> float:
+        """Seconds that tests take together."""
+        return sum(self._seconds[test] for test in tests)
+
+    def _read(self, file: str) -> dict[int, set[str]]:
+        contexts = self._data.contexts_by_lineno(self._measured[file]) if file in self._measured else {}
+        return {line: {name.partition("|")[0] for name in names if name} for line, names in contexts.items()}
+
+    def _of_file(self, file: str) -> set[str]:
+        return set().union(*self._lines(file).values())
+
+    def _users(self, file: str) -> list[str]:
+        """Files that import a module."""
+        module = file.removesuffix(".py").replace("/", ".")
+        names = (f"from {module} import", f"from {module.rpartition('.')[0]} import")
+        texts = {other: (self._tree / other).read_text() for other in self._measured}
+        stem = module.rpartition(".")[2]
+        return [
+            other
+            for other, text in texts.items()
+            if names[0] in text or any(names[1] in line and stem in line for line in text.splitlines())
+        ]
