@@ -1,4 +1,4 @@
-"""Sweeps: how long a point takes by its kind, what an engine costs per task, how two workers compare with one, and dask with processes.
+"""Sweeps: how long a point takes by its kind, what an engine costs per task, two workers beside one, and dask beside processes.
 
 Run: python -m benchmarks.jobs.sweeps [costs | engines | points | training]        (all: some twenty minutes)
 """

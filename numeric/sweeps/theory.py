@@ -33,7 +33,7 @@ def theory_plan(
 
     Points that differ in alpha alone are solved along it, each from its neighbours, in pieces of a minute at the most.
     """
-    code = code_digest("numeric", "generated")
+    code = code_digest(__name__, "generated")
     dimensions = tuple(axis.dimension for axis in axes)
     along = next((k for k, axis in enumerate(axes) if axis.names == ("alpha",)), len(axes) - 1)
     chunks = tuple(_points_per_task(problems, along) if k == along else 1 for k in range(len(axes)))

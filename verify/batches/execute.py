@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -23,11 +21,6 @@ from verify.batches.stack import Stack
 from verify.training.draw import draw
 from verify.training.measure import RunResult, measured
 from verify.training.run import Run
-
-#: Digest of the code that trains batches, beside that of `verify.training`.
-BATCH_CODE = hashlib.sha256(
-    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-).hexdigest()
 
 
 def execute_batch(

@@ -15,7 +15,6 @@ from numeric.problem.problem import Problem
 from numeric.studies.regimes import LEAST_GAMMA
 from verify.exponents.measure import StudentResult
 from verify.exponents.plan import Misstatement
-from verify.exponents.run import STUDENT_PROTOCOL
 from verify.jobs.store import AnyResult, Store
 from verify.training.data import DataKind
 from verify.training.measure import RunResult
@@ -133,4 +132,4 @@ def result_store(folder: Path) -> Store[RunResult]:
 
 def student_store(folder: Path) -> Store[StudentResult]:
     """The finished narrow students of that folder. Raises BadInput if it cannot be written."""
-    return opened(lambda path: Store(path, StudentResult, "students.jsonl", STUDENT_PROTOCOL), folder)
+    return opened(lambda path: Store(path, StudentResult, "students.jsonl"), folder)

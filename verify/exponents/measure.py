@@ -60,10 +60,10 @@ class StudentResult:
         return {**fields, "run": self.run.record(), "status": self.status.name}
 
     @classmethod
-    def from_json(cls, record: dict[str, Any]) -> StudentResult:
+    def from_json(cls, run: StudentRun, record: dict[str, Any]) -> StudentResult:
         """Raises KeyError, TypeError or ValueError for any other record."""
         lists = {name: tuple(record[name]) for name in ("m", "q", "excess_errors", "ranks", "evaluations")}
-        known = {"run": StudentRun.from_record(record["run"]), "status": DescentStatus[record["status"]]}
+        known = {"run": run, "status": DescentStatus[record["status"]]}
         return cls(**{**record, **lists, **known})
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,14 +13,9 @@ from numeric.laws.power_law import PowerLaw, power_law
 from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
 from verify.training.data import DataKind, inputs_shape
-from verify.training.run import PROTOCOL, record_digest
+from verify.training.run import record_digest
 
 TOKENS = 2  #: of a sequence: the cheapest for which attention is more than a constant
-_SOURCES = ("measure", "risk", "run")
-#: Digest of all code that turns a StudentRun into numbers.
-STUDENT_PROTOCOL = hashlib.sha256(
-    PROTOCOL.encode() + b"".join(Path(__file__).with_stem(name).read_bytes() for name in _SOURCES)
-).hexdigest()[:16]
 _MEASURED = (
     "shuffle_labels",
     "device",
@@ -83,18 +76,13 @@ class StudentRun:
         return f"gamma {self.gamma} dim {self.dim} n {self.samples[-1]} index {self.index}"
 
     def record(self) -> dict[str, Any]:
-        """As plain JSON values; `from_record` is the inverse."""
+        """As plain JSON values."""
         return {**dataclasses.asdict(self), "gamma": str(self.gamma), "samples": list(self.samples)}
-
-    @classmethod
-    def from_record(cls, record: dict[str, Any]) -> StudentRun:
-        """Raises KeyError, TypeError or ValueError if the record is not that of a run."""
-        return cls(**{**record, "gamma": Fraction(record["gamma"]), "samples": tuple(record["samples"])})
 
     @property
     def key(self) -> str:
         """Under which the result is stored."""
-        return record_digest({"protocol": STUDENT_PROTOCOL, **self.record()})
+        return record_digest(self.record())
 
     def seeds(self) -> dict[str, np.random.SeedSequence]:
         """One independent seed for each random ingredient."""

@@ -97,9 +97,9 @@ class Pool:
     def _look_up(self, jobs: Sequence[Job]) -> None:
         """Take what stores hold."""
         for store in {job.store for job in jobs if job.store and job not in self._known}:
-            done = store.load()
-            kept = (job for job in jobs if job.store is store and job.arguments[0] in done)
-            self._known |= {job: done[job.arguments[0]] for job in kept}
+            asked = {job: job.arguments[0] for job in jobs if job.store is store}
+            done = store.load(set(asked.values()))
+            self._known |= {job: done[run] for job, run in asked.items() if run in done}
 
     def _stream(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, _Timed]]:
         """Yield results as they finish, the longest jobs started first so that none is left alone at the end."""

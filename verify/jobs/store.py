@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from verify.batches.execute import BATCH_CODE
-from verify.training.run import PROTOCOL, Run, record_digest
+from numeric.engines.code import code_digest
+from verify.training.run import Run, record_digest
+
+_LOG = logging.getLogger(__name__)
+_BATCHES = "verify.batches.execute"
 
 
 class Result(Protocol):
@@ -23,32 +28,49 @@ class Result(Protocol):
         """Plain JSON values."""
 
     @classmethod
-    def from_json(cls, record: dict[str, Any]) -> Self:
-        """Inverse of `to_json`; raises KeyError, TypeError or ValueError for any other record."""
+    def from_json(cls, run: Any, record: dict[str, Any]) -> Self:
+        """Inverse of `to_json` for the result of `run`; raises KeyError, TypeError or ValueError for any other record."""
 
 
 AnyResult = TypeVar("AnyResult", bound=Result)
 
 
 class Store(Generic[AnyResult]):
-    """A file of results of one kind; the latest line of a key counts."""
+    """A file of results of one kind; the latest line of a key counts.
 
-    def __init__(self, folder: Path, kind: type[AnyResult], name: str = "runs.jsonl", protocol: str = PROTOCOL) -> None:
-        """Open a store; `protocol` is a digest of the code that made the results, but for batches on a GPU.
+    Beside its key a result has its protocol: a digest of the module of its `kind` with all that it imports, and of what else it
+    `depends_on`. Results of another protocol are not used.
+    """
 
-        Raises OSError if it cannot be written.
-        """
+    def __init__(self, folder: Path, kind: type[AnyResult], name: str = "runs.jsonl", depends_on: str = "") -> None:
+        """Open a store. Raises OSError if it cannot be written."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.path, self._kind, self._protocol = folder / name, kind, protocol
+        self.path, self._kind, self._depends_on = folder / name, kind, depends_on
         with self.path.open("ab"):
             pass  # so that an unwritable folder is found out before an hour of runs, not after it
 
-    def load(self) -> dict[Any, AnyResult]:
-        """Return every finished run of the present protocol.
+    def load(self, asked: Collection[Any]) -> dict[Any, AnyResult]:
+        """Return the results of those runs of `asked` that are finished.
 
-        A line cut short by a kill in mid-write is passed over, and so are records of an older protocol.
+        A line cut short by a kill in mid-write is passed over. So are results of another protocol, of which a line on stderr tells.
         """
-        return {result.run: result for result in self._results()}
+        found: dict[Any, AnyResult] = {}
+        others: set[Any] = set()
+        runs: dict[str, list[Any]] = {}
+        for run in asked:
+            runs.setdefault(run.key, []).append(run)
+        for key, protocol, record in self._records():
+            for run in runs.get(key, ()):
+                if protocol != self._protocol_of(run):
+                    others.add(run)
+                    continue
+                with suppress(ValueError, KeyError, TypeError):
+                    found[run] = self._kind.from_json(run, record)
+        if void := len(others - set(found)):
+            _LOG.warning(
+                "%s: %d results are of other code or other versions of libraries, and are made again", self.path, void
+            )
+        return found
 
     def append(self, result: AnyResult) -> None:
         """Add one line and force it to disk.
@@ -56,7 +78,7 @@ class Store(Generic[AnyResult]):
         One write to a file opened for appending: lines of two processes do not mix. A cut line that ends the file
         is closed first; else the new record would be lost with it.
         """
-        record = {"key": result.run.key, "protocol": self._protocol_of(result), **result.to_json()}
+        record = {"key": result.run.key, "protocol": self._protocol_of(result.run), **result.to_json()}
         line = json.dumps(record).encode() + b"\n"
         descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -70,23 +92,16 @@ class Store(Generic[AnyResult]):
         size = os.fstat(descriptor).st_size
         return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
 
-    def _results(self) -> Iterator[AnyResult]:
-        present = (self._protocol, self._protocol_with_batches())
+    def _records(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Key, protocol and the rest of each whole line."""
         for line in self.path.read_bytes().splitlines():
             try:
                 record = json.loads(line)
-                key, protocol = record.pop("key"), record.pop("protocol")
-                result = self._kind.from_json(record) if protocol in present else None
+                yield str(record.pop("key")), str(record.pop("protocol")), record
             except (ValueError, KeyError, TypeError, AttributeError):
                 continue
-            if result is not None and result.run.key == key and protocol == self._protocol_of(result):
-                yield result
 
-    def _protocol_of(self, result: AnyResult) -> str:
+    def _protocol_of(self, run: Any) -> str:
         """Runs on a GPU are trained in batches: the code of these is part of their protocol, and of no other."""
-        if isinstance(result.run, Run) and result.run.device == "cuda":
-            return self._protocol_with_batches()
-        return self._protocol
-
-    def _protocol_with_batches(self) -> str:
-        return record_digest({"of": self._protocol, "batches": BATCH_CODE})
+        batches = (_BATCHES,) if isinstance(run, Run) and run.device == "cuda" else ()
+        return record_digest({"code": code_digest(self._kind.__module__, *batches), "depends_on": self._depends_on})

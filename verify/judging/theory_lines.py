@@ -1,24 +1,17 @@
-"""Lines of the theory as jobs whose results are kept: an interrupted figure does not solve them again.
-
-A solution holds laws of many kinds: a line is stored as a pickle, under a digest of all code that makes it, so that no other reads it.
-"""
+"""Lines of the theory as jobs whose results are kept: an interrupted figure does not solve them again."""
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import math
-import pickle
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from numeric.engines.code import code_digest
 from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
-from numeric.problem.solution import Solution
+from numeric.problem.solution import Antisymmetric, Solution, Status
 from numeric.saddle.curve import learning_curve
 from numeric.studies.optimal_decay import optimal_lambda
 from verify.jobs.pool import Job, Pool
@@ -73,16 +66,26 @@ class SolvedLine:
     solutions: tuple[Solution, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain JSON values; `from_json` is the inverse."""
-        return {"pickled": base64.b64encode(pickle.dumps(self)).decode()}
+        """As plain JSON values: numbers alone, as the line says of which problem; `from_json` is the inverse."""
+        return {"line": repr(self.run), "solutions": [_numbers(solution) for solution in self.solutions]}
 
     @classmethod
-    def from_json(cls, record: dict[str, Any]) -> SolvedLine:
-        """Raises KeyError or ValueError for any other record."""
-        line = pickle.loads(base64.b64decode(record["pickled"]))  # of this code, as the digest in the store says
-        if not isinstance(line, cls):
-            raise ValueError("no line of the theory")
-        return line
+    def from_json(cls, run: TheoryLine, record: dict[str, Any]) -> SolvedLine:
+        """Raises KeyError, TypeError or ValueError for any other record."""
+        return cls(run, tuple(_solution(run.problem, numbers) for numbers in record["solutions"]))
+
+
+def _numbers(solution: Solution) -> dict[str, Any]:
+    own = {"alpha": solution.problem.alpha, "lambda_": solution.problem.lambda_, "status": solution.status.name}
+    return {**vars(solution), **own, "problem": None}
+
+
+def _solution(problem: Problem, numbers: dict[str, Any]) -> Solution:
+    read = dict(numbers)
+    read["problem"] = replace(problem, alpha=read.pop("alpha"), lambda_=read.pop("lambda_"))
+    read["status"], read["strengths"] = Status[read["status"]], tuple(read["strengths"])
+    read["antisymmetric"] = read["antisymmetric"] and Antisymmetric(*read["antisymmetric"])
+    return Solution(**read)
 
 
 LineStore = Store[SolvedLine]
@@ -90,22 +93,7 @@ LineStore = Store[SolvedLine]
 
 def line_store(folder: Path) -> LineStore:
     """Lines solved in `folder`. Raises OSError if it cannot be written."""
-    return Store(folder, SolvedLine, "lines.jsonl", _theory_digest())
-
-
-@cache
-def _theory_digest() -> str:
-    """Of everything that a solution depends on."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
-    for package in ("numeric", "generated"):
-        spec = find_spec(package)
-        assert spec is not None and spec.submodule_search_locations
-        for folder in spec.submodule_search_locations:
-            for path in sorted(Path(folder).rglob("*.py")):
-                digest.update(path.read_bytes())
-    for library in ("numpy", "scipy", "numba"):
-        digest.update(version(library).encode())
-    return digest.hexdigest()[:16]
+    return Store(folder, SolvedLine, "lines.jsonl", depends_on=code_digest("generated"))
 
 
 def line_jobs(line: TheoryLine, store: LineStore) -> list[Job]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 from collections.abc import Iterator
@@ -16,21 +15,15 @@ import torch
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import NoAnswer
-from numeric.messages import stages
 from numeric.messages.stages import FirstMessage, Stage
 from verify.jobs.store import Store
-from verify.messages import fresh_labels, posterior_mean, posterior_steps
+from verify.messages import posterior_steps
 from verify.messages.fresh_labels import LabelPredictor, fresh_error, posterior_labels, student_labels
 from verify.messages.posterior_steps import Known
-from verify.training import message_passing
 from verify.training.draw import Drawn, draw
 from verify.training.measure import moments
 from verify.training.message_passing import message_steps, trace_penalty
-from verify.training.run import PROTOCOL, Run
-
-_SOURCES = (fresh_labels, message_passing, posterior_mean, posterior_steps, stages)
-_FILES = (__file__, *(str(module.__file__) for module in _SOURCES))
-_DIGEST = PROTOCOL + "".join(Path(path).read_text() for path in _FILES)
+from verify.training.run import Run
 
 
 class Messages(NamedTuple):
@@ -39,11 +32,6 @@ class Messages(NamedTuple):
     optimal: bool
     start: FirstMessage
     steps: int
-
-    @property
-    def protocol(self) -> str:
-        """Digest of these and of the code that follows them."""
-        return hashlib.sha256(f"{_DIGEST}{self.optimal}{self.start}{self.steps}".encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -60,15 +48,15 @@ class Trajectory:
         return {**{k: v for k, v in vars(self).items() if k != "run"}, "run": self.run.record()}
 
     @classmethod
-    def from_json(cls, record: dict[str, Any]) -> Trajectory:
+    def from_json(cls, run: Run, record: dict[str, Any]) -> Trajectory:
         """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
         stages = tuple(Stage(*stage) for stage in record["stages"])
-        return cls(Run.from_record(record["run"]), record["q0"], stages, record["seconds"])
+        return cls(run, record["q0"], stages, record["seconds"])
 
 
 def trajectory_store(folder: Path, messages: Messages) -> Store[Trajectory]:
     """Finished trajectories of these messages in `folder`. Raises OSError if it cannot be written."""
-    return Store(folder, Trajectory, "trajectories.jsonl", messages.protocol)
+    return Store(folder, Trajectory, "trajectories.jsonl", depends_on=repr(messages))
 
 
 def follow_messages(run: Run, messages: Messages) -> Trajectory:

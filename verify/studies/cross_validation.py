@@ -13,13 +13,13 @@ import numpy as np
 from numeric.problem.problem import Parametrisation
 from verify.jobs.store import Store
 from verify.judging.scores import BAND, normal_score
-from verify.training.cross_validation import CHOICE_PROTOCOL, DecayChoice
+from verify.training.cross_validation import DecayChoice
 from verify.training.minimise import DescentStatus
 
 
 def choice_store(folder: Path) -> Store[DecayChoice]:
     """Finished searches in `folder`. Raises OSError if it cannot be written."""
-    return Store(folder, DecayChoice, "choices.jsonl", CHOICE_PROTOCOL)
+    return Store(folder, DecayChoice, "choices.jsonl")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ V and Vh are what no descent shows: the response of the indices to their fields,
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +21,11 @@ from verify.jobs.store import Store
 from verify.judging.realised import expected_values, nominal_problem
 from verify.judging.scores import BAND, Score, score_at
 from verify.judging.theory import watched_predictions
-from verify.training import message_passing
 from verify.training.draw import draw, empirical_risk, require_memory
 from verify.training.measure import moments
 from verify.training.message_passing import pass_messages, trace_penalty
 from verify.training.minimise import MINIMISERS, DescentStatus
-from verify.training.run import PROTOCOL, Run, result_record
+from verify.training.run import Run, result_record
 
 ORDER_PARAMETERS = ("m", "q", "train_error", "V", "Vh")
 SHARED = ("m", "q", "train_error")  #: those that a descent has, too
@@ -35,9 +33,6 @@ _TOLERANCE = 1e-6  #: of messages, which contract by about .6 a step
 #: Relative difference of the two maps allowed: a descent ends at a relative gradient of 1e-5, over a curvature that the weight decay
 #: keeps above a hundredth of the steepest.
 SAME_MAP = 1e-3
-
-_SOURCES = (Path(__file__), Path(message_passing.__file__))
-MESSAGE_PROTOCOL = hashlib.sha256((PROTOCOL + "".join(p.read_text() for p in _SOURCES)).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -67,9 +62,9 @@ class MessagePassingResult:
         return result_record(self)
 
     @classmethod
-    def from_json(cls, record: dict[str, Any]) -> MessagePassingResult:
+    def from_json(cls, run: Run, record: dict[str, Any]) -> MessagePassingResult:
         """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
-        return cls(**{**record, "run": Run.from_record(record["run"]), "status": DescentStatus[record["status"]]})
+        return cls(**{**record, "run": run, "status": DescentStatus[record["status"]]})
 
 
 @dataclass(frozen=True)
@@ -95,7 +90,7 @@ class MessagePassingPoint:
 
 def message_store(folder: Path) -> Store[MessagePassingResult]:
     """Finished runs of this study in `folder`. Raises OSError if it cannot be written."""
-    return Store(folder, MessagePassingResult, "message_passing.jsonl", MESSAGE_PROTOCOL)
+    return Store(folder, MessagePassingResult, "message_passing.jsonl")
 
 
 def study_message_passing(

@@ -30,7 +30,6 @@ from verify.training.run import Run
 from verify.training.target import rank_ratio
 from verify.training.vanishing_decay import (
     DECAY_MULTIPLES,
-    VANISHING_PROTOCOL,
     NestedRun,
     VanishingResult,
     train_at_vanishing_decay,
@@ -197,7 +196,7 @@ class ThresholdOutcome:
 
 def vanishing_store(folder: Path) -> Store[VanishingResult]:
     """Finished runs of this experiment in `folder`. Raises OSError if it cannot be written."""
-    return Store(folder, VanishingResult, "vanishing.jsonl", VANISHING_PROTOCOL)
+    return Store(folder, VanishingResult, "vanishing.jsonl")
 
 
 def threshold_jobs(plan: ThresholdPlan, store: Store[VanishingResult]) -> list[Job]:

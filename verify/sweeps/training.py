@@ -28,7 +28,6 @@ from verify.training.run import Run, Start
 from verify.training.target import TargetKind, rank_ratio, target_rank
 
 MEASURED = ("m", "q", "q0", "train_error", "test_error", "best_error", "estimation_error", "loss", "relative_gradient")
-CALCULATES = ("numeric", "generated", "verify.training", "verify.batches")  #: packages that make the numbers
 ENDINGS = {status: code for code, status in enumerate(DescentStatus, start=1)}
 
 
@@ -60,7 +59,7 @@ def training_plan(
     sizes = Axis(("dim",), (trained.dims,))
     over = (*axes, sizes, Axis(("seed",), (tuple(range(trained.runs)),)))
     runs = _runs(problems, trained)
-    code = code_digest(*CALCULATES)
+    code = code_digest(__name__, "generated")
     require_memory(runs[..., 0].flat)
     plan = SweepPlan(
         coordinates_of(over),

@@ -11,11 +11,9 @@ from S = 0, which is stationary at every decay.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import math
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +23,9 @@ from numeric.maths.domain import InvalidParameter
 from verify.training.draw import Drawn, draw, empirical_risk
 from verify.training.measure import fresh_errors, moments
 from verify.training.minimise import MINIMISERS, DescentStatus, Minimum
-from verify.training.run import PROTOCOL, Run, record_digest, result_record
+from verify.training.run import Run, record_digest, result_record
 
 SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, the same for all
-CHOICE_PROTOCOL = hashlib.sha256((PROTOCOL + Path(__file__).read_text()).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -51,18 +48,13 @@ class DecaySearch:
             raise InvalidParameter("folds", self.folds, f"must be 2 to the {self.base.samples} samples", "try 5")
 
     def record(self) -> dict[str, Any]:
-        """As plain JSON values; `from_record` is the inverse."""
+        """As plain JSON values."""
         return {"base": self.base.record(), "decays": self.decays, "folds": self.folds}
-
-    @classmethod
-    def from_record(cls, record: dict[str, Any]) -> DecaySearch:
-        """Raises KeyError, TypeError or ValueError if the record is not that of a search."""
-        return cls(Run.from_record(record["base"]), tuple(record["decays"]), record["folds"])
 
     @property
     def key(self) -> str:
         """Under which the result is stored."""
-        return record_digest({"protocol": CHOICE_PROTOCOL, **self.record()})
+        return record_digest(self.record())
 
     @property
     def cost(self) -> float:
@@ -133,10 +125,9 @@ class DecayChoice:
         return result_record(self)
 
     @classmethod
-    def from_json(cls, record: dict[str, Any]) -> DecayChoice:
+    def from_json(cls, run: DecaySearch, record: dict[str, Any]) -> DecayChoice:
         """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
-        fields = dict(record)
-        fields["run"] = DecaySearch.from_record(fields["run"])
+        fields = {**record, "run": run}
         fields["status"] = DescentStatus[fields["status"]]
         for name in ("validation", "scatter"):
             fields[name] = tuple(float(value) for value in fields[name])

@@ -66,10 +66,9 @@ class RunResult:
         return result_record(self)
 
     @classmethod
-    def from_json(cls, record: dict[str, Any]) -> RunResult:
-        """Raises KeyError, TypeError or ValueError if the record is not of this protocol or not of numbers."""
-        fields = dict(record)
-        fields["run"] = Run.from_record(fields["run"])
+    def from_json(cls, run: Run, record: dict[str, Any]) -> RunResult:
+        """Raises KeyError, TypeError or ValueError if the record is not of numbers as those of a run."""
+        fields = {**record, "run": run}
         fields["status"] = DescentStatus[fields["status"]]
         for name in ("singular_values", "eigenvalues", "overlaps", "held", "hidden"):
             fields[name] = tuple(fields[name])

@@ -7,7 +7,6 @@ import enum
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,13 +21,8 @@ from verify.training.target import (
     TargetKind,
     deterministic_eigenvalues,
     in_dimension,
-    target_of_record,
     target_record,
 )
-
-SOURCES = ("data", "draw", "measure", "minimise", "parametrisation", "risk", "run", "target")
-#: Digest of the code that turns a Run into numbers, so that stored results of other code are never mistaken for new ones.
-PROTOCOL = hashlib.sha256(b"".join(Path(__file__).with_stem(name).read_bytes() for name in SOURCES)).hexdigest()[:16]
 
 #: Fresh samples per test error: this many, or this multiple of the training samples if that is more. One sample
 #: scatters by about its own mean, so that at d = 100 the test error is known to 0.5 percent where runs differ by
@@ -129,7 +123,7 @@ class Run:
         return f"dim {self.dim} alpha {self.problem.alpha:g} index {self.index}"
 
     def record(self) -> dict[str, Any]:
-        """As plain JSON values, flat, as results are stored; `from_record` is the inverse."""
+        """As plain JSON values, flat, as results are stored."""
         problem, law = self.problem, target_record(self.problem.target, self.dim)
         return {
             "dim": self.dim, "alpha": problem.alpha, "kappa0": law["kappa0"], "width": problem.width, "lambda_": problem.lambda_,
@@ -140,17 +134,10 @@ class Run:
             "power_law": law["power_law"], "spikes": law["spikes"], "output": str(self.output),
         }  # fmt: skip
 
-    @classmethod
-    def from_record(cls, record: dict[str, Any]) -> Run:
-        """Raises KeyError, TypeError or ValueError if the record is not that of a run."""
-        law = target_of_record(record, record["dim"])
-        problem = Problem(target=law, **{name: record[name] for name in _OF_PROBLEM})
-        return cls(problem, target_kind=TargetKind(record["target"]), **{name: record[name] for name in _OWN})
-
     @property
     def key(self) -> str:
         """Under which the result is stored."""
-        return record_digest({"protocol": PROTOCOL, **self.record()})
+        return record_digest(self.record())
 
     def seeds(self) -> dict[str, np.random.SeedSequence]:
         """One independent seed for each random ingredient."""
@@ -163,9 +150,7 @@ class Run:
         return dict(zip(names, root.spawn(len(names)), strict=True))
 
 
-#: Names in a record: of the problem, of what training adds, and of what the data depend on.
-_OF_PROBLEM = ("alpha", "width", "lambda_", "noise", "tokens", "beta", "beta0", "parametrisation")
-_OWN = ("dim", "data", "minimiser", "entropy", "index", "start", "restart", "shuffle_labels", "device", "output")
+#: Names in a record of what the data depend on.
 _PHYSICAL = ("dim", "alpha", "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0", "target", "data")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
+from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw, power_law
@@ -89,12 +89,3 @@ def target_record(law: Target, dim: int) -> dict[str, Any]:
         eigenvalues = deterministic_eigenvalues(law, dim)
         spikes = eigenvalues[eigenvalues > 0].tolist()
     return {"kappa0": kappa0, "power_law": gamma, "spikes": spikes}
-
-
-def target_of_record(record: dict[str, Any], dim: int) -> Target:
-    """Inverse of `target_record`. Raises KeyError, TypeError or ValueError for any other record."""
-    if record["kappa0"] is not None:
-        return MarchenkoPastur(record["kappa0"])
-    if record["power_law"] is not None:
-        return power_law(record["power_law"], dim)
-    return finite_rank(tuple(record["spikes"]), dim)

@@ -8,11 +8,9 @@ come from the same samples, some of them taken away: the scatter of runs that th
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import math
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,7 +18,7 @@ import torch
 from verify.training.draw import Drawn, draw, empirical_risk
 from verify.training.minimise import DescentStatus, Lbfgs
 from verify.training.risk import Risk
-from verify.training.run import PROTOCOL, Run, record_digest, result_record
+from verify.training.run import Run, record_digest, result_record
 
 #: Multiples of the smallest decay, in the order in which they are visited with all samples; with fewer only the last two are.
 DECAY_MULTIPLES = (10.0, 2.0, 1.0)
@@ -28,7 +26,6 @@ DECAY_MULTIPLES = (10.0, 2.0, 1.0)
 _TOLERANCE = 1e-2
 _MAX_STEPS = 4000
 _LENGTH = 10  #: descents of a nested run take about so many times as long as one run above interpolation
-VANISHING_PROTOCOL = hashlib.sha256((PROTOCOL + Path(__file__).read_text()).encode()).hexdigest()[:16]
 
 
 def vanishing_root(larger: float, smaller: float) -> float:
@@ -50,18 +47,13 @@ class NestedRun:
         return tuple(max(1, round(share * self.run.samples)) for share in self.shares)
 
     def record(self) -> dict[str, Any]:
-        """As plain JSON values; `from_record` is the inverse."""
+        """As plain JSON values."""
         return {"run": self.run.record(), "shares": self.shares}
-
-    @classmethod
-    def from_record(cls, record: dict[str, Any]) -> NestedRun:
-        """Raises KeyError, TypeError or ValueError if the record is not that of a nested run."""
-        return cls(Run.from_record(record["run"]), tuple(map(float, record["shares"])))
 
     @property
     def key(self) -> str:
         """Under which the result is stored."""
-        return record_digest({"protocol": VANISHING_PROTOCOL, **self.record()})
+        return record_digest(self.record())
 
     @property
     def cost(self) -> float:
@@ -102,10 +94,9 @@ class VanishingResult:
         return result_record(self)
 
     @classmethod
-    def from_json(cls, record: dict[str, Any]) -> VanishingResult:
+    def from_json(cls, run: NestedRun, record: dict[str, Any]) -> VanishingResult:
         """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
-        fields = dict(record)
-        fields["run"] = NestedRun.from_record(fields["run"])
+        fields = {**record, "run": run}
         fields["status"] = DescentStatus[fields["status"]]
         for name in ("train_error", "estimation_error"):
             fields[name] = tuple((float(larger), float(smaller)) for larger, smaller in fields[name])

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from numeric.engines.code import code_digest
+from numeric.engines.code import _modules, code_digest
 from numeric.engines.dask_workers import local_workers
 from numeric.engines.processes import RETRIES, Processes
 from numeric.engines.task import EngineFailed, Task
@@ -43,12 +43,23 @@ def test_no_worker_is_left():
 
 
 def test_words_do_not_change_a_digest(tmp_path, monkeypatch):
+    monkeypatch.setattr("numeric.engines.code.OWN", ("some_package",))
+    monkeypatch.syspath_prepend(tmp_path)
     package = tmp_path / "some_package"
     package.mkdir()
-    monkeypatch.syspath_prepend(tmp_path)
-    digests = []
-    for text in ("x = 1\n", '"""Words."""\n\nx = 1  # words\n', "x = 2\n"):
-        (package / "__init__.py").write_text(text)
+    (package / "other.py").write_text("y = 1\n")
+    (package / "apart.py").write_text("z = 1\n")
+
+    def digest(file, text):
+        (package / file).write_text(text)
         code_digest.cache_clear()
-        digests.append(code_digest("some_package"))
-    assert digests[0] == digests[1] != digests[2]
+        _modules.cache_clear()
+        return code_digest("some_package.own")
+
+    own = "def f():\n    from some_package import other\n    return 1\n"
+    first = digest("own.py", own)
+    assert digest("own.py", f'"""Words."""\n\n{own}  # words\n') == first
+    assert digest("own.py", own.replace("1", "2")) != first
+    assert digest("own.py", own) == first
+    assert digest("apart.py", "z = 2\n") == first
+    assert digest("other.py", "y = 2\n") != first  # what it imports, inside a function too

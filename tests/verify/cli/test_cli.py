@@ -96,13 +96,13 @@ def test_a_gpu_trains_what_a_cpu_does(tmp_path, capsys):
     """In one batch for each size, stored run by run beside those of the CPU."""
     for device in ("cpu", "cuda"):
         main(["curve", *SMALL, "--out", str(tmp_path), "--device", device])
-    found = result_store(tmp_path).load()
-    on_gpu = [result for run, result in found.items() if run.device == "cuda"]
-    assert len(on_gpu) == len(found) / 2 == 8
-    for result in on_gpu:
-        other = found[result.run.varied(device="cpu")]
-        assert result.status is other.status is DescentStatus.CONVERGED
-        assert (result.m, result.q) == pytest.approx((other.m, other.q), rel=2e-5)
+    found = [json.loads(line) for line in result_store(tmp_path).path.read_text().splitlines()]
+    on = {device: [one for one in found if one["run"]["device"] == device] for device in ("cpu", "cuda")}
+    assert len(on["cpu"]) == len(on["cuda"]) == 8
+    for result in on["cuda"]:
+        (other,) = (one for one in on["cpu"] if one["run"] == {**result["run"], "device": "cpu"})
+        assert result["status"] == other["status"] == DescentStatus.CONVERGED.name
+        assert (result["m"], result["q"]) == pytest.approx((other["m"], other["q"]), rel=2e-5)
 
 
 def test_cross_validation_finds_factors_better_and_says_when_they_are_not(tmp_path, capsys):

@@ -111,7 +111,7 @@ def test_messages_follow_state_evolution_from_any_start(tmp_path, start):
 def test_scatter_beyond_a_value_is_no_agreement(tmp_path):
     messages = Messages(False, FirstMessage.ZERO, 2)
     (point,) = study_trajectories(RUN, [1.0], [(12, 2), (16, 2)], messages, trajectory_store(tmp_path, messages), 1)
-    runs = list(trajectory_store(tmp_path, messages).load().values())
+    runs = [follow_messages(RUN.varied(dim=dim, index=index), messages) for dim in (12, 16) for index in range(2)]
     lost = replace(runs[0], stages=tuple(stage._replace(q=100.0) for stage in runs[0].stages))
     point = judged([lost, *runs[1:]], messages)
     assert point.blurred and point.blurred.quantity == "q" and not point.agrees
@@ -140,9 +140,10 @@ def test_bayes_optimal_messages_follow_theirs(tmp_path):
     store = trajectory_store(tmp_path, messages)
     (point,) = study_trajectories(run, [0.5], [(24, 6), (36, 6)], messages, store, 1)
     assert point.agrees
-    assert len(store.load()) == 12
-    one = next(iter(store.load().values()))
-    assert one.stages == follow_messages(one.run, messages).stages  # equal runs give equal results
+    again = [run.varied(dim=dim, index=index) for dim in (24, 36) for index in range(6)]
+    stored = store.load(again)
+    assert len(stored) == 12
+    assert stored[again[0]].stages == follow_messages(again[0], messages).stages  # equal runs give equal results
 
 
 def asked(*arguments):

@@ -24,8 +24,7 @@ def test_messages_end_where_the_theory_says(tmp_path, capsys):
         assert found["sizes"][-1]["standard_error"] < 0.1 * found["sizes"][-1]["theory"]
         if found["descent"] is not None:
             assert found["descent"] == pytest.approx(found["sizes"][-1]["simulation"], rel=1e-3)
-    results = message_store(tmp_path).load()
-    assert len(results) == 12 and all(result.run == run for run, result in results.items())
+    assert len(message_store(tmp_path).path.read_text().splitlines()) == 12
 
 
 def test_broken_data_disagree_and_say_so(tmp_path, capsys):

@@ -111,8 +111,8 @@ def test_fewer_samples_are_those_of_the_run(followed):
 
 def test_results_survive_the_store(followed, tmp_path):
     Store(tmp_path, VanishingResult, "vanishing.jsonl").append(followed)
-    assert Store(tmp_path, VanishingResult, "vanishing.jsonl").load() == {followed.run: followed}
-    assert Store(tmp_path, VanishingResult, "vanishing.jsonl", protocol="other").load() == {}
+    assert Store(tmp_path, VanishingResult, "vanishing.jsonl").load([followed.run]) == {followed.run: followed}
+    assert Store(tmp_path, VanishingResult, "vanishing.jsonl", depends_on="other").load([followed.run]) == {}
 
 
 def test_noise_below_the_dimension_count_is_fitted_and_above_it_is_not():

@@ -199,7 +199,7 @@ def test_stored_results_come_back_whole(tmp_path):
     results = {run: execute(run) for run in runs}
     for result in results.values():
         Store(tmp_path, RunResult).append(result)
-    assert Store(tmp_path, RunResult).load() == results
+    assert Store(tmp_path, RunResult).load(runs) == results
 
 
 def test_a_line_cut_short_is_passed_over_and_does_not_take_the_next_with_it(tmp_path):
@@ -208,18 +208,20 @@ def test_a_line_cut_short_is_passed_over_and_does_not_take_the_next_with_it(tmp_
     for run in runs[:2]:
         store.append(canned(run))
     store.path.write_bytes(store.path.read_bytes()[:-40])
-    assert set(store.load()) == {runs[0]}
+    assert set(store.load(runs)) == {runs[0]}
     store.append(canned(runs[2]))
-    assert set(store.load()) == {runs[0], runs[2]}
+    assert set(store.load(runs)) == {runs[0], runs[2]}
 
 
-def test_records_of_another_protocol_or_key_are_not_used(tmp_path):
+def test_records_of_another_protocol_or_key_are_not_used(tmp_path, caplog):
     store = Store(tmp_path, RunResult)
     store.append(canned(TINY))
     record = json.loads(store.path.read_text())
     for change in ({"protocol": 0}, {"key": "0"}):
         store.path.write_text(json.dumps({**record, **change}) + "\n")
-        assert store.load() == {}
+        assert store.load([TINY]) == {}
+    (said,) = caplog.messages
+    assert "1 results are of other code" in said
 
 
 def test_resuming_does_only_what_is_missing(tmp_path):
