@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 from numeric.cli.arguments import BadInput, print_json
-from numeric.cli.engine_arguments import SLURM, add_engine, engine_of, slurm_script
-from numeric.cli.study_file import StudyFile, read_study
+from numeric.cli.study.engine import SLURM, add_engine, engine_of, slurm_script
+from numeric.cli.study.file import StudyFile, read_study
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise study.refused(
             "[training]", "", "is of heads that are trained", f"use python -m verify sweep {study.path}"
         )
-    from numeric.cli.study_points import labelled, study_problems
+    from numeric.cli.study.points import labelled, study_problems
     from numeric.sweeps.theory import theory_plan
 
     return carry_out_study(

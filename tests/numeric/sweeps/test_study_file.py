@@ -15,8 +15,8 @@ import xarray as xr
 
 from numeric import __main__ as command
 from numeric.cli.arguments import run
-from numeric.cli.study_file import read_study
-from numeric.cli.study_points import study_problems
+from numeric.cli.study.file import read_study
+from numeric.cli.study.points import study_problems
 
 ROOT = Path(__file__).parents[3]
 STUDY = """

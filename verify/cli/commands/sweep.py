@@ -8,9 +8,9 @@ import torch
 
 from numeric.cli.arguments import BadInput
 from numeric.cli.commands.sweep import add_sweep, carry_out_study, study_attributes
-from numeric.cli.study_file import StudyFile, read_study
-from numeric.cli.study_points import labelled, naming_keys, study_problems
-from numeric.cli.study_values import Reader, one_of, switch, whole_number, whole_numbers
+from numeric.cli.study.file import StudyFile, read_study
+from numeric.cli.study.points import labelled, naming_keys, study_problems
+from numeric.cli.study.values import Reader, one_of, switch, whole_number, whole_numbers
 from numeric.model import DEFAULT
 from verify.sweeps.training import Heads, training_plan
 from verify.training.data import DataKind

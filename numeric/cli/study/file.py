@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, grid
-from numeric.cli.study_values import Reader
+from numeric.cli.study.values import Reader
 
 _RANGE = {"from", "to", "count", "spacing"}
 

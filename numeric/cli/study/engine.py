@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from numeric.cli.arguments import BadInput, integer
-from numeric.cli.study_values import Reader, text, texts, whole_number
+from numeric.cli.study.values import Reader, text, texts, whole_number
 
 #: Keys of the table [slurm] of a study file, as dask-jobqueue names them, each with its reader.
 SLURM: dict[str, Reader] = {

@@ -11,7 +11,7 @@ import numpy as np
 from numeric.cli.arguments import BadInput, bad_argument, positive
 from numeric.cli.model_arguments import add_own_settings
 from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
-from numeric.cli.study_file import StudyFile
+from numeric.cli.study.file import StudyFile
 from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
 from numeric.sweeps.axes import Axis, places, points_of, shape_of
