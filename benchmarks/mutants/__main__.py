@@ -49,7 +49,6 @@ def main() -> int:
 
 def _preload() -> None:
     """Import what takes long once, in the process that each trial is a fork of."""
-    import hypothesis  # noqa: F401
     import matplotlib.pyplot  # noqa: F401
     import mpmath  # noqa: F401
     import numba  # noqa: F401
