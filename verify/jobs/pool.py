@@ -7,10 +7,12 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import torch
+from filelock import FileLock
 
 from numeric.engines.processes import WorkerProcesses, cores, use_one_thread
 from numeric.engines.progress import seconds_bar
@@ -67,6 +69,7 @@ class Pool:
         self._workers, self._progress = workers or cores(), progress
         self._known: dict[Job, Any] = {}
         self._processes: dict[str, WorkerProcesses] = {}
+        self._locks: dict[Path, FileLock] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -76,15 +79,19 @@ class Pool:
     ) -> None:
         for processes in self._processes.values():
             processes.end(at_once=error is not None)
+        for lock in self._locks.values():
+            lock.release()
 
     def results(self, jobs: Sequence[Job]) -> list[Any]:
         """Return the results of `jobs`, in their order, carrying out those that neither a store nor this pool knows.
 
-        Raises NoAnswer where the theory has none, WorkerError at the first job that fails otherwise; what had finished is kept.
+        Raises InvalidParameter if another process writes a store that has to be written, NoAnswer where the theory has none,
+        WorkerError at the first job that fails otherwise; what had finished is kept.
         """
         self._look_up(jobs)
         missing = sorted({job for job in jobs if job not in self._known}, key=lambda job: -job.cost)
         if missing:
+            self._lock(jobs)
             with seconds_bar(_title(missing), sum(job.cost for job in missing), self._progress) as bar:
                 for job, (result, seconds) in self._stream(missing):
                     if job.store:
@@ -93,6 +100,12 @@ class Pool:
                     self.seconds[job.stage] = self.seconds.get(job.stage, 0.0) + seconds
                     bar.update(min(job.cost, bar.total - bar.n))  # a sum in another order rounds otherwise
         return [self._known[job] for job in jobs]
+
+    def _lock(self, jobs: Sequence[Job]) -> None:
+        """Keep other processes from the same work, until this pool ends."""
+        for job in jobs:
+            if job.store and job.store.path not in self._locks:
+                self._locks[job.store.path] = job.store.lock()
 
     def _look_up(self, jobs: Sequence[Job]) -> None:
         """Take what stores hold."""

@@ -10,7 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Generic, Protocol, Self, TypeVar
 
+from filelock import FileLock, Timeout
+
 from numeric.engines.code import code_digest
+from numeric.maths.domain import InvalidParameter
 from verify.training.run import Run, record_digest
 
 _LOG = logging.getLogger(__name__)
@@ -71,6 +74,19 @@ class Store(Generic[AnyResult]):
                 "%s: %d results are of other code or other versions of libraries, and are made again", self.path, void
             )
         return found
+
+    def lock(self) -> FileLock:
+        """What a process holds while it adds results, so that no other does the same work.
+
+        Raises InvalidParameter if another process holds it.
+        """
+        lock = FileLock(self.path.with_name(f".{self.path.name}.lock"), is_singleton=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            rule = "is being written by another process"
+            raise InvalidParameter("out", str(self.path.parent), rule, "wait for it, or name another folder") from None
+        return lock
 
     def append(self, result: AnyResult) -> None:
         """Add one line and force it to disk.

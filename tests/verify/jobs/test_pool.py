@@ -1,6 +1,8 @@
 """Jobs over the cores: in which order, how often, and what becomes of one that fails."""
 
 import dataclasses
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -8,12 +10,14 @@ import pytest
 
 from numeric.engines.code import code_digest
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.maths.domain import OutsideDomain
+from numeric.maths.domain import InvalidParameter, OutsideDomain
 from numeric.problem.problem import Problem
 from verify.jobs.pool import Job, Pool, WorkerError, training_job
 from verify.jobs.store import Store
 from verify.training.measure import RunResult, execute
 from verify.training.run import Run
+
+ROOT = Path(__file__).parents[3]
 
 
 def written_down(path: Path, word: str) -> str:
@@ -99,3 +103,33 @@ def test_the_code_of_batches_is_part_of_the_protocol_of_what_a_gpu_trains(device
         "verify.jobs.store.code_digest", lambda *modules: code_digest(*modules) + "batches" * (len(modules) > 1)
     )
     assert set(store.load([result.run])) == ({result.run} if device == "cpu" else set())
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from verify.jobs.store import Store
+from verify.training.measure import RunResult
+lock = Store(Path(sys.argv[1]), RunResult).lock()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_two_jobs_do_not_write_one_store(tmp_path):
+    """They did the work twice. What is finished can be read beside; a job that is killed holds nothing."""
+    store = Store(tmp_path, RunResult)
+    with Pool(1, progress=False) as pool:
+        done = pool.results([training_job(HEAD, store)])
+    other = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+    )
+    assert other.stdout.readline() == b"held\n"
+    with Pool(1, progress=False) as pool:
+        assert pool.results([training_job(HEAD, store)]) == done
+        with pytest.raises(InvalidParameter, match="is being written by another process"):
+            pool.results([training_job(HEAD.varied(index=1), store)])
+    other.kill()
+    other.communicate()
+    with Pool(1, progress=False) as pool:
+        assert pool.results([training_job(HEAD.varied(index=1), store)])
