@@ -23,6 +23,8 @@ from verify.training.draw import draw
 from verify.training.message_passing import LabelChannel, adjoint_per_unit, visible_index
 from verify.training.run import Run
 
+pytestmark = pytest.mark.usefixtures("no_workers")
+
 LAW = MarchenkoPastur(0.5)
 RUN = Run(Problem(1.0, LAW, 0.05, 0.5), dim=24, data=DataKind.GAUSSIAN_EQUIVALENT)
 
