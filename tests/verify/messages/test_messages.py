@@ -99,7 +99,9 @@ def test_starts_have_the_order_parameters_of_theory(start):
     assert float((s * s).sum()) / 200 == pytest.approx(q, abs=0.03)
 
 
-@pytest.mark.parametrize("start", [FirstMessage.ZERO, FirstMessage.RANDOM, FirstMessage.INFORMED])
+@pytest.mark.parametrize(
+    "start", [FirstMessage.ZERO, pytest.param(FirstMessage.RANDOM, marks=pytest.mark.slow), FirstMessage.INFORMED]
+)
 def test_messages_follow_state_evolution_from_any_start(tmp_path, start):
     messages = Messages(False, start, 4)
     (point,) = study_trajectories(RUN, [1.0], [(20, 6), (32, 6)], messages, trajectory_store(tmp_path, messages), 1)

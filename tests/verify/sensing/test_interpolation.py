@@ -48,7 +48,7 @@ def excess_loss(name, dim, samples, seed=0):
     [
         "tied_attention",
         "tied_attention_cross_entropy",
-        "cross_attention",
+        pytest.param("cross_attention", marks=pytest.mark.slow),
         "cross_attention_cross_entropy",
         "quadratic_network",
         "signed_quadratic_network",

@@ -176,6 +176,7 @@ def test_thresholds_are_seen(outcome):
     assert "".join(threshold_lines(outcome)).count(": agrees") == 2
 
 
+@pytest.mark.slow
 def test_a_wrong_noise_in_theory_is_seen_at_interpolation_alone(store):
     interpolation, recovery = studied(dataclasses.replace(plan_of(), noise_factor=2.0), store).sightings
     assert (interpolation.decides, interpolation.rises, interpolation.agrees) == (True, False, False)
