@@ -81,6 +81,7 @@ def test_the_loss_vanishes_below_interpolation_only():
     assert above.trusted and above.train_error > 1e-4 and above.b == 0.0
 
 
+@pytest.mark.slow
 @given(
     kappa0=st.floats(0.02, 5.0), width=st.floats(0.03, 1.5), noise=st.floats(1e-6, 50.0), side=st.sampled_from([-1, 1])
 )
