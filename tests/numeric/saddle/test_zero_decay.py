@@ -88,7 +88,7 @@ def test_the_loss_vanishes_below_interpolation_only():
 @example(
     0.171875, 0.171875, 1.0, -1
 )  # the rank limit cuts in a gap, where the quantile's root took more than 100 steps
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_double_precision_decides_as_the_proven_threshold_does(kappa0, width, noise, side):
     target, beyond = MarchenkoPastur(kappa0), 1 + side * 0.03  # where double precision may decide alone
     threshold = float(interpolation(target.exact(), Fraction(noise), 2, 6, Fraction(width)))
