@@ -225,7 +225,12 @@ def test_curve_writes_json_table_and_figure(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "stated", [["--kappa0", "1/2"], ["--eigenvalues", "2,1,0"], ["--kappa0", "1/2", "--model", "linear_attention"]]
+    "stated",
+    [
+        ["--kappa0", "1/2"],
+        pytest.param(["--eigenvalues", "2,1,0"], marks=pytest.mark.slow),
+        ["--kappa0", "1/2", "--model", "linear_attention"],
+    ],
 )
 def test_a_curve_with_proven_digits_is_the_curve_in_decimal_strings(stated, tmp_path, monkeypatch, capsys):
     point = ["curve", *stated, "--alpha", "1/3,1/2", "--lambda", ".05", "--noise", ".5", "--json"]

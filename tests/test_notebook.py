@@ -123,6 +123,7 @@ def settled(page, alpha):
         page.get_by_text(f"{text}alpha = {alpha}", exact=True).first.wait_for(timeout=PATIENCE)
 
 
+@pytest.mark.slow
 def test_numbers_and_figures_follow_the_slider(page, tmp_path):
     settled(page, "1")
     before, numbers = figures(page), page.get_by_role("table").all_inner_texts()

@@ -21,9 +21,10 @@ from verify import __main__ as verify
 SECONDS = 0.3  #: that a command may take: what is refused is refused by then
 PROGRAMS = {"numeric": numeric, "verify": verify}
 ODD = (
-    "", " ", "0", "-0", "-1", "1e400", "-1e400", "1e-400", "nan", "inf", "-inf", "1/0", "0/1", "1/3", "3/2", "abc", "١", "1,2", "1,", ",",
-    "1:2:3", "2:1:3", "0:1:3", "1:2:0", "1:2:1e9", "1:2", "1:2:3:4", "d", "1/d", "d^-1", "sqrt(d)", "symbolic", "12", "13", "99999999999999",
-    "a=1", "a=1,b=2", "=", "x.png", "missing/x.png", ".", "--", "tied_attention", "quadratic_network", "none.toml", "9" * 400,
+    "", " ", "0", "-0", "-1", "1e400", "-1e400", "1e-400", "nan", "inf", "-inf", "1/0", "0/1", "1/3", "3/2", "abc", "١",
+    "1,2", "1,", ",", "1:2:3", "2:1:3", "0:1:3", "1:2:0", "1:2:1e9", "1:2", "1:2:3:4", "d", "1/d", "d^-1",
+    "sqrt(d)", "symbolic", "12", "13", "99999999999999", "a=1", "a=1,b=2", "=", "x.png", "missing/x.png", ".", "--",
+    "tied_attention", "quadratic_network", "none.toml", "9" * 400,
 )  # fmt: skip
 
 

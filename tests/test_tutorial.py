@@ -40,6 +40,7 @@ def run(line, tree):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_tutorial_leads_from_a_file_to_a_verdict(tree):
     said = {}
     for language, body in BLOCKS:

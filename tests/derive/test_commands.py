@@ -9,6 +9,7 @@ import pytest
 
 from derive import __main__ as command
 from derive import models
+from derive.cli.commands import diff, listing
 from derive.code import emit
 from derive.models import available, load
 
@@ -58,7 +59,14 @@ def test_a_refusal_is_one_line_of_the_process_too():
     assert "no.such.equation" in done.stderr and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("model", available())
+# What check proves is asserted of every model in test_generated.py, and by continuous integration; here is what the command says.
+CLOSED, SOFTMAX = "signed_quadratic_network", "direct_symmetric"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [pytest.param(name, marks=[] if name in {CLOSED, SOFTMAX} else [pytest.mark.slow]) for name in available()],
+)
 def test_explain_finds_a_generated_line(model, derive):
     for path in emit.shared_by(ROOT / "generated" / model):
         lines = path.read_text().splitlines()
@@ -81,14 +89,11 @@ def test_explain_knows_an_equation_that_is_not_generated_yet(derive, tmp_path, m
     assert code == 0 and out.startswith("overlaps: order parameters")
 
 
-# What check proves is asserted of every model in test_generated.py, and by continuous integration; here is what the command says.
-CLOSED, SOFTMAX = "signed_quadratic_network", "direct_symmetric"
-
-
 @pytest.fixture
 def two_models(monkeypatch):
     """A catalogue of a closed channel and of softmax rows, in which every model is soon checked."""
-    monkeypatch.setattr(models, "available", lambda: (SOFTMAX, CLOSED))
+    for module in (models, listing, diff):
+        monkeypatch.setattr(module, "available", lambda: (SOFTMAX, CLOSED))
     return SOFTMAX, CLOSED
 
 
@@ -123,10 +128,10 @@ def test_check_names_what_is_wrong(derive, two_models, tmp_path, monkeypatch):
     assert lines[-1].startswith(f"{CLOSED}: ") and "stored values met" in lines[-1]
 
 
-def test_list_names_equations_and_diff_finds_them_unchanged(derive):
+def test_list_names_equations_and_diff_finds_them_unchanged(derive, two_models):
     code, out, _ = derive("list", "--json")
     document = json.loads(out)
-    assert code == 0 and list(document) == list(available())
+    assert code == 0 and list(document) == list(two_models)
     code, out, _ = derive("diff", "--json")
     changes = json.loads(out)
     assert code == 0

@@ -87,6 +87,7 @@ def test_folds_do_not_hold_up_a_ray():
     assert coarse.train == pytest.approx(fine.train, rel=5e-3)  # the coarse rule's
 
 
+@pytest.mark.slow
 def test_the_peak_is_between_training_and_the_coarse_state_evolution_released():
     """docs/weak_decay.md: heads of d = 40 to 160 tend to it; released numbers are up to 3 per cent above it."""
     solution = solve(PEAK, accuracy=0.01)

@@ -113,6 +113,7 @@ def test_at_a_minimiser_the_dual_field_is_minus_the_slope_of_the_loss(V, beta):
         assert energy == pytest.approx(loss + np.sum(physics.component_energy(work.x, w, stiffness)), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_most_negative_curvature_of_a_row():
     """The derived extreme of two tokens against minimisation: it is attained, and no number of tokens goes below it."""
     rng = np.random.default_rng(3)

@@ -91,7 +91,7 @@ def test_the_position_moves_along_the_curve_at_its_speed(target, v, place, depth
     assert (along(p + step) - along(p - step)) / (2 * step) == pytest.approx(speed, rel=1e-2, abs=rounding)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
 @example(target=finite_rank((6.14,), 9), v=9.1e-7, place=1.0, depth=0.8)  # u is rounded at 1e-12 of its bulk
 @example(target=dirichlet(18, 1), v=math.exp(-15), place=0.0, depth=math.exp(-1.375))  # nearly all of the law is above
@@ -110,7 +110,7 @@ def test_values_are_those_of_ball_arithmetic(target, v, place, depth):
         assert mine == pytest.approx(theirs, abs=SUMMED * size + 1e-300)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
 def test_the_risk_is_that_of_ball_arithmetic(target, v, place, depth):
     """From whichever side of the threshold: small beside q0, it would be lost in a difference of overlaps."""
@@ -128,7 +128,7 @@ def test_the_risk_is_that_of_ball_arithmetic(target, v, place, depth):
     assert found.rounding < 1e-11 * (target.q0 + v + x**2)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
 @example(target=power_law(1.0, 2), v=1.0, place=0.0, depth=1.0)  # beyond the lower edge
 @example(

@@ -108,6 +108,7 @@ def random_points(count, seed):
     return (kappa0, np.sqrt(kappa0)), v, b  # the model's inverse jump is sqrt(kappa0)
 
 
+@pytest.mark.slow
 def test_float64_closed_forms_are_within_their_stated_error_at_1e5_points():
     from numeric.model import balls
 

@@ -34,6 +34,7 @@ for module in (pair_average, marchenko_pastur_root, residues, subordination, seq
 """
 
 
+@pytest.mark.slow
 def test_a_second_process_finds_every_kernel_in_the_cache():
     """A kernel that closed over another never was: each process took ten seconds more for any list of eigenvalues."""
     for _ in range(2):

@@ -30,7 +30,9 @@ def overlaps(problem):
     return arb(found.m), arb(found.q), arb(found.V)
 
 
-@pytest.fixture(scope="module", params=[PAIR, ENTROPY], ids=lambda one: one.rounded.model)
+@pytest.fixture(
+    scope="module", params=[PAIR, pytest.param(ENTROPY, marks=pytest.mark.slow)], ids=lambda one: one.rounded.model
+)
 def bounded(request):
     """A channel and its bound."""
     channel = PairChannel.of(request.param.rounded, overlaps(request.param))
@@ -70,6 +72,7 @@ def test_strips_across_a_singularity_are_refused(direction, monkeypatch):
         strip(channel, direction)
 
 
+@pytest.mark.slow
 def test_a_sharper_label_has_a_narrower_strip_in_which_the_bound_holds():
     """Three times as sharp: its poles are at .56 standard deviations."""
     channel = PairChannel.of(replace(PAIR.rounded, beta0=3.0), overlaps(PAIR))
@@ -118,6 +121,7 @@ def test_digits_are_a_root_by_an_independent_rule(problem, digits, nodes, accura
         assert abs(root - float(text)) < 0.7 * last + accuracy * abs(root)
 
 
+@pytest.mark.slow
 def test_digits_are_those_of_more_digits_and_of_the_solver():
     more, few, found = bounded_point(PAIR, 6), bounded_point(PAIR, 4), solve(PAIR.rounded).unwrap()
     for name, text in few.values.items():

@@ -61,6 +61,7 @@ def test_fewer_digits_are_the_rounding_of_more(entropy):
         assert abs(Fraction(text) - Fraction(entropy.values[key])) <= last * Fraction(51, 100), key
 
 
+@pytest.mark.slow
 def test_where_the_minimiser_jumps_there_are_no_digits():
     """Square loss at V = 2.4, above the convexity bound."""
     with pytest.raises(NoAnswer, match="may jump"):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import mpmath
 import pytest
@@ -62,6 +63,7 @@ def by_quadrature(mp, kappa0, v, b):
     """J, J_v and J_b from the density of the noisy law: nothing generated and no ball enters."""
     r = mp.sqrt(kappa0)
 
+    @cache  # three integrals meet at the same points
     def root(x):
         """That of z(g) = x below the axis."""
         return min(mp.polyroots([-v, x + r * v, kappa0 - 1 - x * r, r], maxsteps=200, extraprec=200), key=mp.im)

@@ -21,10 +21,8 @@ from verify.sensing.run import default_target
 
 NAMES = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
 HEATS = {"beta", "beta0"}
-SLOW = {
-    "tied_attention_cross_entropy",
-    "label_noise_attention",
-}  # two visible indices without a compiled rule: seconds a solve
+SLOW = {"tied_attention_cross_entropy", "label_noise_attention", "cross_attention"}  # seconds a solve
+PARAMETERS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in NAMES]
 
 
 @st.composite
@@ -52,7 +50,7 @@ def for_every_model(most):
     """Runs a check of (solution, data) for each model at random problems that learn something."""
 
     def decorate(check):
-        @pytest.mark.parametrize("name", NAMES)
+        @pytest.mark.parametrize("name", PARAMETERS)
         def test(name):
             @examples(name, most)
             @given(data=st.data())

@@ -189,7 +189,7 @@ LAWS = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(law=LAWS, v=log_uniform(1e-2, 3.0), place=st.floats(0, 1), reflected=st.booleans())
 def test_closed_forms_of_jumps_of_either_sign_are_integrals_of_the_density(law, v, place, reflected):
     law = law.mirrored() if reflected else law

@@ -1,6 +1,7 @@
 """Studies of any model: its spectrum, the parts of its error, its best decay, what it pays against the optimum."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,10 +21,24 @@ from verify.sensing.run import default_target, quantiles
 from verify.studies.models import SETTINGS, at_setting
 
 NAMES = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
+WITH_OPTIMUM = [name for name in NAMES if "bayes" not in models.structure(name)["without"]]
 FACTORS = [name for name in NAMES if models.structure(name)["threshold"]]
-QUICK = [name for name in NAMES if name != "tied_attention_cross_entropy"]  # which takes half a minute for a search
+LONG_SEARCH = {
+    "tied_attention_cross_entropy",
+    "label_noise_attention",
+    "first_row_attention",
+    "cross_attention",
+    "direct_general",
+}
+LONG_INTEGRALS = {"direct_general", "cross_attention", "signed_quadratic_network", "cross_attention_cross_entropy"}
 
 
+def quick_unless(names, slow):
+    """Names as parameters, those in `slow` marked so."""
+    return [pytest.param(name, marks=[pytest.mark.slow] if name in slow else []) for name in names]
+
+
+@cache
 def solution(name, **changes):
     return solve(replace(at_setting(name, SETTINGS[1]), **changes)).unwrap()
 
@@ -119,7 +134,7 @@ def test_two_tokens_predict_alike_by_either_route():
     assert value == pytest.approx(losses.mean(), abs=4 * losses.std() / np.sqrt(len(losses)))
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", quick_unless(NAMES, LONG_SEARCH))
 def test_the_best_decay_is_better_than_those_beside_it(name):
     problem = at_setting(name, SETTINGS[1])
     best = optimal_lambda(problem, tolerance=0.05)
@@ -128,7 +143,7 @@ def test_the_best_decay_is_better_than_those_beside_it(name):
         assert beside.test_error >= best.solution.test_error - 2 * best.solution.errors["test_error"]
 
 
-@pytest.mark.parametrize("name", [name for name in QUICK if "bayes" not in models.structure(name)["without"]])
+@pytest.mark.parametrize("name", quick_unless(WITH_OPTIMUM, LONG_INTEGRALS))
 def test_no_model_is_better_than_the_optimum(name):
     """At the gain that is best for it."""
     (point,) = cost_curve(at_setting(name, SETTINGS[1]), [1.0])

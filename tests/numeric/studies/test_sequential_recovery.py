@@ -16,8 +16,8 @@ from numeric.studies.sequential_recovery import TOLERANCE, sequential_recovery
 def test_a_spike_is_recovered_where_its_outlier_passes_the_threshold():
     asked = Problem(1.0, power_law(0.75, 200), 1.0, 0.5)
     points = scaling_curve(asked, [2e3, 6e3, 2e4])
-    found = sequential_recovery(asked, points, (1, 2, 3))
-    assert [one.eigenvalue for one in found] == list(power_law(0.75, 200).eigenvalues[:-4:-1])
+    found = sequential_recovery(asked, points, (1, 3))
+    assert [one.eigenvalue for one in found] == [power_law(0.75, 200).eigenvalues[-k] for k in (1, 3)]
     for one in found:
         assert 1 < one.before / one.after < math.exp(TOLERANCE)
         (point,) = scaling_curve(asked, [one.before])
@@ -27,6 +27,7 @@ def test_a_spike_is_recovered_where_its_outlier_passes_the_threshold():
         assert outlier.position == pytest.approx(point.solution.b, rel=1 / 200)
 
 
+@pytest.mark.slow
 def test_weak_decay_recovers_features_where_they_part_from_a_bulk():
     asked = Problem(1.0, power_law(0.75, 200), 1 / 200, 0.5)
     (found,) = sequential_recovery(asked, scaling_curve(asked, [100.0, 1000.0]), [1])
@@ -41,7 +42,7 @@ def test_weak_decay_recovers_features_where_they_part_from_a_bulk():
     ("decay", "samples", "level"),
     [
         pytest.param(1e3, (1e12, 1e14), lambda solution: solution.b, id="weight decay"),
-        pytest.param(1e-6, (2e6, 4e8), lambda solution: solution.delta, id="noise"),
+        pytest.param(1e-6, (2e6, 4e8), lambda solution: solution.delta, id="noise", marks=pytest.mark.slow),
     ],
 )
 def test_each_feature_is_recovered_when_what_limits_falls_to_it(decay, samples, level):

@@ -13,7 +13,10 @@ def solved(kappa0, alpha, **others):
     return solve(Problem(alpha, MarchenkoPastur(kappa0), **{"lambda_": 0.01, "noise": 0.5} | others)).unwrap()
 
 
-@pytest.mark.parametrize(("kappa0", "low", "high"), [(0.2, 0.35, 0.5), (0.5, 5.0, 8.0), (0.8, 200.0, 300.0)])
+@pytest.mark.parametrize(
+    ("kappa0", "low", "high"),
+    [pytest.param(0.2, 0.35, 0.5, marks=pytest.mark.slow), (0.5, 5.0, 8.0), (0.8, 200.0, 300.0)],
+)
 def test_the_split_is_where_two_edges_of_the_noisy_law_meet(kappa0, low, high):
     """z' = z'' = 0 of z = 1/g + kappa0/(r - g) + v g, r^2 = kappa0: at g = r/(1 - kappa0^(1/3)), v = (1 - kappa0^(1/3))^3/kappa0."""
     split = spectrum_split(solved(kappa0, low), solved(kappa0, high))

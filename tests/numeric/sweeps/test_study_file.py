@@ -150,6 +150,7 @@ def test_the_script_of_a_cluster(tmp_path, monkeypatch, capsys):
         assert line in script
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_is_said_soon(tmp_path):
     """In a process of its own, from its start: ten seconds, and what a busy machine adds."""
     arguments = ("sweep", str(written(tmp_path, STUDY)), "--on", "dask", "--scheduler", "tcp://127.0.0.1:1")
@@ -164,7 +165,7 @@ def test_a_scheduler_that_does_not_answer_is_said_soon(tmp_path):
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize("on", ["processes", "dask"])
+@pytest.mark.parametrize("on", ["processes", pytest.param("dask", marks=pytest.mark.slow)])
 def test_an_interrupt_is_one_line_and_loses_nothing(on, tmp_path):
     """As a terminal interrupts: every process of the group is told."""
     text = STUDY.replace("0.5:2:3", "0.1:4:8").replace('[0.05, "1/10"]', '"0.01:0.3:20"')

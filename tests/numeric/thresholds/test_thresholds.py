@@ -52,6 +52,7 @@ def test_ten_thousand_digits_extend_a_thousand():
     assert long.value.startswith(short.value[:-2])
 
 
+@pytest.mark.slow
 def test_quadrature_of_the_density_gives_the_same_digits():
     """A second route: mpmath, no closed form, no balls."""
     other = interpolation_by_quadrature(Fraction(1, 2), Fraction(1, 5), 3, 8)
@@ -132,6 +133,7 @@ def test_recovery_grows_with_width_up_to_the_free_value():
     assert values[-1] == values[-2] == float(recovery(law, 2, 20))
 
 
+@pytest.mark.slow
 def test_three_roots_and_the_choice_among_them(three):
     assert [value[:9] for value in three.roots] == ["0.1227692", "0.1194879", "0.1194061"]
     assert three.complete
@@ -140,6 +142,7 @@ def test_three_roots_and_the_choice_among_them(three):
     assert three.upper_bound is not None and Fraction(three.upper_bound) == Fraction(7, 64)
 
 
+@pytest.mark.slow
 def test_the_choice_in_random_matrices(three):
     """Small d: the bound 2 D alpha v <= J - q0 - Delta/2 at its three stationary points, from eigenvalues of S0 + delta G."""
     from numeric.laws.target_spectrum import target_quantile_means

@@ -18,6 +18,8 @@ from verify.emergence.study import PlaceOverlaps
 from verify.training.data import DataKind
 from verify.training.run import Run
 
+pytestmark = pytest.mark.usefixtures("no_workers")
+
 SAMPLES = np.array([100, 150, 225, 340, 500, 760])
 RUN = Run(Problem(4000 / 60**2, power_law(0.75, 60), 1.0, 0.5), 60, data=DataKind.GAUSSIAN_EQUIVALENT)
 
@@ -121,6 +123,7 @@ def test_the_command_trains_judges_and_draws(tmp_path, capsys):
     assert (tmp_path / "emergence.png").stat().st_size > 20_000
 
 
+@pytest.mark.slow
 def test_shuffled_labels_show_no_feature(tmp_path, capsys):
     assert main([*SMALL, "--out", str(tmp_path), "--shuffle-labels"]) == 1
     found = json.loads(capsys.readouterr().out)

@@ -24,6 +24,8 @@ from verify.training.data import Sequences, row_softmax
 from verify.training.minimise import DescentStatus
 from verify.training.risk import Risk
 
+pytestmark = pytest.mark.usefixtures("no_workers")
+
 GAMMA = Fraction(3, 4)
 PLAN = ExponentPlan((("decay", GAMMA, 200, 6), ("noise", GAMMA, 200, 6)))
 
@@ -199,6 +201,7 @@ def test_the_theory_beyond_training_counts():
     assert key[2] == 200
 
 
+@pytest.mark.slow
 def test_the_study_trains_what_is_missing(tmp_path, monkeypatch):
     """Through pool and store, on the theory of sequences with leading features; small and loose."""
     plan = ExponentPlan((("decay", GAMMA, 100, 2),), hidden=16)

@@ -23,6 +23,8 @@ from verify.training.draw import draw
 from verify.training.message_passing import LabelChannel, adjoint_per_unit, visible_index
 from verify.training.run import Run
 
+pytestmark = pytest.mark.usefixtures("no_workers")
+
 LAW = MarchenkoPastur(0.5)
 RUN = Run(Problem(1.0, LAW, 0.05, 0.5), dim=24, data=DataKind.GAUSSIAN_EQUIVALENT)
 
@@ -97,7 +99,9 @@ def test_starts_have_the_order_parameters_of_theory(start):
     assert float((s * s).sum()) / 200 == pytest.approx(q, abs=0.03)
 
 
-@pytest.mark.parametrize("start", [FirstMessage.ZERO, FirstMessage.RANDOM, FirstMessage.INFORMED])
+@pytest.mark.parametrize(
+    "start", [FirstMessage.ZERO, pytest.param(FirstMessage.RANDOM, marks=pytest.mark.slow), FirstMessage.INFORMED]
+)
 def test_messages_follow_state_evolution_from_any_start(tmp_path, start):
     messages = Messages(False, start, 4)
     (point,) = study_trajectories(RUN, [1.0], [(20, 6), (32, 6)], messages, trajectory_store(tmp_path, messages), 1)

@@ -16,6 +16,8 @@ from verify.jobs.pool import Pool
 from verify.networks.risk import NetworkRisk, indices
 from verify.networks.width import MODEL, Samples, study_width, train_network
 
+pytestmark = pytest.mark.usefixtures("no_workers")
+
 PROBLEM = Problem(0.5, power_law(1.0, 40), 0.5, 0.5, model=MODEL)
 
 

@@ -26,6 +26,8 @@ from verify.training.minimise import DescentStatus
 from verify.training.risk import Risk
 from verify.training.run import Run
 
+pytestmark = pytest.mark.usefixtures("no_workers")
+
 PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.01, 0.5)
 RUN = Run(PROBLEM, 8, output=Output.SEQUENCES)
 

@@ -20,6 +20,8 @@ from verify.phenomena.rank import gap_of, ranked, study_ranks
 from verify.training.measure import RunResult, execute
 from verify.training.run import Run
 
+pytestmark = pytest.mark.usefixtures("no_workers")
+
 RUN = Run(Problem(2.0, MarchenkoPastur(0.2), 0.01, 0.5), 40)
 
 

@@ -48,7 +48,7 @@ def excess_loss(name, dim, samples, seed=0):
     [
         "tied_attention",
         "tied_attention_cross_entropy",
-        "cross_attention",
+        pytest.param("cross_attention", marks=pytest.mark.slow),
         "cross_attention_cross_entropy",
         "quadratic_network",
         "signed_quadratic_network",
@@ -62,7 +62,10 @@ def test_labels_are_fitted_below_the_threshold_alone(name, multiple, fits):
     assert (excess_loss(name, dim, round(multiple * threshold * dim**2)) < FITTED) is fits
 
 
-@pytest.mark.parametrize("name, parameters, numbers", [("signed_quadratic_network", 36, 1), ("cross_attention", 64, 2)])
+@pytest.mark.parametrize(
+    "name, parameters, numbers",
+    [("signed_quadratic_network", 36, 1), pytest.param("cross_attention", 64, 2, marks=pytest.mark.slow)],
+)
 def test_counting_is_sharp_at_any_size(name, parameters, numbers):
     """Without positivity as many numbers can be fitted as S has parameters, d (d + 1)/2 or d^2 at d = 8, and not one sample more."""
     most = parameters // numbers

@@ -18,6 +18,8 @@ from verify.sensing.shape import Shape
 from verify.studies import models as study
 from verify.studies.models import EXTRA, JUDGED, Trial, scores_of
 
+pytestmark = pytest.mark.usefixtures("no_workers")
+
 SMALL = Trial(((12, 16), (18, 16)))
 
 

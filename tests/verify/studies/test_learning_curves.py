@@ -112,6 +112,7 @@ def test_a_line_on_the_fitted_branch_is_solved_in_pieces(tmp_path, monkeypatch):
     assert [problem.alpha for problem in line_solutions(Here(), jobs)] == list(alphas)
 
 
+@pytest.mark.slow
 def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, tmp_path):
     families = tuple(Family(f"{width}", {"width": width}, spectrum=width == 1) for width in (0.75, 1.0))
     preset = Preset("", families, (0.5, 1.0), ((16, 4), (24, 4)), spectra=((0.5, ((24, 4),)),))
@@ -197,6 +198,7 @@ def test_where_nearly_nothing_is_learned_direct_training_is_better():
     assert excess[0.02] > 0.05
 
 
+@pytest.mark.slow
 def test_spectra_are_trained_at_a_weight_decay_that_training_chooses_from(tmp_path, monkeypatch):
     """Below interpolation the theory's best weight decay vanishes; heads of 60 columns did not converge at 9e-7."""
 

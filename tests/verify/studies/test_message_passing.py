@@ -8,14 +8,18 @@ from numeric.cli.arguments import BadInput
 from verify.__main__ import main
 from verify.studies.message_passing import ORDER_PARAMETERS, message_store
 
+pytestmark = pytest.mark.usefixtures("no_workers")
+
 
 def asked(*arguments):
-    return ["message-passing", "--kappa0", "0.5", "--lambda", "0.05", "--noise", "0.5", "--workers", "2", *arguments]
+    """Without steps beside state evolution, which are tested in messages/."""
+    settings = ["--kappa0", "0.5", "--lambda", "0.05", "--noise", "0.5", "--steps", "0"]
+    return ["message-passing", *settings, *arguments]
 
 
 def test_messages_end_where_the_theory_says(tmp_path, capsys):
     """Order parameters of the fixed point, V and Vh included, which no other way of training shows."""
-    code = main(asked("--dim", "20,36", "--runs", "6", "--out", str(tmp_path), "--json"))
+    code = main(asked("--dim", "16,28", "--runs", "4", "--out", str(tmp_path), "--json"))
     (point,) = json.loads(capsys.readouterr().out)["points"]
     assert code == 0 and point["agrees"]
     assert [found["quantity"] for found in point["order_parameters"]] == list(ORDER_PARAMETERS)
@@ -24,11 +28,11 @@ def test_messages_end_where_the_theory_says(tmp_path, capsys):
         assert found["sizes"][-1]["standard_error"] < 0.1 * found["sizes"][-1]["theory"]
         if found["descent"] is not None:
             assert found["descent"] == pytest.approx(found["sizes"][-1]["simulation"], rel=1e-3)
-    assert len(message_store(tmp_path).path.read_text().splitlines()) == 12
+    assert len(message_store(tmp_path).path.read_text().splitlines()) == 8
 
 
 def test_broken_data_disagree_and_say_so(tmp_path, capsys):
-    assert main(asked("--dim", "10,14", "--runs", "8", "--out", str(tmp_path), "--shuffle-labels")) == 1
+    assert main(asked("--dim", "10,14", "--runs", "4", "--out", str(tmp_path), "--shuffle-labels")) == 1
     assert "alpha 1: DISAGREES; maps of messages and descent" in capsys.readouterr().out
 
 

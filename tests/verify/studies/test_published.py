@@ -7,6 +7,8 @@ import pytest
 from verify.jobs.pool import Pool
 from verify.published.comparison import Beside, Published, PublishedCurve, set_beside, weak_decay, width
 
+pytestmark = pytest.mark.usefixtures("no_workers")
+
 QUICK = (
     "gamma 1.25, n 8000",
     "gamma 1.25, n 26516",
@@ -42,6 +44,7 @@ def test_weak_decay_is_met_along_alpha(points):
     assert curve.agrees, [(point.published.problem.alpha, point.ratio) for point in curve.points if not point.agrees]
 
 
+@pytest.mark.slow
 def test_two_points_of_the_peak():
     """State evolution at lambda = 1e-3, where rules do not differ, and heads trained at d = 100."""
     chosen = [p for p in weak_decay() if p.problem.lambda_ == 1e-3 and 0.21 < p.problem.alpha < 0.22]

@@ -24,6 +24,8 @@ from verify.training.minimise import DescentStatus, Lbfgs
 from verify.training.run import Run
 from verify.training.vanishing_decay import NestedRun, VanishingResult, train_at_vanishing_decay
 
+pytestmark = pytest.mark.usefixtures("no_workers")
+
 THRESHOLD, ALPHAS = 0.2, np.array([0.24, 0.28, 0.32, 0.36])
 SIZES = ((20, 30), (60, 20))
 TINY = Run(Problem(0.4, MarchenkoPastur(0.5), 1e-3, 0.25), dim=12)
@@ -174,6 +176,7 @@ def test_thresholds_are_seen(outcome):
     assert "".join(threshold_lines(outcome)).count(": agrees") == 2
 
 
+@pytest.mark.slow
 def test_a_wrong_noise_in_theory_is_seen_at_interpolation_alone(store):
     interpolation, recovery = studied(dataclasses.replace(plan_of(), noise_factor=2.0), store).sightings
     assert (interpolation.decides, interpolation.rises, interpolation.agrees) == (True, False, False)

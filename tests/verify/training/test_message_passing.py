@@ -65,8 +65,10 @@ def test_no_other_start_leads_lower(V):
         assert bool((other > least - 1e-12).all())  # energies of order one, summed from a handful of terms
 
 
-@pytest.mark.parametrize("tokens", [2, 3])
-@pytest.mark.parametrize(("data", "dim"), [(DataKind.GAUSSIAN_EQUIVALENT, 24), (DataKind.SEQUENCES, 40)])
+@pytest.mark.parametrize("tokens", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("data", "dim"), [(DataKind.GAUSSIAN_EQUIVALENT, 24), pytest.param(DataKind.SEQUENCES, 40, marks=pytest.mark.slow)]
+)
 def test_the_fixed_point_is_the_minimum(tokens, data, dim):
     """On sequences of smaller d messages can oscillate for ever: their indices are Gaussian up to 1/d only."""
     run = RUN.varied(tokens=tokens, data=data, dim=dim)
