@@ -1,4 +1,4 @@
-"""One thread for each process of the tests and for what it starts, as in every worker of verify; one Hypothesis profile."""
+"""One thread for each process of the tests and for what it starts, as in every worker of verify; Hypothesis profiles."""
 
 import os
 
@@ -11,3 +11,5 @@ for library in ("OMP", "OPENBLAS", "NUMBA"):
 # Deterministic, so that a run can be repeated; no deadline, as the first solve compiles.
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("repeatable")
+# Other examples each time (`pytest --hypothesis-profile=nightly`): what they find is pinned as an example.
+settings.register_profile("nightly", deadline=None, max_examples=600, print_blob=True)

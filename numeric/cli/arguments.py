@@ -1,6 +1,7 @@
 """Command-line arguments shared by all commands: exact numbers, one-line errors, files written whole or not at all."""
 
 import argparse
+import errno
 import gc
 import json
 import os
@@ -198,6 +199,10 @@ def print_json(document: object) -> None:
     sys.stdout.write(json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
+#: Errors of a disk that is full, or that nobody may write to.
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES)
+
+
 def run(main: Callable[[], int]) -> NoReturn:
     """Exit with the code of `main`; bad input gives its one line on stderr and 2, what has no answer its one line and 1.
 
@@ -221,6 +226,12 @@ def run(main: Callable[[], int]) -> NoReturn:
         raise SystemExit(2) from None
     except NoAnswer as error:
         sys.stderr.write(f"failed: {error}\n")
+        raise SystemExit(1) from None
+    except OSError as error:
+        if error.errno not in _DISK:
+            raise
+        what = f"{error.filename}: " if error.filename else ""
+        sys.stderr.write(f"failed: {what}cannot be written ({error.strerror}); what had finished is kept\n")
         raise SystemExit(1) from None
     finally:
         gc.freeze()  # the interpreter's search for garbage at exit would take .15 s, among all that numba holds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -92,13 +93,15 @@ class Store(Generic[AnyResult]):
         """Add one line and force it to disk.
 
         One write to a file opened for appending: lines of two processes do not mix. A cut line that ends the file
-        is closed first; else the new record would be lost with it.
+        is closed first; else the new record would be lost with it. Raises OSError if the disk refuses.
         """
         record = {"key": result.run.key, "protocol": self._protocol_of(result.run), **result.to_json()}
         line = json.dumps(record).encode() + b"\n"
         descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            os.write(descriptor, line if self._ends_with_newline(descriptor) else b"\n" + line)
+            whole = line if self._ends_with_newline(descriptor) else b"\n" + line
+            if os.write(descriptor, whole) < len(whole):  # as a disk does that is about to be full
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

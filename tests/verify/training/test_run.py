@@ -1,14 +1,19 @@
 """Runs are reproducible, stored once, resumed, and their failures are seen."""
 
+import contextlib
 import dataclasses
+import io
 import json
 import os
+import resource
+import signal
 import time
 
 import numpy as np
 import pytest
 import torch
 
+from numeric.cli.arguments import run as run_to_exit
 from numeric.laws.eigenvalue_list import finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
@@ -208,6 +213,46 @@ def test_a_line_cut_short_is_passed_over_and_does_not_take_the_next_with_it(tmp_
     for run in runs[:2]:
         store.append(canned(run))
     store.path.write_bytes(store.path.read_bytes()[:-40])
+    assert set(store.load(runs)) == {runs[0]}
+    store.append(canned(runs[2]))
+    assert set(store.load(runs)) == {runs[0], runs[2]}
+
+
+def test_a_store_cut_at_any_byte_of_its_last_line_loses_that_line_alone(tmp_path):
+    store = Store(tmp_path, RunResult)
+    runs = [TINY.varied(index=i) for i in range(3)]
+    store.append(canned(runs[0]))
+    first = store.path.read_bytes()
+    store.append(canned(runs[1]))
+    whole = store.path.read_bytes()
+    for length in range(len(first), len(whole) - 1):
+        store.path.write_bytes(whole[:length])
+        assert set(store.load(runs)) == {runs[0]}
+    store.append(canned(runs[2]))
+    assert set(store.load(runs)) == {runs[0], runs[2]}
+    store.path.write_bytes(whole[:-1])  # all but the end of the line
+    assert set(store.load(runs)) == {runs[0], runs[1]}
+
+
+def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path):
+    """A disk that takes half of a line says nothing; the job went on as if it were kept."""
+    store, runs = Store(tmp_path, RunResult), [TINY.varied(index=i) for i in range(3)]
+    store.append(canned(runs[0]))
+    child = os.fork()
+    if child == 0:
+        room = int(1.5 * store.path.stat().st_size)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+        code = 0
+        try:
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                run_to_exit(lambda: store.append(canned(runs[1])))
+        except SystemExit as stop:
+            line = f"failed: {store.path}: cannot be written (No space left on device); what had finished is kept\n"
+            code = 7 if stop.code == 1 and said.getvalue() == line else 8
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     assert set(store.load(runs)) == {runs[0]}
     store.append(canned(runs[2]))
     assert set(store.load(runs)) == {runs[0], runs[2]}
