@@ -18,7 +18,7 @@ from numeric.cli import caches, installation
 from numeric.cli.arguments import run
 from verify import __main__ as verify
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LINES = {"derive": derive, "numeric": numeric, "verify": verify}
 COMMANDS = [(name, command) for name, line in LINES.items() for command in commands(line.build_parser())]
 STATED = 'alpha = "0.5,1"\nkappa0 = 0.5\nlambda = "1/20"\nnoise = 0.5\n'

@@ -15,7 +15,7 @@ import pytest
 from numeric import __main__ as command
 from numeric.cli.arguments import run, write_atomically
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CURVE = ["curve", "--alpha", "0.5", "--kappa0", ".5", "--lambda", ".01", "--noise", ".5"]
 
 
