@@ -128,6 +128,7 @@ def test_the_risk_is_that_of_ball_arithmetic(target, v, place, depth):
     assert found.rounding < 1e-11 * (target.q0 + v + x**2)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
 @example(target=power_law(1.0, 2), v=1.0, place=0.0, depth=1.0)  # beyond the lower edge

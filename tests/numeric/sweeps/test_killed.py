@@ -92,6 +92,7 @@ def cluster(address=None):
             killed(one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", MOMENTS)
 def test_a_worker_process_killed(k, undisturbed, tmp_path):
     def kill():
@@ -120,6 +121,7 @@ def test_the_client_of_processes_killed(k, undisturbed, tmp_path):
     assert swept.dataset.drop_attrs().equals(undisturbed.drop_attrs())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", MOMENTS)
 def test_a_dask_worker_killed(k, undisturbed, tmp_path):
     with cluster() as (address, _, workers):
@@ -153,6 +155,7 @@ def test_the_dask_scheduler_killed(k, undisturbed, tmp_path):
     assert swept.dataset.equals(undisturbed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", MOMENTS)
 def test_the_client_of_dask_killed(k, undisturbed, tmp_path):
     out = tmp_path / "out"

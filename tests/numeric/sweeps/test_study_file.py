@@ -165,7 +165,8 @@ def test_a_scheduler_that_does_not_answer_is_said_soon(tmp_path):
     assert "Traceback" not in ended.stderr
 
 
-@pytest.mark.parametrize("on", ["processes", pytest.param("dask", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("on", ["processes", "dask"])
 def test_an_interrupt_is_one_line_and_loses_nothing(on, tmp_path):
     """As a terminal interrupts: every process of the group is told."""
     text = STUDY.replace("0.5:2:3", "0.1:4:8").replace('[0.05, "1/10"]', '"0.01:0.3:20"')

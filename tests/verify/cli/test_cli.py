@@ -105,6 +105,7 @@ def test_a_gpu_trains_what_a_cpu_does(tmp_path, capsys):
         assert (result["m"], result["q"]) == pytest.approx((other["m"], other["q"]), rel=2e-5)
 
 
+@pytest.mark.slow
 def test_cross_validation_finds_factors_better_and_says_when_they_are_not(tmp_path, capsys):
     """Direct training at few samples of a target of low rank is far worse; with its labels shuffled nothing is better than S = 0."""
     arguments = ["cross-validate", "--alpha", "0.3", "--dim", "12", "--runs", "3", "--kappa0", "0.1", "--folds", "3",

@@ -111,6 +111,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.slow
 def test_the_command_trains_judges_and_draws(tmp_path, capsys):
     assert main([*SMALL, "--out", str(tmp_path)]) in (0, 1)
     found = json.loads(capsys.readouterr().out)

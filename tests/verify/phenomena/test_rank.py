@@ -57,6 +57,7 @@ def curves(tmp_path_factory):
         return study_ranks(RUN, {0.2: (0.2, 2.0)}, ((20, 6), (30, 6)), (0.1, 0.3, 0.6, 3.0), store, pool)
 
 
+@pytest.mark.slow
 def test_small_heads_agree(curves):
     (curve,) = curves
     assert curve.agrees
@@ -64,12 +65,14 @@ def test_small_heads_agree(curves):
     assert [score.problem.alpha for score in curve.uppers] == [2.0]
 
 
+@pytest.mark.slow
 def test_another_target_is_told_apart(curves):
     (curve,) = curves
     wrong = tuple(dataclasses.replace(score, z=9.0) for score in curve.uppers)
     assert not dataclasses.replace(curve, uppers=wrong).agrees
 
 
+@pytest.mark.slow
 def test_the_figure_and_its_document(curves, monkeypatch, tmp_path):
     monkeypatch.setattr(low_rank, "study_ranks", lambda *_: curves)
     drawn = FIGURES["low-rank"].draw(Request(tmp_path, ()), None)

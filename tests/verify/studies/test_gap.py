@@ -45,6 +45,7 @@ def rough_theory(monkeypatch):
         function.cache_clear()
 
 
+@pytest.mark.slow
 def test_the_command_measures_and_draws(rough_theory, tmp_path, capsys):
     assert main(["gap", "--dim", "8,10,12", "--runs", "3", "--out", str(tmp_path), "--json"]) in (0, 1)
     found = json.loads(capsys.readouterr().out)

@@ -171,6 +171,7 @@ def test_the_law_of_the_model_is_the_limit_of_its_spectra():
     assert gaps[1] < 0.5 * gaps[0]
 
 
+@pytest.mark.slow
 def test_the_command_writes_figures_and_numbers(tmp_path, capsys):
     given = ["--dim", "10,12", "--runs", "3", "--alpha", "0.5,1", "--lambda", "1", "--data", "gaussian-equivalent"]
     code = main(["scaling", *given, "--out", str(tmp_path), "--json"])

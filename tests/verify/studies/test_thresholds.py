@@ -166,6 +166,7 @@ def outcome(store):
     return studied(plan_of(), store)
 
 
+@pytest.mark.slow
 def test_thresholds_are_seen(outcome):
     assert outcome.agrees
     document = json.loads(json.dumps(threshold_document(outcome), allow_nan=False))
@@ -183,6 +184,7 @@ def test_a_wrong_noise_in_theory_is_seen_at_interpolation_alone(store):
     assert recovery.agrees
 
 
+@pytest.mark.slow
 def test_what_does_not_vanish_beyond_has_no_threshold(outcome):
     for one in outcome.sightings:
         left = tuple(dataclasses.replace(item, values=item.values + min(item.means())) for item in one.points)
@@ -191,6 +193,7 @@ def test_what_does_not_vanish_beyond_has_no_threshold(outcome):
         assert "does not vanish" in sighting_word(spoilt)
 
 
+@pytest.mark.slow
 def test_a_wide_interval_decides_nothing(outcome):
     for one in outcome.sightings:
         wide = dataclasses.replace(one.crossing, infinite=one.crossing.infinite.widened(0.2 * float(one.proven)))
