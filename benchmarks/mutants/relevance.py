@@ -88,13 +88,16 @@ class Relevance:
         return set().union(*self._lines(file).values())
 
     def _users(self, file: str) -> list[str]:
-        """Files that import a module."""
+        """Files that import a module, and the package that may find it by name."""
         module = file.removesuffix(".py").replace("/", ".")
         names = (f"from {module} import", f"from {module.rpartition('.')[0]} import")
         texts = {other: (self._tree / other).read_text() for other in self._measured}
         stem = module.rpartition(".")[2]
+        package = str(Path(file).with_name("__init__.py"))
         return [
             other
             for other, text in texts.items()
-            if names[0] in text or any(names[1] in line and stem in line for line in text.splitlines())
+            if other == package
+            or names[0] in text
+            or any(names[1] in line and stem in line for line in text.splitlines())
         ]

@@ -6,6 +6,7 @@ import enum
 import os
 import resource
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 MEMORY = 12 * 2**30  #: bytes of address space; a loop that never ends may take more and more
+CHECK = 600.0  #: seconds that `derive check` may take: ten times what it takes
 PATIENCE = 20.0  #: seconds on top of ten times what the tests take: kernels are compiled again
 
 
@@ -36,6 +38,18 @@ def tried(tree: Path, file: str, mutated: bytes, tests: Sequence[str], seconds: 
         if child == 0:
             _run(tree, tests)
         return _awaited(child, time.monotonic() + 10 * seconds + PATIENCE)
+
+
+def proven(tree: Path, file: str, mutated: bytes) -> bool:
+    """Whether `derive check`, which every change has to pass, finds nothing with one file `mutated`."""
+    with _replaced(tree / file, mutated):
+        check = [sys.executable, "-m", "derive", "check"]
+        environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+        try:
+            done = subprocess.run(check, cwd=tree, env=environment, capture_output=True, timeout=CHECK, check=False)
+        except subprocess.TimeoutExpired:
+            return False
+        return done.returncode == 0
 
 
 @contextmanager
