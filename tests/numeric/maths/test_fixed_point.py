@@ -11,7 +11,9 @@ def test_anderson_solves_a_map_whose_plain_iteration_diverges():
     shift = np.array([1.0, -2.0, 0.5])
     algorithm = Anderson(near=1e9, damping=0.5, longest=100.0)
     found = iterate(lambda x: matrix @ x + shift, np.zeros(3), algorithm, tolerance=1e-12, max_steps=50)
-    assert found.converged
+    assert (
+        found.converged and found.steps <= 6
+    )  # n unknowns are known after n + 1 differences, one step is left for rounding
     assert np.allclose(found.point, np.linalg.solve(np.eye(3) - matrix, shift), atol=1e-10)
 
 

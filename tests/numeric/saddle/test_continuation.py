@@ -8,9 +8,9 @@ import pytest
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.arclength import End, PseudoArclength
 from numeric.problem.problem import Problem
-from numeric.problem.solution import NotConverged, Status
+from numeric.problem.solution import NotConverged, Status, failed
 from numeric.saddle.continuation import branches, coexisting, follow
-from numeric.saddle.curve import coexisting_along
+from numeric.saddle.curve import _predict, coexisting_along
 from numeric.saddle.solve import solve
 
 FIGURE_ONE = Problem(alpha=0.3, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
@@ -126,3 +126,13 @@ def test_where_both_directions_differ_the_smaller_free_entropy_is_physical(monke
     assert first.free_entropy < second.free_entropy
     assert second.q == pytest.approx(2 * first.q, rel=1e-6)
     assert upper.problem.alpha == 0.3
+
+
+def test_the_start_of_a_point_is_a_power_of_alpha_through_the_last_two():
+    """Which any start would hide: the solver ends at the same root, later."""
+    nothing = failed(FIGURE_ONE, Status.CONVERGED, 0.0, 0)
+    along = [replace(nothing, problem=FIGURE_ONE.at(a), mh=a**-0.5, qh=a**0.3, Vh=2 * a) for a in (1.0, 2.0)]
+    within, beyond = _predict(along, 3.0), _predict(along, 50.0)
+    assert (within.mh, within.qh, within.Vh) == pytest.approx((3**-0.5, 3**0.3, 6.0))
+    assert (beyond.mh, beyond.qh, beyond.Vh) == pytest.approx((4**-0.5, 4**0.3, 8.0))  # no further than the last step
+    assert _predict(along[:1], 3.0) is along[0] and _predict([], 3.0) is None

@@ -12,14 +12,15 @@ from strategies import log_uniform
 
 from numeric.channel.rules import Sampled
 from numeric.channel.softmax.sequence_average import sample_means
+from numeric.channel.softmax.whitened_index import token_index
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
-from numeric.prediction.leading_features import LeadingPrediction
+from numeric.prediction.leading_features import LeadingPrediction, _indices
 from numeric.problem.conjugates import Conjugates
-from numeric.problem.fields import Fields
+from numeric.problem.fields import Fields, split
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Status
@@ -210,3 +211,15 @@ def test_where_nothing_is_learned_strengths_are_still_those_of_the_labels():
 def test_what_cannot_be_kept_exactly_is_refused(changed):
     with pytest.raises(ValueError, match="leading = "):
         problem(**{"leading": 2, **changed})
+
+
+def test_indices_of_a_token_with_itself_are_skewed_like_squares():
+    """Features of weight s add s (z^2 - 1)/sqrt(d), of third cumulant 8 s^3/d^(3/2); the rest is Gaussian and adds none."""
+    asked = problem(8)
+    students, target = _indices(split(LeadingPrediction(asked).multiple(0.7), asked).fields(), token_index(2))
+    skew = 8 * float(np.sum(np.array(asked.features[0]) ** 3)) / DIM**1.5
+    for indices, scale in ((target, 1.0), *((student, 0.7) for student in students)):
+        own = indices[:, 0, 0]
+        # the cube of a variable of variance 2 scatters by some twenty, over 512 for its 2^18 points
+        assert float(np.mean(own**3)) == pytest.approx(scale**3 * skew, rel=0.03)
+        assert float(np.mean(own)) == pytest.approx(0.0, abs=0.01)

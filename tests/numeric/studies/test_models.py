@@ -154,3 +154,17 @@ def test_the_default_target_has_the_share_of_positive_eigenvalues():
     target = default_target("signed_quadratic_network", 0.5, 0.25)
     assert target.features(0.1) == pytest.approx(0.125, abs=1e-4)
     assert target.mirrored().features(0.1) == pytest.approx(0.375, abs=1e-4)
+
+
+def test_the_slope_of_a_multiple_of_the_target_is_that_of_its_test_error():
+    """Its root, all that a best multiple asks of it, does not depend on its scale."""
+    prediction = prediction_of(solution("quadratic_network").problem)
+    assert isinstance(prediction, ModelPrediction)
+    q0, step = prediction.problem.q0, 1e-3
+
+    def error(c):
+        return prediction.error_at(c * q0, c * c * q0).value
+
+    for c in (0.4, 1.3):
+        expected = (error(c + step) - error(c - step)) / (2 * step)  # exact: the error is quadratic in c
+        assert prediction.multiple_slope(c) == pytest.approx(expected, rel=1e-6, abs=1e-9)

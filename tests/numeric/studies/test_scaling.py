@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws import power_law as law_of_powers
 from numeric.laws.power_law import power_law, truncation
 from numeric.maths.domain import InvalidParameter
@@ -263,3 +264,15 @@ def test_sketches_show_the_spectrum_of_their_cell():
         )  # of what is learned: below 1 as labels are noisy, one for all features
         assert multiples.min() > 0.8 and multiples.max() < 1 and np.ptp(multiples) < 0.03
         assert shown.ranks[-1] > 50  # and so is a bulk
+
+
+@pytest.mark.parametrize(
+    ("text", "factor", "power"),
+    [
+        ("1/d", 1.0, -1.0), ("sqrt(d)", 1.0, 0.5), ("d", 1.0, 1.0), ("1/sqrt(d)", 1.0, -0.5), ("d^-1/2", 1.0, -0.5),
+        ("d**2", 1.0, 2.0), ("d^(3/4)", 1.0, 0.75), ("0.02", 0.02, 0.0), ("1/4", 0.25, 0.0),
+    ],
+)  # fmt: skip
+def test_a_weight_decay_is_the_multiple_of_a_power_of_d_that_it_says(text, factor, power):
+    for dim in (1, 16, 10**6):
+        assert decay_law(text).at(dim) == pytest.approx(factor * dim**power, rel=1e-12)
