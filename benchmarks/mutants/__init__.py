@@ -1,1 +1,1 @@
-"""What the tests would miss: the code is changed in one place, and tests that run that place have to fail."""
+"""What the tests would miss: the code is changed in one place, and tests that run that place, or proofs, have to fail."""

@@ -20,6 +20,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
     parser.add_argument("step", choices=("measure", "control", "survey", "table"))
     parser.add_argument("--minutes", type=float, default=60.0, help="of a survey (default 60)")
+    parser.add_argument("--package", default="", help="or folder that a survey is of (default all)")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants", help="where results are kept")
     parser.add_argument("pytest", nargs="*", help="more arguments of pytest to measure with, after --")
     arguments = parser.parse_args()
@@ -37,7 +38,7 @@ def main() -> int:
         sys.stdout.write(f"{Counter(survey.control(folder, trees[0], 40))}\n")
     elif arguments.step == "survey":
         _preload()
-        survey.survey(folder, trees, 60 * arguments.minutes)
+        survey.survey(folder, trees, 60 * arguments.minutes, arguments.package)
     else:
         from benchmarks.mutants.table import listing, table
 

@@ -6,7 +6,9 @@ import hashlib
 import json
 import random
 import shutil
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -72,10 +74,10 @@ def copy_tree(root: Path, to: Path) -> Path:
     return to
 
 
-def survey(folder: Path, trees: Sequence[Path], seconds: float) -> None:
-    """Try mutations for so many seconds, one room after the other, a tree for each process; each trial is kept as it ends."""
+def survey(folder: Path, trees: Sequence[Path], seconds: float, package: str = "") -> None:
+    """Try mutations (of one `package`), one room after the other, a tree for each process; each trial is kept as it ends."""
     known = set(kept(folder))
-    rooms = candidates(trees[0])
+    rooms = {room: found for room, found in candidates(trees[0]).items() if room.startswith(package)}
     turns = [one for turn in zip_longest(*rooms.values()) for one in turn if one is not None and one.key not in known]
     context, until = get_context("fork"), time.monotonic() + seconds
     workers = [
@@ -91,6 +93,7 @@ def survey(folder: Path, trees: Sequence[Path], seconds: float) -> None:
 
 
 def _work(turns: Sequence[Candidate], tree: Path, measured: Path, folder: Path, out: Path, until: float) -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # through what puts the file back
     relevance = Relevance(measured, folder)
     for one in turns:
         if time.monotonic() > until:

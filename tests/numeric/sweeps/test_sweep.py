@@ -99,8 +99,9 @@ def test_stores_are_not_mixed(tmp_path):
         (plan("later"), out, "was made by other code"),
         (plan(), tmp_path / "folder", "is no store of a sweep"),
     ):
-        with pytest.raises(InvalidParameter, match=rule):
+        with pytest.raises(InvalidParameter, match=rule) as refused:
             carry_out(what, path, Counted(), progress=False)
+        assert (refused.value.name, refused.value.value) == ("out", str(path))
     with FileLock(tmp_path / ".out.lock"), pytest.raises(InvalidParameter, match="is being written by another process"):
         carry_out(plan(), out, Counted(), progress=False)
     assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
