@@ -266,9 +266,13 @@ def test_diff_names_the_equations_whose_value_changed():
 def test_diff_tells_text_from_value():
     text = emit.joined(MODEL.name, "multiprecision")
     text = text.replace("return c*(x - b)", "return c*x - c*b").replace("return J_v/(2*D)", "return J_v/(3*D)")
-    verdicts = {change.equation: change.verdict for change in compare.compare(text, MODEL.title, derive(MODEL))}
+    changes = compare.compare(text, MODEL.title, derive(MODEL))
+    verdicts = {change.equation: change.verdict for change in changes}
     assert verdicts["shrinkage"] == "text changed"
     assert verdicts["interpolation_ratio"] == "value changed"
+    (where,) = (change.where for change in changes if change.equation == "interpolation_ratio")
+    before, after = map(float, where.rpartition(": ")[2].split(" -> "))
+    assert after == pytest.approx(1.5 * before)  # what stands in the file comes first
     assert verdicts["overlaps.m"] == "unchanged"
 
 
