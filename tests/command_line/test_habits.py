@@ -223,6 +223,7 @@ POINT = ("curve", "--alpha", "0.5", "--kappa0", ".5", "--lambda", ".05", "--nois
 
 
 def test_levels_say_less_and_more(said):
+    said(*POINT)  # which may say that it compiles
     code, out, err = said(*POINT, "--log-level", "debug")
     assert code == 0 and json.loads(out)["points"]
     assert err.count("\n") == 1
