@@ -16,13 +16,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from benchmarks.calibration.points import POSITIVE, Kind, problem_of
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.kernels import cores
 from numeric.model import available, structure
-from numeric.problem.problem import Problem, own_parts
+from numeric.problem.problem import Problem
 from numeric.problem.solution import QUANTITIES, Solution, Status
 from numeric.saddle.solve import solve
-from verify.sensing.run import default_target
 
 BOX = {
     "alpha": (1e-4, 1e6),
@@ -40,7 +40,6 @@ MODEL_BOX = {
     "width": (0.2, 5.0),
 }
 MODEL_BOX |= {"beta": (0.3, 3.0), "beta0": (0.3, 3.0), "mu": (1e-3, 1.0), "label_noise": (1e-3, 1.0)}
-HEATS = {"beta", "beta0"}
 ZERO = {"lambda_": 0.1, "noise": 0.15}  #: share of points at which these vanish
 SECONDS = 10.0  # of one solve
 DEFINED = {name for name in QUANTITIES if name != "V"}  #: V is infinite in the limit of no weight decay
@@ -61,13 +60,7 @@ def model_points(count: int, seed: int, names: tuple[str, ...]) -> Iterator[Prob
         rng = np.random.default_rng(stream)
         name = str(rng.choice(names))
         drawn = {key: float(np.exp(rng.uniform(*np.log(ends)))) for key, ends in MODEL_BOX.items()}
-        shape, positive = structure(name), float(rng.uniform(0.05, 0.95))
-        fields = {key: drawn[key] for key in sorted(HEATS & set(shape["channel_settings"]))}
-        if shape["matrix"] == "positive":  # both ends are learned at full width alone
-            fields["width"] = drawn["width"]
-        extra = tuple((key, drawn[key]) for key in own_parts(name))
-        target = default_target(name, drawn["kappa0"], positive)
-        yield Problem(drawn["alpha"], target, drawn["lambda_"], drawn["noise"], model=name, extra=extra, **fields)
+        yield problem_of(Kind(name), drawn | {"positive": float(rng.uniform(*POSITIVE))})
 
 
 def timed(problem: Problem) -> tuple[Solution, float]:

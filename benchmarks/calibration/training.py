@@ -1,0 +1,55 @@
+"""What training says where a status does not vouch for the values: scores of their overlaps and errors, extrapolated in d."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from numeric.problem.problem import Problem
+from numeric.problem.solution import Solution
+from numeric.saddle.solve import solve
+from verify.judging.realised import COMPARED_QUANTITIES, realised_problem
+from verify.judging.scores import SizeGroup, extrapolated
+from verify.sensing.run import trained
+from verify.training.measure import execute
+from verify.training.run import Run
+
+SIZES = ((24, 12), (40, 6))  #: d, and how many runs of it
+
+
+def scores(solution: Solution) -> dict[str, float]:
+    """Z of each quantity that is compared: training minus theory in standard errors, those of the theory's error bar with it."""
+    measured = [_at_size(solution, dim, runs) for dim, runs in SIZES]
+    return {
+        name: extrapolated([groups[name] for groups in measured], solution.errors[name]).z
+        for name in COMPARED_QUANTITIES
+    }
+
+
+def _at_size(solution: Solution, dim: int, runs: int) -> dict[str, SizeGroup]:
+    values = list(_values(solution.problem, dim, runs))
+    theory = _theory(solution, dim)
+    return {name: _group(dim, np.array([one[name] for one in values]), theory[name]) for name in COMPARED_QUANTITIES}
+
+
+def _values(problem: Problem, dim: int, runs: int) -> Iterator[dict[str, float]]:
+    for index in range(runs):
+        if problem.channel == "tied softmax":
+            result = execute(Run(problem, dim, index=index))
+            yield {name: getattr(result, name) for name in COMPARED_QUANTITIES}
+        else:
+            yield trained(problem, dim, index)
+
+
+def _theory(solution: Solution, dim: int) -> dict[str, float]:
+    """Values, whatever their status is worth: of heads at the problem that they really have, which has whole ranks."""
+    if solution.problem.channel == "tied softmax":
+        solution = solve(realised_problem(Run(solution.problem, dim), solution.problem.q0), solution)
+    return {name: getattr(solution, name) for name in COMPARED_QUANTITIES}
+
+
+def _group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
+    mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+    return SizeGroup(dim, len(values), mean, theory, mean - theory, error)
