@@ -16,7 +16,7 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
 from numeric.laws import residues, subordination
-from numeric.laws.exact_values import exact_values
+from numeric.laws.exact_values import EXACT, exact_values
 from numeric.laws.law import (
     Array,
     Bounded,
@@ -26,7 +26,9 @@ from numeric.laws.law import (
     denoising_error_of,
     edge_grid,
     finite_edge,
+    largest_error,
     limited_energy,
+    whole_law,
 )
 from numeric.maths.balls import Unresolved
 from numeric.maths.domain import OutsideDomain
@@ -236,22 +238,48 @@ class Eigenvalues:
         Raises:
             Unresolved: x is too close to an edge of the support for it.
         """
+        values, worst = self._summed(v, x)
+        if worst <= self._allowed:
+            return values
+        if len(self.weights) > MOST_IN_BALLS:
+            raise Unresolved(f"sums over {len(self.weights)} eigenvalues cancel to {worst:.0e} at v = {v:g}, x = {x:g}")
+        return self.exact_values(v, x)
+
+    def accuracy(self, v: float, x: float) -> float:
+        """Largest relative error of `values` there."""
+        _, worst = self._summed(v, x)
+        return worst if worst <= self._allowed else EXACT
+
+    @property
+    def _allowed(self) -> float:
+        """Relative error up to which sums are used."""
+        return SUMMED if len(self.weights) <= MOST_IN_BALLS else COARSE
+
+    def _summed(self, v: float, x: float) -> tuple[Values, float]:
+        """Sums over eigenvalues in float64, the better of two where one is not good, and their largest relative error."""
         values, errors = self._in_double(v, x)
         worst = _worst(values, errors, v, x)
-        allowed = SUMMED if len(self.weights) <= MOST_IN_BALLS else COARSE
         affordable = len(self.weights) - np.searchsorted(self.arrays[0], x) < SUMMED_APART
-        if worst > (SUMMED if affordable else allowed):
+        if worst > (SUMMED if affordable else self._allowed):
             apart, less = (
                 Values(*map(float, row))
                 for row in residues.from_gap(float(v), float(x), *self.arrays, self.sums_over_others, *_rule())
             )
             if _worst(apart, less, v, x) < worst:
                 values, worst = apart, _worst(apart, less, v, x)
-        if worst <= allowed:
-            return values
-        if len(self.weights) > MOST_IN_BALLS:
-            raise Unresolved(f"sums over {len(self.weights)} eigenvalues cancel to {worst:.0e} at v = {v:g}, x = {x:g}")
-        return self.exact_values(v, x)
+        return values, worst
+
+    def strength_slopes(self, v: float, b: float, quantile: float | None, strengths: Array) -> Array:
+        """Slopes dJ/ds of `energy`, per unit weight, by each of the `strengths`, eigenvalues of the list; shape of `strengths`."""
+        top = b if quantile is None else quantile
+        if top >= self.upper_edge(v):
+            return np.zeros(len(strengths))
+        found, _ = subordination.spectral(float(v), float(top), *self.arrays, *_rule(), strengths)
+        self._require_found(v, found)
+        J_s, J_bs = np.asarray(generated.finite_value(found[5:])).reshape(-1, 2).T
+        # At fixed mass above the quantile: what enters through J_v or the mass itself is of J alone.
+        slopes, _, _ = generated.rank_limited(J_s, 0.0, J_bs, 0.0, top, b, 0.0)
+        return np.asarray(slopes)
 
     def exact_values(self, v: float, x: float) -> Values:
         """The same in ball arithmetic.
@@ -297,8 +325,7 @@ class Eigenvalues:
         rest = generated.complement(J, J_v, J_b, J_bv, mass, v, x, t0, q0)
         # What all of the law has is rounded too: four terms, of which the moments are sums of as many as there are eigenvalues.
         unit = (4 + math.sqrt(len(s))) * _EPS
-        whole = (q0 + v + 2 * abs(x) * t0 + x**2, 1.0, 2 * (abs(x) + t0), 0.0, 1.0)
-        off = [error + unit * size for error, size in zip(less, whole, strict=True)]
+        off = [error + unit * size for error, size in zip(less, whole_law(v, x, t0, q0), strict=True)]
         pairs = zip(zip(errors, above, strict=True), zip(off, map(float, rest), strict=True), strict=True)
         chosen = [min(pair) for pair in pairs]
         return Values(*(value for _, value in chosen)), Values(*(error for error, _ in chosen))
@@ -319,9 +346,7 @@ def _worst(values: Values, errors: Values, v: float, x: float) -> float:
     """Largest relative error; not a number where an error is none."""
     # Between bulks J_bv vanishes: it is judged beside J_v, to which the rank limit adds it times an eigenvalue.
     sizes = values._replace(J_bv=max(abs(values.J_bv), values.J_v / (abs(x) + math.sqrt(v))))
-    return max(
-        error / abs(size) if size else math.inf if error else 0.0 for error, size in zip(errors, sizes, strict=True)
-    )
+    return largest_error(errors, sizes)
 
 
 @lru_cache(maxsize=1)

@@ -6,6 +6,7 @@ from flint import arb
 
 from numeric.laws.law import Values
 from numeric.maths.balls import Unresolved, working
+from numeric.proven_laws.energy import energy_below
 from numeric.proven_laws.law import Law
 
 _BITS = (
@@ -14,11 +15,14 @@ _BITS = (
     3200,
 )  # J ~ x^(7/2) at a fraction x of a bulk below its edge: 200 bits leave nine digits at x = 1e-12
 _ACCURATE = 40  # bits of a value, or else:
+EXACT = 2.0**-_ACCURATE  #: relative error of a value
 _NEGLIGIBLE = 2.0**-100  # radius in natural units, for values that vanish (J_bv below the support)
 
 
-def exact_values(law: Law, v: float, x: float) -> Values:
+def exact_values(law: Law, v: float, x: float, mirrored: bool = False) -> Values:
     """J, J_v, J_b, J_bv and mass at x, float64 values taken as exact, correct to double precision or nearly.
+
+    mirrored: of the law of minus the eigenvalues.
 
     Raises:
         Unresolved: x is too close to an edge of the support, or v too large, for the finest precision.
@@ -27,8 +31,12 @@ def exact_values(law: Law, v: float, x: float) -> Values:
     for bits in _BITS:
         with working(bits):
             try:
-                point = law.at(arb(v), arb(x))
-                balls = [point.value(name) for name in Values._fields]
+                if mirrored:
+                    below = energy_below(law, arb(v), arb(x))
+                    balls = [getattr(below, name) for name in Values._fields]
+                else:
+                    point = law.at(arb(v), arb(x))
+                    balls = [point.value(name) for name in Values._fields]
             except Unresolved:
                 if bits == _BITS[-1]:
                     raise

@@ -3,7 +3,8 @@
 Theory note, section 4. A target is a frozen, hashable value; eigenvalues carry the unit of S0.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
@@ -44,6 +45,18 @@ class Values(NamedTuple):
     J_b: float
     J_bv: float
     mass: float
+
+
+def largest_error(errors: Iterable[float], sizes: Iterable[float]) -> float:
+    """Largest relative error; infinite, or not a number, where an error is."""
+    return max(
+        error / abs(size) if size else math.inf if error else 0.0 for error, size in zip(errors, sizes, strict=True)
+    )
+
+
+def whole_law(v: float, x: float, t0: float, q0: float) -> Values:
+    """Sizes of what all of the law has, from which `complement` takes what lies below x: as much is rounded."""
+    return Values(q0 + v + 2 * abs(x * t0) + x**2, 1.0, 2 * (abs(x) + abs(t0)), 0.0, 1.0)
 
 
 class Bounded(NamedTuple):
@@ -125,6 +138,9 @@ class Target(Protocol):
 
     def values(self, v: float, x: float) -> Values:
         """Spectral function and derivatives at b = x without a rank limit."""
+
+    def accuracy(self, v: float, x: float) -> float:
+        """Largest relative error of `values` there, an estimate."""
 
     def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
         """||S/c - S0||^2/d where the threshold b leaves `energy`."""

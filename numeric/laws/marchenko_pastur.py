@@ -14,7 +14,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from numeric.laws import marchenko_pastur_root
-from numeric.laws.exact_values import exact_values
+from numeric.laws.exact_values import EXACT, exact_values
 from numeric.laws.law import (
     TRUSTED,
     Array,
@@ -25,6 +25,7 @@ from numeric.laws.law import (
     denoising_error_of,
     filled_intervals,
     finite_edge,
+    largest_error,
     limited_energy,
 )
 from numeric.maths.domain import OutsideDomain
@@ -160,10 +161,18 @@ class MarchenkoPastur:
         Raises:
             Unresolved: x is too close to an edge of the support for it.
         """
+        values, error = self._in_double(v, x)
+        return values if error <= TRUSTED else self.exact_values(v, x)
+
+    def accuracy(self, v: float, x: float) -> float:
+        """Largest relative error of `values` there."""
+        _, error = self._in_double(v, x)
+        return error if error <= TRUSTED else EXACT
+
+    def _in_double(self, v: float, x: float) -> tuple[Values, float]:
+        """The closed forms in float64, and their largest relative error."""
         values, errors = marchenko_pastur_root.at_point(float(v), float(x), *self.law)
-        if all(error <= TRUSTED * abs(value) for error, value in zip(errors, values, strict=True)):
-            return Values(*values)
-        return self.exact_values(v, x)
+        return Values(*values), largest_error(errors, values)
 
     def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
         """||S/c - S0||^2/d where the threshold b leaves `energy`."""

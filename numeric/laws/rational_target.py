@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from flint import arb
 
-from numeric.laws.exact_values import exact_values
+from numeric.laws.exact_values import EXACT, exact_values
 from numeric.laws.law import (
     TRUSTED,
     Array,
@@ -22,8 +22,10 @@ from numeric.laws.law import (
     Values,
     denoising_error_of,
     filled_intervals,
+    largest_error,
     limited_energy,
     quantile,
+    whole_law,
 )
 from numeric.laws.marchenko_pastur import polynomial_roots
 from numeric.maths.domain import OutsideDomain
@@ -32,6 +34,7 @@ from numeric.proven_laws.rational import RationalLaw
 
 _NOISELESS = 1e-12  # of q0: a variance that changes no digit asked for
 _CLEAR = 10.0  # standard deviations of that noise beyond which none of its eigenvalues lie, but at most 1e-2 of a percent of others
+_ROUNDED = 2.0**-49  # relative, of what all of a law has: a sum of four terms
 _REAL = 1e-9  # relative imaginary part of a root that is rounding
 
 
@@ -150,15 +153,30 @@ class RationalTarget:
         Raises:
             Unresolved: x is too close to an edge of the support for it.
         """
+        found, error = self._in_double(v, x)
+        return found if error <= TRUSTED else exact_values(self.exact(), v, x, self.reflected)
+
+    def accuracy(self, v: float, x: float) -> float:
+        """Largest relative error of `values` there."""
+        _, error = self._in_double(v, x)
+        return error if error <= TRUSTED else EXACT
+
+    def _in_double(self, v: float, x: float) -> tuple[Values, float]:
+        """The closed forms in float64, and their largest relative error."""
         at = self._sign * x
         g, parameters = self._root(v, at), (v, at, *self.law)
-        found = Values(*(float(getattr(self.generated, f"spectral_{name}")(g, *parameters)) for name in Values._fields))
-        errors = [float(getattr(self.generated, f"spectral_{name}_error")(g, *parameters)) for name in Values._fields]
-        if not all(error <= TRUSTED * abs(value) for error, value in zip(errors, found, strict=True)):
-            found = exact_values(self.exact(), v, at)
-        if not self.reflected:
-            return found
-        return Values(*map(float, self.generated.complement(*found, v, x, self.t0, self.q0)))
+        found, errors = (
+            Values(
+                *(float(getattr(self.generated, f"spectral_{name}{kind}")(g, *parameters)) for name in Values._fields)
+            )
+            for kind in ("", "_error")
+        )
+        if self.reflected:  # what lies above x is all of the law less what lies below
+            t0, q0 = self.t0, self.q0
+            found = Values(*map(float, self.generated.complement(*found, v, x, t0, q0)))
+            whole = whole_law(v, x, t0, q0)
+            errors = Values(*(error + _ROUNDED * size for error, size in zip(errors, whole, strict=True)))
+        return found, largest_error(errors, found)
 
     def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
         """||S/c - S0||^2/d where the threshold b leaves `energy`."""

@@ -19,6 +19,7 @@ from numeric.model import float64 as physics
 REORDERED = {"reassoc", "contract"}
 compiled = partial(inner, fastmath=REORDERED)
 _primitives, _integrands = inner(physics.finite_primitives), inner(physics.finite_integrands)
+_strength_integrands = inner(physics.strength_integrands)
 position_at, slope_between = inner(physics.noisy_position), inner(physics.noisy_slope)
 curve_speed = inner(physics.curve_speed)
 
@@ -231,17 +232,24 @@ def _rounding(u, distance, s):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _add_integrands(total, errors, u, speed, distance, v, x, s, w):  # type: ignore[no-untyped-def]
-    """Add the integrands at u times du = speed, and their errors; no eigenvalue is closer to u than `distance`."""
-    rounding = _rounding(u, distance, s)
-    J, J_v, J_b, _, J_bv, mass = _integrands(u, stieltjes(u, s, w), v, x)
+def _add_integrands(total, errors, u, speed, distance, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
+    """Add the integrands at u times du = speed, and their errors; no eigenvalue is closer to u than `distance`.
+
+    total, errors: J, J_v, J_b, J_bv, mass, then J_s and J_bs of each of the `strengths`, eigenvalues of unit weight.
+    """
+    rounding, g = _rounding(u, distance, s), stieltjes(u, s, w)
+    J, J_v, J_b, _, J_bv, mass = _integrands(u, g, v, x)
     for k, value in enumerate((J, J_v, J_b, J_bv, mass)):
         total[k] += value * speed
         errors[k] += rounding * abs(value * speed)
+    for k in range(len(strengths)):
+        for i, value in enumerate(_strength_integrands(u, g, v, x, strengths[k], 1.0)):
+            total[5 + 2 * k + i] += value * speed
+            errors[5 + 2 * k + i] += rounding * abs(value * speed)
 
 
 @compiled
-def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
     """The vertical above p from the height `high` down to `low`, by panels in the logarithm of the height."""
     if not high > low:
         return
@@ -251,70 +259,74 @@ def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w): 
         for k in range(len(nodes)):
             y = low * np.exp(span * (panel + 0.5 * (1.0 + nodes[k])) / count)
             speed = complex(0.0, -0.5 * span / count * weights[k] * y)
-            _add_integrands(total, errors, complex(p, y), speed, np.hypot(nearest, y), v, x, s, w)
+            _add_integrands(total, errors, complex(p, y), speed, np.hypot(nearest, y), v, x, s, w, strengths)
 
 
 @compiled
-def _foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+def _foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
     """The vertical from `high` down to `low`, both below the distance of the nearest eigenvalue: one panel."""
     half = 0.5 * (high - low)
     for k in range(len(nodes)):
         y = low + half * (1.0 + nodes[k])
         _add_integrands(
-            total, errors, complex(p, y), complex(0.0, -half * weights[k]), np.hypot(nearest, y), v, x, s, w
+            total, errors, complex(p, y), complex(0.0, -half * weights[k]), np.hypot(nearest, y), v, x, s, w, strengths
         )
 
 
 @compiled
-def _quarter(total, errors, p, radius, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+def _quarter(total, errors, p, radius, nodes, weights, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
     """The quarter circle around p from p + radius to p + i radius."""
     for k in range(len(nodes)):
         offset = radius * np.exp(0.25j * np.pi * (1.0 + nodes[k]))
         speed = 0.25j * np.pi * weights[k] * offset
-        _add_integrands(total, errors, p + offset, speed, radius - (s[-1] - p), v, x, s, w)
+        _add_integrands(total, errors, p + offset, speed, radius - (s[-1] - p), v, x, s, w, strengths)
 
 
 @compiled
-def _path(total, errors, p, height, nearest, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
+def _path(total, errors, p, height, nearest, nodes, weights, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
     """The path from the real axis beyond the largest eigenvalue to p + i height."""
     turn = max(height, nearest)  # below it one panel serves
     if p > s[-1]:  # the axis below p is beyond every eigenvalue: straight up from there
-        _descend(total, errors, p, height, nearest, nearest, nodes, weights, v, x, s, w)
-        _foot(total, errors, p, min(height, nearest), 0.0, nearest, nodes, weights, v, x, s, w)
+        _descend(total, errors, p, height, nearest, nearest, nodes, weights, v, x, s, w, strengths)
+        _foot(total, errors, p, min(height, nearest), 0.0, nearest, nodes, weights, v, x, s, w, strengths)
         for k in range(len(total)):
             total[k] *= -1.0
         return
     radius = max(turn, _FAR * (s[-1] - p))
-    _quarter(total, errors, p, radius, nodes, weights, v, x, s, w)
-    _descend(total, errors, p, radius, turn, nearest, nodes, weights, v, x, s, w)
+    _quarter(total, errors, p, radius, nodes, weights, v, x, s, w, strengths)
+    _descend(total, errors, p, radius, turn, nearest, nodes, weights, v, x, s, w, strengths)
     if turn > height:
-        _foot(total, errors, p, turn, height, nearest, nodes, weights, v, x, s, w)
+        _foot(total, errors, p, turn, height, nearest, nodes, weights, v, x, s, w, strengths)
 
 
 _SOURCES = digest(physics)
+_NONE = np.zeros(0)
 
 
 @partial(entry, fastmath=REORDERED)
-def _fill_spectral(v, x, s, w, nodes, weights, total, errors, sources=_SOURCES):  # type: ignore[no-untyped-def]
+def _fill_spectral(v, x, s, w, strengths, nodes, weights, total, errors, sources=_SOURCES):  # type: ignore[no-untyped-def]
     p, y = locate(x, v, s, w)
     nearest = np.inf
     for k in range(len(s)):
         nearest = min(nearest, abs(p - s[k]))
     u = complex(p, y)
     J, J_v, J_b, _, J_bv, mass = _primitives(u, stieltjes(u, s, w), v, x)
-    _path(total, errors, p, y, nearest, nodes, weights, v, x, s, w)
+    _path(total, errors, p, y, nearest, nodes, weights, v, x, s, w, strengths)
     rounding = _rounding(u, np.hypot(nearest, y), s)
+    for k in range(len(total)):
+        total[k] *= -1.0
     for k, end in enumerate((J, J_v, J_b, J_bv, mass)):
-        total[k] = end - total[k]
+        total[k] += end
         errors[k] += rounding * abs(end)
 
 
 def spectral(
-    v: float, x: float, s: Array, w: Array, nodes: Array, weights: Array
+    v: float, x: float, s: Array, w: Array, nodes: Array, weights: Array, strengths: Array = _NONE
 ) -> tuple[NDArray[np.complex128], Array]:
     """J, J_v, J_b, J_bv, mass above x as K - path integral (complex; `finite_value` makes them real), and estimates of
-    their rounding errors.
+    their rounding errors; then J_s and J_bs, per unit weight, by each of the `strengths`, which are eigenvalues among s.
     """
-    total, errors = np.zeros(5, dtype=np.complex128), np.zeros(5)
-    _fill_spectral(v, x, s, w, nodes, weights, total, errors)
+    size = 5 + 2 * len(strengths)
+    total, errors = np.zeros(size, dtype=np.complex128), np.zeros(size)
+    _fill_spectral(v, x, s, w, strengths, nodes, weights, total, errors)
     return total, errors

@@ -46,9 +46,9 @@ class GaussianPrediction:
         """With the error of the average."""
         return self.averages.test_error(overlaps.m, overlaps.q)
 
-    def fitted_error(self) -> float:
+    def fitted_error(self) -> Estimate:
         """Square loss."""
-        return 0.0
+        return Estimate(0.0, 0.0)
 
     def best_multiple(self) -> BestMultiple:
         """By the root of the slope."""

@@ -36,9 +36,9 @@ class LeadingPrediction:
         """The same for equal labels."""
         return cls(replace(problem, alpha=1.0, lambda_=1.0))
 
-    def fitted_error(self) -> float:
+    def fitted_error(self) -> Estimate:
         """Square loss."""
-        return 0.0
+        return Estimate(0.0, 0.0)
 
     def test_error(self, overlaps: Overlaps) -> Estimate:
         """With the scatter of replicates."""

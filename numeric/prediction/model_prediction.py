@@ -66,13 +66,16 @@ class ModelPrediction:
         losses = np.sum([fresh_losses(one, fields, LABEL_SAMPLING) for one in samples(self.problem)], axis=0)
         return Estimate(float(np.mean(losses)), float(half_width(losses)))
 
-    def fitted_error(self) -> float:
+    def fitted_error(self) -> Estimate:
         """By the label's own index."""
         q = self.problem.rho
         if self.problem.channel == "closed":
-            return self.error_at(q, q).value
-        blocks = samples(self.problem)
-        return float(sum(fitted_loss_mean(one, q, _nodes(one, fields_at(0.0, q, q), 1.0)) for one in blocks))
+            return self.error_at(q, q)
+        blocks, fields = samples(self.problem), fields_at(0.0, q, q)
+        fine, coarse = (
+            float(sum(fitted_loss_mean(one, q, _nodes(one, fields, share)) for one in blocks)) for share in (1.0, CHECK)
+        )
+        return Estimate(fine, abs(fine - coarse))
 
     def best_multiple(self) -> BestMultiple:
         """By the root of the slope."""

@@ -25,7 +25,7 @@ class Prediction(Protocol):
         """
         ...
 
-    def fitted_error(self) -> float:
+    def fitted_error(self) -> Estimate:
         """Mean loss where the visible index is that of the label: zero for a square loss, entropy of the label for cross-entropy."""
         ...
 

@@ -28,10 +28,10 @@ def energy_of(law: Law, both_ends: bool, v: Ball, b: Ball) -> BallEnergy:
     top = BallEnergy(*(over(law, v, b).value(name) for name in BallEnergy._fields))
     if not both_ends:
         return top
-    return BallEnergy(*(one + other for one, other in zip(top, _below(law, v, b), strict=True)))
+    return BallEnergy(*(one + other for one, other in zip(top, energy_below(law, v, b), strict=True)))
 
 
-def _below(law: Law, v: Ball, b: Ball) -> BallEnergy:
+def energy_below(law: Law, v: Ball, b: Ball) -> BallEnergy:
     """That of the mirrored law, int (-x - b)_+^2: all of the law less what lies above -b."""
     J, J_v, J_b, J_vv, J_bv, mass = (over(law, v, -b).value(name) for name in BallEnergy._fields)
     t0, q0 = law.moments()

@@ -9,8 +9,11 @@ from flint import arb
 
 from numeric.maths.ball_systems import Linearised, Vector
 from numeric.maths.balls import Ball, Unresolved
+from numeric.prediction.prediction import prediction_of
 from numeric.proven_saddle.exact_problem import ExactProblem
 from numeric.saddle.zero_decay import interpolating_roots
+
+FITTED = 1e-12  # loss of a sample at its own label: what is less is rounding, as an entropy is not
 
 
 @dataclass(frozen=True)
@@ -44,18 +47,22 @@ class VanishingDecay:
         return Linearised((fitted(J_v) - problem.alpha, balance), ((fitted(J_vv), fitted(J_bv)), slopes))
 
     def quantities(self, at: Vector) -> dict[str, Ball | None]:
-        """Every quantity of a solution by name; None for V, which is infinite, and for a test error that has no closed form."""
+        """Every quantity of a solution by name.
+
+        None for V, which is infinite, for a test error that has no closed form, and for the loss that labels leave where it is not 0.
+        """
         problem, (v, b) = self.problem, at
         J, J_v, J_b, *_ = problem.energy(v, b)
         c = problem.call("interpolating_gain")
         nothing, any_V = arb(0), arb(1)
         m, q, _ = problem.call("overlaps", J, J_v, J_b, v, b, c, arb(1))  # the stiffness enters V only
+        least = nothing if prediction_of(problem.rounded).fitted_error().value < FITTED else None
         closed, rho = problem.rounded.channel == "closed", problem.call("noisy_variance", problem.q0)
         return {
             "m": m, "q": q, "V": None, "mh": nothing, "qh": nothing, "Vh": nothing, "delta": v.sqrt(), "b": b, "c": c,
-            "train_error": nothing,
+            "train_error": least,
             "test_error": problem.call("closed_envelope", m, q, any_V, rho)[-1] if closed else None,
             "estimation_error": problem.call("estimation_error", problem.q0, m, q),
             "denoising_error": problem.call("denoising_error", problem.q0, J, J_v, J_b, v, b),
-            "free_entropy": nothing,
+            "free_entropy": least,
         }  # fmt: skip

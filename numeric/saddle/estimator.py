@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import ROUNDING, Bounded, Energy, Target, denoising_error_of
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
@@ -173,10 +174,6 @@ class Direct:
         return False
 
 
-# Relative, of an eigenvalue. J is analytic in it: central differences err by the square over that of the distance from the threshold.
-DIFFERENCE = 1e-5
-
-
 @dataclass(frozen=True)
 class Leading:
     """Factors whose target has leading features kept exactly: the estimator sees these at other strengths."""
@@ -187,21 +184,14 @@ class Leading:
         """The spectral energy of the target as it is seen, and what the student has of each leading feature."""
         strengths, (s, weight) = np.array(conjugates.strengths), self.problem.features
         _, denoising, (m, q, V, *_) = self._seen(strengths).denoised(conjugates)
-        slopes = [self._slope(denoising, strengths, k) for k in range(len(strengths))]
-        learned = np.array([generated.leading_overlap(denoising.c, slope, weight) for slope in slopes])
+        assert isinstance(denoising.target, Eigenvalues) and denoising.b is not None and denoising.energy is not None
+        slopes = denoising.target.strength_slopes(denoising.v, denoising.b, denoising.energy.quantile, strengths)
+        learned = np.asarray(generated.leading_overlap(denoising.c, weight * slopes, weight))
         m += float(np.sum(generated.unseen_overlap(learned, s, strengths, weight)))
         return Denoised(conjugates, denoising, Overlaps(m, q, V, learned=tuple(learned.tolist())))
 
     def _seen(self, strengths: Vector) -> Factorised:
         return Factorised(self.problem.with_strengths(strengths))
-
-    def _slope(self, at: Denoising, strengths: Vector, k: int) -> float:
-        """dJ/ds of the k-th strength."""
-        assert at.b is not None
-        step = DIFFERENCE * strengths[k] * np.eye(len(strengths))[k]
-        targets = (self.problem.with_strengths(strengths + side * step).target for side in (1, -1))
-        up, down = (target.energy(at.v, at.b, self.problem.width).J for target in targets)
-        return float((up - down) / (2 * step[k]))
 
     def free_entropy(self, at: Denoised, M: float) -> float:
         """E, with the target's overlap as the prior sees it."""

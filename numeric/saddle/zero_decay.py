@@ -10,13 +10,14 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from numeric.laws.law import TRUSTED, Bounded, Energy
+from numeric.prediction.label_parameters import Estimate
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
@@ -30,6 +31,7 @@ from numeric.saddle.estimator import (
     upper_edge,
 )
 from numeric.saddle.replicon import spectral_factor
+from numeric.saddle.zero_decay_bars import ROUNDED, At, bars
 from numeric.thresholds.interpolation import interpolation
 from numeric.thresholds.recovery import recovery
 
@@ -99,14 +101,16 @@ def solve_interpolating(problem: Problem) -> Solution:
     gain = float(generated.interpolating_gain(problem.beta, problem.beta0))
     if recovers(problem):
         m, q = map(float, generated.multiple_overlaps(gain, problem.q0))
-        return _solution(problem, 0.0, 0.0, gain, m, q, None, 0.0)
+        return _solution(
+            problem, gain, _Learned.at(problem, m, q, 0.0, 0.0, Bounded(0.0, 0.0)), np.zeros(len(_Learned._fields))
+        )
     roots = list(interpolating_roots(problem))
     if not roots:
         return failed(problem, Status.DIVERGED, float("inf"), 0)
     v, b, energy = min(roots, key=lambda root: -root[2].J_b)  # weight decay picks the least trace, which is -J_b/2
-    m, q = learned_overlaps(problem, energy, v, b, gain)
-    residual = abs(_imbalance(problem, v)) / problem.rho
-    solution = _solution(problem, v, b, gain, m, q, energy.quantile, float(residual))
+    solution = _solution(problem, gain, _learned(problem, gain, v, b, energy), _bars(problem, gain, v, b))
+    residual = abs(float(_imbalance(problem, v))) / problem.rho
+    solution = replace(solution, quantile=energy.quantile, residual=residual)
     spectral = spectral_factor(problem, Denoising(v, gain, b, energy, problem.target))
     stability = float(generated.interpolating_replicon(spectral, energy.J_v))
     return replace(solution, replicon=stability, status=Status.UNSTABLE if stability < 0 else Status.CONVERGED)
@@ -145,8 +149,12 @@ def _imbalance(problem: Problem, v: float) -> float:
     b = _threshold(problem, v)
     if np.isnan(b):
         return float("nan")
-    energy, noise, q0 = spectral_energy(problem, v, b), problem.noise, problem.q0
-    return float(problem.generated.interpolating_residual(energy.J, energy.J_v, energy.J_b, v, b, noise, q0))
+    return _balance(problem, v, b, spectral_energy(problem, v, b))
+
+
+def _balance(problem: Problem, v: float, b: float, energy: Energy) -> float:
+    J, J_v, J_b, *_ = energy
+    return float(problem.generated.interpolating_residual(J, J_v, J_b, v, b, problem.noise, problem.q0))
 
 
 def _threshold(problem: Problem, v: float) -> float:
@@ -161,25 +169,65 @@ def _threshold(problem: Problem, v: float) -> float:
     )
 
 
-def _solution(
-    problem: Problem, v: float, b: float, gain: float, m: float, q: float, quantile: float | None, residual: float
-) -> Solution:
-    error, prediction = Bounded(0.0, 0.0), prediction_of(problem)
-    if v > 0:
-        error = denoising_error_at(problem, v, b, spectral_energy(problem, v, b))
-    fitted, (test_error, averaging) = prediction.fitted_error(), prediction.test_error(Overlaps(m, q, float("inf")))
+class _Learned(NamedTuple):
+    """What moves with the root: some of QUANTITIES; errors with what their own evaluation leaves."""
+
+    m: float
+    q: float
+    delta: float
+    b: float
+    test_error: Estimate
+    estimation_error: float
+    denoising_error: Bounded
+
+    @classmethod
+    def at(cls, problem: Problem, m: float, q: float, v: float, b: float, denoising: Bounded) -> Self:
+        """At these overlaps."""
+        test_error = prediction_of(problem).test_error(Overlaps(m, q, float("inf")))
+        estimation = float(problem.generated.estimation_error(problem.q0, m, q))
+        return cls(m, q, float(np.sqrt(v)), b, test_error, estimation, denoising)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The numbers alone."""
+        return np.array([one[0] if isinstance(one, tuple) else one for one in self])
+
+
+def _learned(problem: Problem, gain: float, v: float, b: float, energy: Energy) -> _Learned:
+    m, q = learned_overlaps(problem, energy, v, b, gain)
+    return _Learned.at(problem, m, q, v, b, denoising_error_at(problem, v, b, energy))
+
+
+def _bars(problem: Problem, gain: float, v: float, b: float) -> NDArray[np.float64]:
+    """Errors of what is learned at the root (v, b)."""
+
+    def at(v: float, b: float, energy: Energy) -> At:
+        counted = float(problem.generated.interpolation_ratio(energy.J_v, problem.label_numbers)) / problem.alpha - 1
+        balance = _balance(problem, v, b, energy) / problem.rho
+        return At(np.array([counted, balance]), _learned(problem, gain, v, b, energy).values)
+
+    cut = spectral_energy(problem, v, b).quantile
+    ends = problem.ends(problem.target) if b > 0 else ()  # at b = 0 all of the law is learned of either sign
+    accuracy = max((end.accuracy(v, b if cut is None else cut) for end in ends), default=0.0)
+    return bars(at, partial(spectral_energy, problem), np.array([v, b]), accuracy)
+
+
+def _solution(problem: Problem, gain: float, learned: _Learned, spread: NDArray[np.float64]) -> Solution:
+    """The solution; `spread` are the errors of `learned` beside those of its own evaluation."""
+    fitted = prediction_of(problem).fitted_error()
     values: dict[str, Any] = {
-        "m": m, "q": q, "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "delta": float(np.sqrt(v)), "b": b,
-        "c": gain,
-        "train_error": fitted, "test_error": test_error,
-        "estimation_error": float(problem.generated.estimation_error(problem.q0, m, q)),
-        "denoising_error": error.value, "free_entropy": problem.alpha * fitted,
+        **dict(zip(_Learned._fields, learned.values.tolist(), strict=True)),
+        "V": float("inf"), "mh": 0.0, "qh": 0.0, "Vh": 0.0, "c": gain,
+        "train_error": fitted.value, "free_entropy": problem.alpha * fitted.value,
     }  # fmt: skip
-    # Two nested roots: the inner one's tolerance, amplified by the slope of the outer, and the test error's own.
-    errors = {name: 1e-8 * abs(value) for name, value in values.items() if np.isfinite(value)}
-    errors["test_error"] += averaging
-    errors["denoising_error"] += error.rounding
+    errors = {name: ROUNDED * abs(value) for name, value in values.items() if np.isfinite(value)}
+    errors |= dict(zip(_Learned._fields, spread.tolist(), strict=True))
+    errors["test_error"] += learned.test_error.error
+    errors["denoising_error"] += learned.denoising_error.rounding
+    unfitted = fitted.error + ROUNDED  # a loss that vanishes is one of outputs that are rounded
+    errors["train_error"] += unfitted
+    errors["free_entropy"] += problem.alpha * unfitted
     return Solution(
-        problem, Status.CONVERGED, **values, quantile=quantile, antisymmetric=None, replicon=float("nan"),
-        residual=residual, iterations=1, errors=errors,
+        problem, Status.CONVERGED, **values, quantile=None, antisymmetric=None, replicon=float("nan"),
+        residual=0.0, iterations=1, errors=errors,
     )  # fmt: skip

@@ -75,6 +75,16 @@ def path_integrands() -> Spectral:
     return Spectral(*(_over_gap(sp.diff(K, u)) for K in primitives()))
 
 
+def strength_integrands() -> tuple[sp.Expr, sp.Expr]:
+    """The same of dJ/ds and dJ_b/ds, s an eigenvalue of the target and `weight` its own, at fixed v and b.
+
+    The path integral depends on the law through G(u) alone: F vanishes at the end of the path, where z = b.
+    """
+    pull = sp.diff(weight / (u - s), s)
+    J_s, J_bs = (sp.factor(sp.diff(integrand, g)) * pull for integrand in (path_integrands().J, path_integrands().J_b))
+    return J_s, J_bs
+
+
 def density_integrands() -> Spectral:
     """Integrands along the real axis, by parts once more: of one sign where the density is, times Re g in derivatives by v."""
     at_position = (F.subs(u, argument()) for F in spectral_integrands(position() - b))
@@ -143,6 +153,15 @@ def functions() -> tuple[Function, ...]:
         ),
         Function("finite_primitives", "K at the physical point u, g = G(u)", (u, g, v, b), outputs(primitives(), "K")),
         Function("finite_integrands", "dK/du on the path", (u, g, v, b), outputs(path_integrands(), r"\partial_uK")),
+        Function(
+            "strength_integrands",
+            "derivatives of those of J and J_b by an eigenvalue of the target",
+            (u, g, v, b, s, weight),
+            tuple(
+                Output(name, rf"\partial_s\partial_uK_{{{of}}}", form)
+                for name, of, form in zip(("J_s", "J_bs"), ("J", "J_b"), strength_integrands(), strict=True)
+            ),
+        ),
         Function(
             "density_integrands",
             "the same along the real axis",

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
 from strategies import kappa0s, log_uniform
 
 from numeric.__main__ import main
 from numeric.laws import divided_difference, subordination
-from numeric.laws.divided_difference import second_difference
-from numeric.laws.eigenvalue_list import finite_rank
+from numeric.laws.divided_difference import either_sign_second_difference, second_difference
+from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.model import float64 as generated
@@ -57,6 +58,53 @@ def test_second_difference_is_that_of_a_dense_grid(target, v, place):
     assert found.value == pytest.approx(masses @ D**2 @ masses, abs=0.02)
     assert 0 <= found.value <= 1 + found.error
     assert found.error < 1e-9
+
+
+def cut_semicircle(cut):
+    """Iint D^2 over the semicircle on [-1, 1] cut at cos(cut), D = (x - b)/(x - y) where x > b > y, 1 above and 0 below.
+
+    The integral over y is elementary: of sqrt(1 - y^2)/(x - y)^2, with a logarithm, in angles x = cos t.
+    """
+
+    def mixed(t):
+        x, b = np.cos(t), np.cos(cut)
+        logarithm = np.log(np.sin((cut + t) / 2) / np.sin((cut - t) / 2))
+        below = 2 / np.pi * (np.sin(cut) / (x - b) - (np.pi - cut) + logarithm / np.tan(t))
+        return 2 / np.pi * np.sin(t) ** 2 * (x - b) ** 2 * below
+
+    mass = (cut - np.sin(cut) * np.cos(cut)) / np.pi
+    return mass**2 + 2 * quad(mixed, 0, cut, epsabs=1e-14, epsrel=1e-13, limit=200)[0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(middle=st.floats(0.1, 5.0), v=log_uniform(1e-3, 10.0), cut=st.floats(0.02, np.pi - 0.02))
+def test_second_difference_of_a_semicircle_is_exact(middle, v, cut):
+    """One eigenvalue: the noisy law is a semicircle around it, and D has no scale."""
+    found = second_difference(Eigenvalues((middle,), (1.0,)), v, middle + 2 * np.sqrt(v) * np.cos(cut))
+    assert found.value == pytest.approx(cut_semicircle(cut), abs=1e-9)
+    assert abs(found.value - cut_semicircle(cut)) <= found.error < 1e-9
+
+
+@settings(max_examples=20, deadline=None)
+@given(place=st.floats(0.05, 0.9), v=log_uniform(1e-2, 10.0))
+def test_second_difference_of_either_sign_on_a_semicircle(place, v):
+    """Around 0, where D^2 of both ends is that of each and of what x > b and y < -b have together; by midpoints in angles.
+
+    Its corners are claimed to 1e-4.
+    """
+    b = place * 2 * np.sqrt(v)
+    angles = (np.arange(2000) + 0.5) * np.pi / 2000
+    x, masses = 2 * np.sqrt(v) * np.cos(angles), 2 / np.pi * np.sin(angles) ** 2 * np.pi / 2000
+    kept = np.sign(x) * np.maximum(np.abs(x) - b, 0.0)
+    gaps = x[:, None] - x
+    np.fill_diagonal(gaps, 1.0)
+    D = (kept[:, None] - kept) / gaps
+    np.fill_diagonal(D, np.abs(x) > b)
+    zero = Eigenvalues((-1e-12, 1e-12), (0.5, 0.5))
+    energy = zero.energy(v, b, 1.0)
+    found = either_sign_second_difference(zero, v, b, 2 * energy.J_v)
+    assert found.value == pytest.approx(masses @ D**2 @ masses, abs=3e-3)  # a node on either side of each corner
+    assert found.error < 1e-3
 
 
 def test_a_density_that_is_rounding_is_not_halved_without_end(monkeypatch):
@@ -135,6 +183,27 @@ def test_all_of_each_eigenvector_is_in_the_eigenvectors_of_the_noisy_target(v, e
     # A gap nearly closed has its square roots on either side of a narrow neck: at worst 3e-4 are left of 300 laws drawn.
     assert shares == pytest.approx(np.ones(30), abs=1e-3)
     assert moments == pytest.approx(s, abs=1e-3 * (s.max() + np.sqrt(v)))  # the noise has no mean
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    v=log_uniform(1e-3, 30.0),
+    exponent=st.floats(0.3, 1.5),
+    place=st.floats(0.0, 0.98),
+    width=st.sampled_from([0.3, 1.0]),
+)
+def test_slopes_of_the_energy_by_the_strengths_of_features(v, exponent, place, width):
+    """J depends on s - b alone, and is of degree two in s, b and the root of v: two sum rules; and each slope by its density."""
+    target = power_law(exponent, 60)
+    s, w = target.arrays
+    b = place * target.upper_edge(v)
+    energy = target.energy(v, b, width)
+    slopes = target.strength_slopes(v, b, energy.quantile, s)
+    assert w @ slopes == pytest.approx(-energy.J_b, rel=1e-7)
+    assert w * s @ slopes == pytest.approx(2 * energy.J - 2 * v * energy.J_v - b * energy.J_b, rel=1e-7)
+    _, moments = target.feature_parts(v, b, energy.quantile or b, np.inf)
+    # Of the greatest: narrow necks between bulks cost the quadrature of the density up to 3e-4, the path nothing.
+    assert slopes == pytest.approx(2 * moments, abs=1e-3 * slopes.max())
 
 
 def test_the_overlap_of_an_outlier_is_what_its_interval_holds_of_it():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq, minimize_scalar
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.arclength import End, PseudoArclength
@@ -11,7 +12,7 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import NotConverged, Status, failed
 from numeric.saddle.continuation import branches, coexisting, follow
 from numeric.saddle.curve import _predict, coexisting_along
-from numeric.saddle.solve import solve
+from numeric.saddle.solve import solve, solve_near
 
 FIGURE_ONE = Problem(alpha=0.3, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
 
@@ -82,6 +83,39 @@ def test_a_branch_passes_from_nothing_learned_to_something():
     (learned,) = coexisting([branch], 0.5)
     assert learned.status is Status.CONVERGED
     assert learned.q == pytest.approx(solve(replace(FIGURE_ONE, lambda_=0.5)).q, rel=1e-6)
+
+
+def test_a_fold_of_a_narrow_quadratic_network_is_where_alpha_turns_along_its_curve():
+    """Nearly noise-free labels of a target of rank .2 d, a student of width .25 d: a second solution ends at a least alpha.
+
+    Second route: with M = 2 (q - 2 m + rho)/(1 + 4 V) the equations leave alpha = mh/4 + J_v/2 on the curve 2 v alpha =
+    q - 2 m + rho of (v, b), mh = lambda sqrt(kappa)/b, where it has a minimum.
+    """
+    asked = Problem(0.245, MarchenkoPastur(0.2), 1e-5, 2e-5, 0.25, model="quadratic_network")
+    target, width = asked.target, asked.width
+
+    def pull(b):
+        return asked.lambda_ * np.sqrt(width) / b
+
+    def alpha(v, b):
+        return pull(b) / 4 + target.energy(v, b, width).J_v / 2
+
+    def v_at(b):
+        def excess(v):
+            J, J_v, J_b, *_ = target.energy(v, b, width)
+            return 2 * v * alpha(v, b) - (asked.rho - J + 2 * v * J_v + b * J_b)
+
+        return brentq(excess, 0.15, 1.0, xtol=1e-14)
+
+    turn = minimize_scalar(lambda b: alpha(v_at(b), b), bounds=(1e-3, 1e-2), method="bounded", options={"xatol": 1e-9})
+    b = 6e-4
+    v, mh = v_at(b), pull(b)
+    start = solve_near(asked.at(alpha(v, b)), np.log([mh, 2 * v * mh**2, mh]))
+    branch = follow(start, "alpha", 0.235, 0.246)
+    assert branch.folds == (pytest.approx(turn.fun, rel=1e-6),)
+    assert coexisting([branch], 0.999 * turn.fun) == []
+    found = coexisting([branch, follow(solve(asked), "alpha", 0.235, 0.246)], 1.01 * turn.fun)
+    assert len({round(one.q, 3) for one in found}) == 3
 
 
 def test_a_failed_start_cannot_be_followed():

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from exact_problems import HALF, exact
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from strategies import log_uniform
@@ -16,6 +17,7 @@ from numeric.model import float64 as generated
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Status
+from numeric.proven_saddle.proven_point import proven_point
 from numeric.saddle.solve import solve
 from numeric.saddle.zero_decay import interpolates
 from numeric.thresholds.interpolation import interpolation
@@ -146,6 +148,35 @@ def test_the_upper_edge_itself_has_no_mass_above_it():
         assert target.mass_above(v, cut) == pytest.approx(mass, rel=1e-6)
 
 
+@settings(max_examples=12, deadline=None)
+@given(
+    name=st.sampled_from(["quadratic_network", "signed_quadratic_network", "linear_attention", "tied_attention"]),
+    kappa0=st.fractions(Fraction(1, 20), Fraction(3, 2), max_denominator=50),
+    noise=st.fractions(Fraction(1, 50), 2, max_denominator=50),
+    place=st.sampled_from([Fraction(1, 10), Fraction(1, 2), Fraction(9, 10), Fraction(999, 1000)]),
+)
+def test_error_bars_hold_the_proven_values(name, kappa0, noise, place):
+    """And are no wider than what the distance to interpolation makes of the rounding of the spectral function."""
+    stated = exact(name, HALF, kappa0, Fraction(0), noise)
+    threshold = Fraction(float(interpolation(stated.rounded.exact_law(), noise, 2, 12, Fraction(1))))
+    asked = exact(name, (place * threshold).limit_denominator(10**6), kappa0, Fraction(0), noise)
+    found, proven = solve(replace(asked.rounded, lambda_=0.0)), proven_point(asked, 25)
+    for quantity, text in proven.values.items():
+        if text is not None:
+            gap = abs(float(Fraction(text) - Fraction(getattr(found, quantity))))
+            assert gap <= found.errors[quantity], quantity
+            assert found.errors[quantity] * (1 - place) < 1e-8 * (1 + abs(getattr(found, quantity))), quantity
+
+
+def test_error_bars_grow_towards_interpolation():
+    """They were 1e-8 times the value everywhere."""
+    threshold = 0.14555052507242764
+    far, near = (solve(INTERPOLATING.at(threshold * (1 - gap))) for gap in (0.5, 1e-6))
+    for name in ("m", "q", "delta"):
+        assert near.relative_error((name,)) > 1e4 * far.relative_error((name,))
+        assert far.relative_error((name,)) < 1e-10
+
+
 RANKED = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
 SLOW, LONG = pytest.mark.slow, {"tied_attention_cross_entropy", "cross_attention"}
 LIMITS = [name for name in RANKED if at_setting(name, SETTINGS[0]).has_zero_decay]
@@ -169,5 +200,5 @@ def test_labels_without_noise_are_recovered(name):
     problem = replace(at_setting(name, SETTINGS[0]), alpha=1.0, lambda_=0.0, noise=0.0)
     found = solve(problem).unwrap()
     assert (found.m, found.q, found.estimation_error) == (pytest.approx(problem.q0), pytest.approx(problem.q0), 0.0)
-    least = prediction_of(problem).fitted_error()
+    least = prediction_of(problem).fitted_error().value
     assert (found.train_error, found.test_error) == (least, pytest.approx(least, abs=found.errors["test_error"] + 1e-9))
