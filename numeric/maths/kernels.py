@@ -16,8 +16,10 @@ import pickle
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from itertools import pairwise
+from pathlib import Path
 from threading import Timer
 from types import ModuleType
 from typing import Any, TypeVar, cast
@@ -65,37 +67,72 @@ def _type_of_inner(kernel: Inner, _: Any) -> Any:
     return types.Dispatcher(kernel.compiled)
 
 
-#: What reading types that have since moved, or a file cut short, raises.
-_UNREADABLE = (ImportError, AttributeError, EOFError, pickle.UnpicklingError, ValueError, TypeError, IndexError)
+#: What reading types that have since moved, a file cut short, or one of somebody else raises.
+_UNREADABLE = (
+    OSError,
+    ImportError,
+    AttributeError,
+    EOFError,
+    pickle.UnpicklingError,
+    ValueError,
+    TypeError,
+    IndexError,
+)
 
 
 class Cache(FunctionCache):
-    """numba's cache of one kernel on disk; what is not in it is about to be compiled, and then put there."""
+    """numba's cache of one kernel on disk; what is not in it is about to be compiled, and then put there, where anything can be."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        try:
+            super().__init__(function)
+        except RuntimeError:  # numba's, which finds no folder
+            self._cache_path = None
+            self.disable()
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it is: beside the code, of the user, or as NUMBA_CACHE_DIR says; None if neither can be written to."""
+        return Path(self._cache_path) if self._enabled else None
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """What was compiled for these types, or None; types that have since moved, or a file cut short, leave nothing readable."""
         try:
             found = super().load_overload(signature, context)
         except _UNREADABLE:
-            self.flush()
             found = None
+            with suppress(OSError):  # where nothing can be written, either
+                self.flush()
         if found is None:
             _waiting.begin(self._py_func.__module__)
+            if not self._enabled:
+                cannot_keep("neither the code's folder nor one of yours can be written to")
         return found
 
     def compiled(self) -> int:
         """For how many types of arguments the kernel, as its sources stand, is on disk for this processor."""
         try:
-            index = self._cache_file._load_index()
+            index = self._cache_file._load_index() if self._enabled else {}
         except _UNREADABLE:
             return 0
         machine, sources = cpu_target.target_context.codegen().magic_tuple(), (self._py_func.__defaults__ or ("",))[-1]
         return sum(key[1] == machine and getattr(key[0][-1], "value", sources) == sources for key in index)
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep it for other processes."""
+        """Keep it for other processes, unless the disk refuses."""
         _waiting.end()
-        super().save_overload(signature, compiled)
+        try:
+            super().save_overload(signature, compiled)
+        except _UNREADABLE as error:
+            cannot_keep(f"{self.folder} refuses it ({error})")
+
+
+@cache
+def cannot_keep(reason: str) -> None:
+    """Say once that what other processes could use is not kept."""
+    _LOG.warning(
+        "numeric: no compiled kernel is kept, %s; set NUMBA_CACHE_DIR to a folder that can be written to", reason
+    )
 
 
 class Waiting:

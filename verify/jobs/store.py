@@ -123,7 +123,7 @@ class Store(Generic[AnyResult]):
                 continue
 
     def _protocol_of(self, run: Any) -> str:
-        """Runs on a GPU are trained in batches: the code of these is part of their protocol, and of no other; so is that of a model."""
+        """Runs on a GPU are trained in batches, whose code is part of their protocol and of no other; so is that of a model."""
         batches = (_BATCHES,) if isinstance(run, Run) and run.device == "cuda" else ()
         problem = getattr(run, "problem", None)
         models = packages([problem.model] if isinstance(problem, Problem) else [])
