@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info
 from numeric.maths import kernels, sobol
 
 ROOT = Path(__file__).parents[2]
-NOWHERE = "no folder"  #: in place of one, where none can be written to
+NOWHERE = "any folder of the code or the user"  #: in place of the one that numba would choose
 _ENTRY = "\n@entry\n"  # stands before a kernel that Python calls
 
 

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from threading import Timer
@@ -106,7 +106,7 @@ class Cache(FunctionCache):
         if found is None:
             _waiting.begin(self._py_func.__module__)
             if not self._enabled:
-                cannot_keep("neither the code's folder nor one of yours can be written to")
+                _waiting.in_vain("neither the code's folder nor one of yours can be written to")
         return found
 
     def compiled(self) -> int:
@@ -124,22 +124,14 @@ class Cache(FunctionCache):
         try:
             super().save_overload(signature, compiled)
         except _UNREADABLE as error:
-            cannot_keep(f"{self.folder} refuses it ({error})")
-
-
-@cache
-def cannot_keep(reason: str) -> None:
-    """Say once that what other processes could use is not kept."""
-    _LOG.warning(
-        "numeric: no compiled kernel is kept, %s; set NUMBA_CACHE_DIR to a folder that can be written to", reason
-    )
+            _waiting.in_vain(f"{self.folder} refuses it ({error})")
 
 
 class Waiting:
-    """The compilation that a process waits for: one line on stderr says so, once it has taken long in all."""
+    """The compilation that a process waits for: one line on stderr says so, once it has taken long in all; and one if it is in vain."""
 
     def __init__(self) -> None:
-        self.left, self.started, self.told = PATIENCE, 0.0, False
+        self.left, self.started, self.told, self.told_in_vain = PATIENCE, 0.0, False, False
 
     def begin(self, module: str) -> None:
         """A kernel of this module is being compiled, and no other: numba has a lock."""
@@ -158,6 +150,13 @@ class Waiting:
         if not self.told:
             self.told = True
             _LOG.warning("numeric: compiling %s and other kernels, once per installation: some 10 to 15 s", what)
+
+    def in_vain(self, reason: str) -> None:
+        """Say that what other processes could use is not kept, unless that was said."""
+        if not self.told_in_vain:
+            self.told_in_vain = True
+            way_out = "set NUMBA_CACHE_DIR to a folder that can be written to"
+            _LOG.warning("numeric: compiled kernels are not kept, %s; %s", reason, way_out)
 
 
 _waiting = Waiting()

@@ -98,11 +98,9 @@ def test_long_compilation_is_told_once_and_a_warm_cache_is_silent(first, monkeyp
 
 
 @pytest.fixture
-def unkept():
-    """What was said of kernels that are not kept, which is said once."""
-    kernels.cannot_keep.cache_clear()
-    yield
-    kernels.cannot_keep.cache_clear()
+def unkept(monkeypatch):
+    """Nothing was said so far of kernels that are not kept, which is said once."""
+    monkeypatch.setattr(kernels, "_waiting", kernels.Waiting())
 
 
 def test_where_no_folder_can_be_written_to_a_kernel_works_and_a_line_says_so(first, unkept, monkeypatch, caplog):
@@ -111,7 +109,7 @@ def test_where_no_folder_can_be_written_to_a_kernel_works_and_a_line_says_so(fir
     for _ in range(2):
         kernel = first()
         assert kernel((3, 4)) == 3 and kernel._cache.compiled() == 0
-    said = [message for message in caplog.messages if "no compiled kernel is kept" in message]
+    said = [message for message in caplog.messages if "kernels are not kept" in message]
     assert len(said) == 1 and "set NUMBA_CACHE_DIR" in said[0]
 
 
