@@ -5,7 +5,7 @@ imported when it is first asked for, so that a threshold needs no NumPy.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +26,11 @@ def _folder() -> Path:
 def available() -> tuple[str, ...]:
     """Names of the generated models, in alphabetical order."""
     return tuple(sorted(folder.name for folder in _folder().iterdir() if (folder / "balls.py").is_file()))
+
+
+def packages(models: Iterable[str] = ()) -> tuple[str, ...]:
+    """Where the generated code of these models stands, and that of the default one, whose functions all share: for digests of code."""
+    return tuple(sorted({f"generated.{model}" for model in (DEFAULT, *models)}))
 
 
 def functions(kind: str, model: str = DEFAULT) -> ModuleType:

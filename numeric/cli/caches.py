@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy  # noqa: F401  # brings the BLAS whose threads are counted
 import scipy.linalg  # noqa: F401  # and its own
-from numba.core.caching import FunctionCache
 from threadpoolctl import threadpool_info
 
 from numeric.maths import kernels, sobol
 
 ROOT = Path(__file__).parents[2]
+NOWHERE = "any folder of the code or the user"  #: in place of the one that numba would choose
 _ENTRY = "\n@entry\n"  # stands before a kernel that Python calls
 
 
@@ -45,20 +45,21 @@ def kernel_states() -> dict[str, str]:
 
 def folders() -> dict[str, dict[str, Any]]:
     """Folders of compiled kernels and kept arrays: their sizes, and whether they can be written to."""
-    found = {Path(kernel._cache.cache_path) for kernel in _entries().values()}
-    found.add(Path(FunctionCache(sobol.gaussians.__wrapped__).cache_path))
+    found = {kernel._cache.folder for kernel in _entries().values()} | {
+        kernels.Cache(sobol.gaussians.__wrapped__).folder
+    }
     return {
-        str(folder): {
+        str(folder or NOWHERE): {
             "kernels": _size(folder, "*.nb[ci]"),
             "arrays": _size(folder, "*.npy"),
-            "writable": "yes" if os.access(_existing(folder), os.W_OK) else "no",
+            "writable": "yes" if folder and os.access(_existing(folder), os.W_OK) else "no",
         }
-        for folder in sorted(found)
+        for folder in sorted(found, key=str)
     }
 
 
-def _size(folder: Path, pattern: str) -> str:
-    return f"{sum(path.stat().st_size for path in folder.glob(pattern)) / 2**20:.1f} MiB"
+def _size(folder: Path | None, pattern: str) -> str:
+    return f"{sum(path.stat().st_size for path in (folder.glob(pattern) if folder else ())) / 2**20:.1f} MiB"
 
 
 def _existing(folder: Path) -> Path:

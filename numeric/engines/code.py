@@ -8,42 +8,47 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 
 OWN = ("attention_erm", "derive", "generated", "numeric", "verify")
-WITHOUT_WORDS = "generated."  #: its modules import each other by name alone, and nobody edits them
-CALCULATES_WITH = ("numpy", "scipy", "numba")
+STATED = "structure.json"  #: what generated code is of, which decides what is done with it as code does
+#: Distributions of the libraries that numbers depend on, by the names under which they are imported.
+CALCULATES_WITH = {
+    "flint": "python-flint", "mpmath": "mpmath", "numba": "numba", "numpy": "numpy", "scipy": "scipy", "torch": "torch",
+}  # fmt: skip
 
 
 @cache
 def code_digest(*names: str) -> str:
     """64 bits of the modules `names` and of all of ours that they import, without comments and docstrings, and of the libraries.
 
-    A package stands for all its modules. What is imported by a name made at run time, as generated modules are, has to be named.
+    A package stands for all its modules. What is imported by a name made at run time, as generated modules are, has to be named:
+    `numeric.model.packages` does.
     """
     digest = hashlib.sha256()
-    for name, content in sorted(_reached(names).items()):
+    for name, content in sorted(reached(names).items()):
         digest.update(f"{name}\n{content}\n".encode())
-    for library in CALCULATES_WITH:
-        digest.update(version(library).encode())
     return digest.hexdigest()[:16]
 
 
-def _reached(names: tuple[str, ...]) -> dict[str, str]:
-    """What modules and those that they import say to the machine, by name."""
+def reached(names: tuple[str, ...]) -> dict[str, str]:
+    """What modules, those of ours that they import, and the versions of libraries say to the machine, by name."""
     left = [module for name in names for module in _modules(name.partition(".")[0]) if _within(module, name)]
     found: dict[str, str] = {}
     while left:
         name = left.pop()
         if name in found:
             continue
-        source = _modules(name.partition(".")[0])[name].read_text()
-        if name.startswith(WITHOUT_WORDS):
-            found[name] = source
-        else:
-            tree = ast.parse(source)
-            left += _imported(tree)
-            found[name] = _without_words(tree)
+        path = _modules(name.partition(".")[0])[name]
+        if path.name == STATED:
+            found[name] = path.read_text()
+            continue
+        tree = ast.parse(path.read_text())
+        imported = set(_imported(tree))
+        left += [module for module in imported if module in _modules(module.partition(".")[0])]
+        found |= {library: version(CALCULATES_WITH[library]) for library in imported & CALCULATES_WITH.keys()}
+        found[name] = _without_words(tree)
     return found
 
 
@@ -52,7 +57,7 @@ def _within(module: str, name: str) -> bool:
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
-    """Modules of ours that a module imports anywhere."""
+    """What may be a module that a module imports anywhere, and packages that these are in."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -60,7 +65,8 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         else:
             continue
-        yield from (name for name in names if name in _modules(name.partition(".")[0]))
+        for name in names:
+            yield from accumulate(name.split("."), "{}.{}".format)
 
 
 @cache
@@ -69,7 +75,7 @@ def _modules(package: str) -> dict[str, Path]:
     spec = find_spec(package) if package in OWN else None
     found: dict[str, Path] = {}
     for folder in map(Path, (spec and spec.submodule_search_locations) or ()):
-        for path in folder.rglob("*.py"):
+        for path in (*folder.rglob("*.py"), *folder.rglob(STATED)):
             parts = path.relative_to(folder).with_suffix("").parts
             found.setdefault(".".join((package, *parts)).removesuffix(".__init__"), path)
     return found

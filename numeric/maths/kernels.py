@@ -16,8 +16,10 @@ import pickle
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from threading import Timer
 from types import ModuleType
 from typing import Any, TypeVar, cast
@@ -65,44 +67,71 @@ def _type_of_inner(kernel: Inner, _: Any) -> Any:
     return types.Dispatcher(kernel.compiled)
 
 
-#: What reading types that have since moved, or a file cut short, raises.
-_UNREADABLE = (ImportError, AttributeError, EOFError, pickle.UnpicklingError, ValueError, TypeError, IndexError)
+#: What reading types that have since moved, a file cut short, or one of somebody else raises.
+_UNREADABLE = (
+    OSError,
+    ImportError,
+    AttributeError,
+    EOFError,
+    pickle.UnpicklingError,
+    ValueError,
+    TypeError,
+    IndexError,
+)
 
 
 class Cache(FunctionCache):
-    """numba's cache of one kernel on disk; what is not in it is about to be compiled, and then put there."""
+    """numba's cache of one kernel on disk; what is not in it is about to be compiled, and then put there, where anything can be."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        try:
+            super().__init__(function)
+        except RuntimeError:  # numba's, which finds no folder
+            self._cache_path = None
+            self.disable()
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it is: beside the code, of the user, or as NUMBA_CACHE_DIR says; None if neither can be written to."""
+        return Path(self._cache_path) if self._enabled else None
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """What was compiled for these types, or None; types that have since moved, or a file cut short, leave nothing readable."""
         try:
             found = super().load_overload(signature, context)
         except _UNREADABLE:
-            self.flush()
             found = None
+            with suppress(OSError):  # where nothing can be written, either
+                self.flush()
         if found is None:
             _waiting.begin(self._py_func.__module__)
+            if not self._enabled:
+                _waiting.in_vain("neither the code's folder nor one of yours can be written to")
         return found
 
     def compiled(self) -> int:
         """For how many types of arguments the kernel, as its sources stand, is on disk for this processor."""
         try:
-            index = self._cache_file._load_index()
+            index = self._cache_file._load_index() if self._enabled else {}
         except _UNREADABLE:
             return 0
         machine, sources = cpu_target.target_context.codegen().magic_tuple(), (self._py_func.__defaults__ or ("",))[-1]
         return sum(key[1] == machine and getattr(key[0][-1], "value", sources) == sources for key in index)
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Keep it for other processes."""
+        """Keep it for other processes, unless the disk refuses."""
         _waiting.end()
-        super().save_overload(signature, compiled)
+        try:
+            super().save_overload(signature, compiled)
+        except _UNREADABLE as error:
+            _waiting.in_vain(f"{self.folder} refuses it ({error})")
 
 
 class Waiting:
-    """The compilation that a process waits for: one line on stderr says so, once it has taken long in all."""
+    """The compilation that a process waits for: one line on stderr says so, once it has taken long in all; and one if it is in vain."""
 
     def __init__(self) -> None:
-        self.left, self.started, self.told = PATIENCE, 0.0, False
+        self.left, self.started, self.told, self.told_in_vain = PATIENCE, 0.0, False, False
 
     def begin(self, module: str) -> None:
         """A kernel of this module is being compiled, and no other: numba has a lock."""
@@ -121,6 +150,13 @@ class Waiting:
         if not self.told:
             self.told = True
             _LOG.warning("numeric: compiling %s and other kernels, once per installation: some 10 to 15 s", what)
+
+    def in_vain(self, reason: str) -> None:
+        """Say that what other processes could use is not kept, unless that was said."""
+        if not self.told_in_vain:
+            self.told_in_vain = True
+            way_out = "set NUMBA_CACHE_DIR to a folder that can be written to"
+            _LOG.warning("numeric: compiled kernels are not kept, %s; %s", reason, way_out)
 
 
 _waiting = Waiting()

@@ -13,6 +13,7 @@ from numeric.engines.code import code_digest
 from numeric.engines.task import Task
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter
+from numeric.model import packages
 from numeric.problem.problem import Problem
 from numeric.problem.solution import QUANTITIES, Solution, Status
 from numeric.saddle.curve import learning_curve
@@ -33,7 +34,7 @@ def theory_plan(
 
     Points that differ in alpha alone are solved along it, each from its neighbours, in pieces of a minute at the most.
     """
-    code = code_digest(__name__, "generated")
+    code = code_digest(__name__, *packages(problem.model for problem in problems.flat))
     dimensions = tuple(axis.dimension for axis in axes)
     along = next((k for k, axis in enumerate(axes) if axis.names == ("alpha",)), len(axes) - 1)
     chunks = tuple(_points_per_task(problems, along) if k == along else 1 for k in range(len(axes)))

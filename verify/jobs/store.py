@@ -15,6 +15,8 @@ from filelock import FileLock, Timeout
 
 from numeric.engines.code import code_digest
 from numeric.maths.domain import InvalidParameter
+from numeric.model import packages
+from numeric.problem.problem import Problem
 from verify.training.run import Run, record_digest
 
 _LOG = logging.getLogger(__name__)
@@ -121,6 +123,9 @@ class Store(Generic[AnyResult]):
                 continue
 
     def _protocol_of(self, run: Any) -> str:
-        """Runs on a GPU are trained in batches: the code of these is part of their protocol, and of no other."""
+        """Runs on a GPU are trained in batches, whose code is part of their protocol and of no other; so is that of a model."""
         batches = (_BATCHES,) if isinstance(run, Run) and run.device == "cuda" else ()
-        return record_digest({"code": code_digest(self._kind.__module__, *batches), "depends_on": self._depends_on})
+        problem = getattr(run, "problem", None)
+        models = packages([problem.model] if isinstance(problem, Problem) else [])
+        code = code_digest(self._kind.__module__, *models, *batches)
+        return record_digest({"code": code, "depends_on": self._depends_on})

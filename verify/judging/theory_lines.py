@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from numeric.engines.code import code_digest
 from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
 from numeric.problem.solution import Antisymmetric, Solution, Status
 from numeric.saddle.curve import learning_curve
@@ -93,7 +92,7 @@ LineStore = Store[SolvedLine]
 
 def line_store(folder: Path) -> LineStore:
     """Lines solved in `folder`. Raises OSError if it cannot be written."""
-    return Store(folder, SolvedLine, "lines.jsonl", depends_on=code_digest("generated"))
+    return Store(folder, SolvedLine, "lines.jsonl")
 
 
 def line_jobs(line: TheoryLine, store: LineStore) -> list[Job]:

@@ -12,6 +12,7 @@ import numpy as np
 from numeric.engines.code import code_digest
 from numeric.engines.task import Task
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.model import packages
 from numeric.sweeps.axes import Axis, coordinates_of, shape_of
 from numeric.sweeps.plan import Block, SweepPlan, Variable, regions, task_key
 from numeric.sweeps.theory import TASK_SECONDS, theory_plan
@@ -59,7 +60,7 @@ def training_plan(
     sizes = Axis(("dim",), (trained.dims,))
     over = (*axes, sizes, Axis(("seed",), (tuple(range(trained.runs)),)))
     runs = _runs(problems, trained)
-    code = code_digest(__name__, "generated")
+    code = code_digest(__name__, *packages())
     require_memory(runs[..., 0].flat)
     plan = SweepPlan(
         coordinates_of(over),

@@ -1,5 +1,6 @@
 """Compiled kernels: once on disk, no other process compiles them again; who waits for them long is told."""
 
+import errno
 import importlib.util
 import subprocess
 import sys
@@ -96,11 +97,42 @@ def test_long_compilation_is_told_once_and_a_warm_cache_is_silent(first, monkeyp
     assert capsys.readouterr().err == ""
 
 
-def test_a_cache_cut_short_is_made_anew(first, tmp_path):
+@pytest.fixture
+def unkept(monkeypatch):
+    """Nothing was said so far of kernels that are not kept, which is said once."""
+    monkeypatch.setattr(kernels, "_waiting", kernels.Waiting())
+
+
+def test_where_no_folder_can_be_written_to_a_kernel_works_and_a_line_says_so(first, unkept, monkeypatch, caplog):
+    """A read-only installation of somebody without a home folder: it was a traceback of numba's."""
+    monkeypatch.setattr(kernels.FunctionCache._impl_class, "_locator_classes", [])
+    for _ in range(2):
+        kernel = first()
+        assert kernel((3, 4)) == 3 and kernel._cache.compiled() == 0
+    said = [message for message in caplog.messages if "kernels are not kept" in message]
+    assert len(said) == 1 and "set NUMBA_CACHE_DIR" in said[0]
+
+
+def test_a_full_disk_keeps_no_kernel_and_ends_no_command(first, unkept, monkeypatch, caplog):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kernels.FunctionCache, "_save_overload", full)
+        assert first()((3, 4)) == 3
+    assert "No space left on device" in caplog.text
+    kernel = first()
+    assert kernel((3, 4)) == 3 and kernel.stats.cache_misses
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+def test_a_kernel_cut_at_any_byte_is_compiled_again(first, tmp_path, suffix):
     """Every later command ended in an EOFError before."""
-    assert first()((1.0, 2.0)) == 1.0
-    files = list(tmp_path.rglob("*.nb?"))
-    assert len(files) == 2
-    for path in files:
-        path.write_bytes(path.read_bytes()[:10])
-        assert first()((1.0, 2.0)) == 1.0
+    assert first()((3, 4)) == 3
+    (path,) = tmp_path.rglob(f"*.{suffix}")
+    whole = path.read_bytes()
+    for length in range(0, len(whole), len(whole) // 8):
+        path.write_bytes(whole[:length])
+        assert first()((3, 4)) == 3
+    kernel = first()
+    assert kernel((3, 4)) == 3 and kernel.stats.cache_hits

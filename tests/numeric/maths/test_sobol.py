@@ -1,5 +1,7 @@
 """Points of randomised quasi-Monte Carlo."""
 
+import errno
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ SAMPLING = Sampling(8, 4)
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Where points are kept, and none yet in memory."""
-    monkeypatch.setattr(kept.FunctionCache, "cache_path", str(tmp_path))
+    monkeypatch.setattr(kept.Cache, "folder", tmp_path)
     sobol.gaussians.cache_clear()
     return tmp_path
 
@@ -41,8 +43,26 @@ def test_many_points_are_not_kept(folder, monkeypatch):
 
 def test_a_file_cut_short_is_made_anew(folder):
     """It ended every later command before."""
-    whole = sobol.gaussians(4, Sampling(64))
+    whole = sobol.gaussians(4, SAMPLING)
     (path,) = folder.glob("*.npy")
-    path.write_bytes(path.read_bytes()[:20])
+    content = path.read_bytes()
+    for length in range(0, len(content), 7):
+        path.write_bytes(content[:length])
+        sobol.gaussians.cache_clear()
+        assert np.array_equal(sobol.gaussians(4, SAMPLING), whole)
+        assert path.read_bytes() == content
+
+
+def full(path, _):
+    path.write_bytes(b"half")
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_and_no_folder_are_no_failure(folder, monkeypatch):
+    drawn = sobol._gaussians(3, SAMPLING, 0)
+    monkeypatch.setattr(kept.np, "save", full)
+    assert np.array_equal(sobol.gaussians(3, SAMPLING), drawn)
+    assert not list(folder.iterdir())
+    monkeypatch.setattr(kept.Cache, "folder", None)
     sobol.gaussians.cache_clear()
-    assert np.array_equal(sobol.gaussians(4, Sampling(64)), whole)
+    assert np.array_equal(sobol.gaussians(3, SAMPLING), drawn)
