@@ -1,1 +1,81 @@
-"""What empirical risk minimisation learns in a single tied attention head: what the command lines of all packages share."""
+"""What empirical risk minimisation learns in a single tied attention head, in high dimensions: the names that one starts with.
+
+    >>> from attention_erm import MarchenkoPastur, Problem, interpolation, solve
+    >>> target = MarchenkoPastur(0.5)
+    >>> solution = solve(Problem(alpha=1.0, target=target, lambda_=0.01, noise=1.0)).unwrap()
+    >>> print(f"{solution.test_error:.5f}, overlap {solution.m:.4f}")
+    0.18137, overlap 1.2970
+    >>> print(interpolation(target, noise=1, digits=20).value)
+    0.14555052507242767050
+
+The problem
+    Problem             sample ratio, target, weight decay, label noise, width, tokens, temperatures
+    MarchenkoPastur     target S0 = W0 W0^T/sqrt(m0 d) of a rank ratio kappa0
+    power_law           target with eigenvalues proportional to k^-gamma
+    Eigenvalues         target with any list of eigenvalues and weights
+
+Solved, each number with an error bar and a status
+    solve               one point
+    learning_curve      along the sample ratio
+    to_frame            solutions as a pandas table
+    learned_spectrum    law of the learned eigenvalues: bulk, outliers, mass at zero
+    decompose           test error split into overfitting, underfitting, approximation, mismatch
+    scaling_curve       risk, local slope and learned features of a power-law target along the samples
+
+Thresholds with proven digits
+    interpolation       sample ratio below which the training loss can be zero
+    recovery            sample ratio above which labels without noise determine the target
+
+Each is loaded on first use, from `numeric`, whose help lists everything else; `attention_erm.commandline` is what the command
+lines share.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+__version__ = "0.1.0"
+
+_ROOT = Path(__file__).resolve().parents[1]
+
+_PUBLIC = {
+    "Problem": "numeric.problem.problem",
+    "MarchenkoPastur": "numeric.laws.marchenko_pastur",
+    "power_law": "numeric.laws.power_law",
+    "Eigenvalues": "numeric.laws.eigenvalue_list",
+    "solve": "numeric.saddle.solve",
+    "learning_curve": "numeric.saddle.curve",
+    "to_frame": "numeric.studies.frame",
+    "learned_spectrum": "numeric.studies.spectrum",
+    "decompose": "numeric.studies.decompose",
+    "scaling_curve": "numeric.studies.scaling",
+    "interpolation": "numeric.thresholds.interpolation",
+    "recovery": "numeric.thresholds.recovery",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, from the module that it stands in."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; help({__name__}) lists what it offers")
+    _require_own_packages()
+    return getattr(import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC})  # and no __all__: help() would then print every class whole
+
+
+def _require_own_packages() -> None:
+    """Say so where a file of the user's stands before a package of ours, which would fail somewhere inside of it."""
+    for package in ("numeric", "generated"):
+        own, found = _ROOT / package, find_spec(package)
+        folders = (found.submodule_search_locations if found else None) or ()
+        if own not in (Path(folder).resolve() for folder in folders):
+            taken = found.origin if found else "nothing"
+            raise ImportError(
+                f"import {package} finds {taken} in place of {own}: rename what has taken the name, or start Python with -P, "
+                f"which does not search the folder one works in",
+                name=package,
+            )

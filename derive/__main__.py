@@ -4,6 +4,11 @@ import os
 import sys
 
 from attention_erm.commandline.parser import Parser, add_habits
+from attention_erm.commandline.working_folder import search_it_no_more
+
+if __name__ == "__main__":
+    search_it_no_more()
+
 from derive.cli.commands import check, diff, explain, gen, listing, new, tex
 
 COMMANDS = (listing, new, gen, check, diff, explain, tex)

@@ -23,7 +23,7 @@ Order parameters and errors, each with an error bar and a status
     sweep               any parameters over lists of values: an xarray Dataset, kept in a Zarr store where one is named
     ThisProcess         engine of a sweep without workers, for small ones
 
-Thresholds with proven digits, of an exact law (`target.exact()`, or `exact_marchenko_pastur(Fraction(1, 2))`)
+Thresholds with proven digits, of a target or of an exact law such as `exact_marchenko_pastur(Fraction(1, 3))`
     interpolation       sample ratio below which the training loss can be zero
     recovery            sample ratio above which labels without noise determine the target
     bayes_recovery      the same for the Bayes-optimal estimator

@@ -3,6 +3,11 @@
 from typing import NoReturn
 
 from attention_erm.commandline.parser import Parser, add_habits
+from attention_erm.commandline.working_folder import search_it_no_more
+
+if __name__ == "__main__":
+    search_it_no_more()
+
 from numeric.cli.arguments import run
 from numeric.cli.commands import (
     bayes,

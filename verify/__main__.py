@@ -6,9 +6,21 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-import torch
-
+from attention_erm.commandline import NO_TORCH
 from attention_erm.commandline.parser import Parser, add_habits
+from attention_erm.commandline.refusal import fail
+from attention_erm.commandline.working_folder import search_it_no_more
+
+if __name__ == "__main__":
+    search_it_no_more()
+
+try:
+    import torch
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    fail(NO_TORCH)
+
 from numeric.cli.arguments import BadInput, bad_argument
 from numeric.cli.arguments import run as run_to_exit
 from numeric.maths.domain import InvalidParameter

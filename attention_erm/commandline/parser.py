@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from attention_erm import __version__
 from attention_erm.commandline import CONFIG
 from attention_erm.commandline.log import DEFAULT, LEVELS, set_level
 from attention_erm.commandline.refusal import fail
@@ -91,13 +92,7 @@ class _Version(argparse.Action):
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib.metadata import PackageNotFoundError, version  # not at the top: half the time of a start
-
-        try:
-            line = f"{DISTRIBUTION} {version(DISTRIBUTION)}\n"
-        except PackageNotFoundError:
-            line = f"{DISTRIBUTION}, not installed: run from its sources\n"
-        sys.stdout.write(line)
+        sys.stdout.write(f"{DISTRIBUTION} {__version__}\n")
         raise SystemExit(0)
 
 

@@ -19,7 +19,7 @@ def groups() -> dict[str, list[str]]:
         mentioned = re.findall(r"\w+", heading)
         named = [name for row in rows for name in row.split(", ")] + mentioned
         if listed := [name for name in dict.fromkeys(named) if name in numeric._PUBLIC]:
-            found[heading.split(", of an exact law")[0]] = listed
+            found[heading.split(", of a target or of an exact law")[0]] = listed
     return found
 
 
@@ -27,8 +27,9 @@ def pages() -> dict[str, str]:
     """ReStructuredText of the page by its path."""
     parts = [_heading("Python interface", "=")]
     parts.append(
-        "``import numeric`` offers these names, and loads each on first use. Solvers return a status, a residual and an error\n"
-        "estimate with every number; ``unwrap`` raises where there is no solution.\n"
+        "``import numeric`` offers these names, and loads each on first use; ``import attention_erm`` hands on the dozen that one\n"
+        "starts with. Solvers return a status, a residual and an error estimate with every number; ``unwrap`` raises where there\n"
+        "is no solution.\n"
     )
     for heading, names in groups().items():
         parts += [_heading(heading, "-"), *map(_entry, names)]

@@ -14,10 +14,16 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
+from attention_erm.commandline import NO_TORCH
 from attention_erm.commandline.parser import DISTRIBUTION
 
 ABSENT = "not installed"
-OPTIONAL = ("distributed", "dask-jobqueue", "marimo")  #: what only sweeps on a cluster and the notebook need
+OPTIONAL = (
+    "torch",
+    "distributed",
+    "dask-jobqueue",
+    "marimo",
+)  #: what only verify, sweeps on a cluster and the notebook need
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ def examine() -> Report:
         "generated": _generated(),
     }
     advice = [*_about_versions(), *_about_generated(facts["generated"])]
-    if ABSENT not in facts["version"].values():
+    if all(installed(one.name) != ABSENT for one in _needed()):
         from numeric.cli import caches
 
         facts |= {"threads": caches.threads(), "cache": caches.folders(), "kernel": caches.kernel_states()}
@@ -101,7 +107,7 @@ def _machine() -> dict[str, Any]:
 def _cuda() -> str:
     """CUDA as torch was built, which is not imported for it, and whether there is a device."""
     if (torch := installed("torch")) == ABSENT:
-        return "torch is not installed"
+        return NO_TORCH
     names = [Requirement(text).name for text in requires("torch") or []]
     runtimes = {name: found for name in names if "cuda-runtime" in name and (found := installed(name)) != ABSENT}
     built = _text(runtimes) or ("no runtime" if "+cpu" in torch else "none of its own")

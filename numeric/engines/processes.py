@@ -5,12 +5,15 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
 from multiprocessing.synchronize import Event
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -85,6 +88,7 @@ class WorkerProcesses:
     ) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(sorted({function.__module__ for function in functions}))
+        _start_server()
         ended, self._open = context.Pipe(duplex=False)  # closing our end tells every worker
         self._begun = context.Event()
         self._executor = ProcessPoolExecutor(workers, context, _begin, (ended, self._begun, level_set(), prepare))
@@ -114,6 +118,23 @@ def use_one_thread() -> None:
     """Limit this process to one thread: two workers with two threads each run at a third of their speed."""
     threadpool_limits(1)
     os.environ["NUMBA_NUM_THREADS"] = "1"
+
+
+def _start_server() -> None:
+    """Start what workers are forks of, unless it runs; it imports from where this process does.
+
+    Left to itself it would search the folder one works in first, and take a generated.py of the user's for ours.
+    """
+    stated = {"PYTHONPATH": os.pathsep.join(folder or str(Path.cwd()) for folder in sys.path), "PYTHONSAFEPATH": "1"}
+    before = {name: os.environ.pop(name, None) for name in stated}
+    os.environ.update(stated)
+    try:
+        forkserver.ensure_running()
+    finally:
+        for name, value in before.items():
+            del os.environ[name]
+            if value is not None:
+                os.environ[name] = value
 
 
 def _begin(ended: Connection, begun: Event, level: str, prepare: Callable[[], None] | None) -> None:

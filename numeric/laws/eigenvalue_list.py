@@ -60,12 +60,19 @@ class Eigenvalues:
 
     Raises:
         ValueError: an argument outside its domain.
+
+    >>> from attention_erm import Eigenvalues
+    >>> target = Eigenvalues([3, 0, 2], weights=[0.01, 0.98, 0.01])
+    >>> target.eigenvalues, target.zero_mass, round(target.q0, 3)
+    ((0.0, 2.0, 3.0), 0.98, 0.13)
     """
 
     eigenvalues: tuple[float, ...]
     weights: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        for name in ("eigenvalues", "weights"):
+            object.__setattr__(self, name, tuple(map(float, getattr(self, name))))  # of a list or an array, too
         if len(self.eigenvalues) != len(self.weights) or not self.eigenvalues:
             raise ValueError(
                 f"weights: {len(self.weights)} for {len(self.eigenvalues)} eigenvalues, must be as many and at least one"
@@ -77,7 +84,7 @@ class Eigenvalues:
             raise ValueError(f"weights: must be positive and sum to one, not {total!r}")
         merged: dict[float, list[float]] = {}
         for value, weight in zip(self.eigenvalues, self.weights, strict=True):
-            merged.setdefault(float(value), []).append(weight)
+            merged.setdefault(value, []).append(weight)
         distinct = sorted(merged)
         object.__setattr__(self, "eigenvalues", tuple(distinct))
         object.__setattr__(self, "weights", tuple(math.fsum(merged[value]) / total for value in distinct))

@@ -28,7 +28,7 @@ from numeric.laws.law import (
     largest_error,
     limited_energy,
 )
-from numeric.maths.domain import OutsideDomain
+from numeric.maths.domain import OutsideDomain, real
 from numeric.maths.kernels import over_blocks
 from numeric.model import float64 as generated
 from numeric.proven_laws.rational import RationalLaw, rational_law
@@ -51,13 +51,20 @@ class Grid(NamedTuple):
 
 @dataclass(frozen=True)
 class MarchenkoPastur:
-    """Law of `scale` times S0 = W0 W0^T/sqrt(m0 d), W0 Gaussian of shape (d, m0), kappa0 = m0/d: a free Poisson law."""
+    """Law of `scale` times S0 = W0 W0^T/sqrt(m0 d), W0 Gaussian of shape (d, m0), kappa0 = m0/d: a free Poisson law.
+
+    >>> from attention_erm import MarchenkoPastur
+    >>> target = MarchenkoPastur(0.25)
+    >>> target.t0, target.q0, target.zero_mass
+    (0.5, 1.25, 0.75)
+    """
 
     kappa0: float
     scale: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("kappa0", "scale"):
+            object.__setattr__(self, name, real(name, getattr(self, name)))
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} = {getattr(self, name)!r}: must be positive and finite")
 

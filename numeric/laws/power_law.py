@@ -59,7 +59,12 @@ class PowerLaw(Eigenvalues):
 def power_law(
     gamma: float, dim: int, q0: float = 1.0, per_octave: int = PER_OCTAVE, singular: bool = False
 ) -> PowerLaw:
-    """`dim` eigenvalues, or `singular` values, proportional to k^-gamma, of second moment q0; the same ones are made once."""
+    """`dim` eigenvalues, or `singular` values, proportional to k^-gamma, of second moment q0; the same ones are made once.
+
+    >>> from attention_erm import power_law
+    >>> [round(value, 4) for value in power_law(1, dim=4).eigenvalues]
+    [0.4191, 0.5587, 0.8381, 1.6762]
+    """
     return PowerLaw(gamma, dim, q0, per_octave, singular)
 
 

@@ -1,4 +1,8 @@
-"""Exceptions for questions without an answer, apart from mistakes of ours, which are never caught on the way."""
+"""Exceptions for questions without an answer, apart from mistakes of ours, which are never caught on the way; numbers read."""
+
+import operator
+from fractions import Fraction
+from typing import Any
 
 
 class NoAnswer(ArithmeticError):
@@ -23,3 +27,44 @@ class InvalidParameter(ValueError):
         shown = repr(self.value)
         shown = shown if len(shown) <= 60 else f"{shown[:40]}... ({len(shown)} characters)"
         return f"{self.name} = {shown}: {self.rule}; {self.way_out}"
+
+
+def real(name: str, value: object) -> float:
+    """The parameter as a float: of an integer, a Fraction, a NumPy scalar.
+
+    Raises:
+        InvalidParameter: it is no number.
+    """
+    number: Any = value
+    try:
+        if isinstance(value, str):
+            raise TypeError
+        return float(number)
+    except (TypeError, ValueError):
+        raise InvalidParameter(name, value, "must be one number", "give a float, an integer or a Fraction") from None
+
+
+def integer(name: str, value: object) -> int:
+    """The parameter as an int: of a NumPy integer, too.
+
+    Raises:
+        InvalidParameter: it is no integer.
+    """
+    number: Any = value
+    try:
+        return operator.index(number)
+    except TypeError:
+        raise InvalidParameter(name, value, "must be an integer", "write it without a decimal point") from None
+
+
+def fraction(name: str, value: object) -> Fraction:
+    """The parameter exactly: a float or a NumPy scalar as its binary value, a text such as "1/5" or "0.2" as what it says.
+
+    Raises:
+        InvalidParameter: it is no finite number.
+    """
+    number: Any = value.item() if hasattr(value, "item") else value
+    try:
+        return Fraction(number)
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        raise InvalidParameter(name, value, "must be one finite number", 'give a Fraction, "1/5" or a float') from None

@@ -10,9 +10,9 @@ import numpy as np
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
-from numeric.maths.domain import InvalidParameter
+from numeric.maths.domain import InvalidParameter, integer, real
 from numeric.model import COMMON, DEFAULT, available, call, functions, has_singular_values, structure
-from numeric.proven_laws.law import Law
+from numeric.proven_laws.law import Law, require_target
 
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
 
@@ -55,6 +55,11 @@ class Problem:
 
     Raises:
         InvalidParameter: a parameter outside its domain.
+
+    >>> from attention_erm import MarchenkoPastur, Problem
+    >>> problem = Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5, width=0.75)
+    >>> problem.at(2).alpha, problem.tokens, round(problem.q0, 12)
+    (2.0, 2, 1.5)
     """
 
     alpha: float
@@ -72,8 +77,8 @@ class Problem:
     extra: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parametrisation", Parametrisation(self.parametrisation))
-        object.__setattr__(self, "sample_minimum", SampleMinimum(self.sample_minimum))
+        require_target(self.target)
+        self._hold_own_types()
         self._require_model()
         for name in ("alpha", "width", "beta", "beta0"):
             value = getattr(self, name)
@@ -83,7 +88,7 @@ class Problem:
             value = getattr(self, name)
             if not 0 <= value < float("inf"):
                 raise InvalidParameter(name, value, "must not be negative, and finite", "use 0 for none")
-        if not (isinstance(self.tokens, int) and 2 <= self.tokens <= MOST_TOKENS):
+        if not 2 <= self.tokens <= MOST_TOKENS:
             rule = f"must be an integer from 2 to {MOST_TOKENS}"
             raise InvalidParameter("tokens", self.tokens, rule, "try 2: one token has one label")
         if self.lambda_ == 0 and self.parametrisation is not Parametrisation.FACTORISED:
@@ -91,6 +96,18 @@ class Problem:
             raise InvalidParameter("lambda_", 0, rule, "use 1e-6")
         if self.leading:
             self._require_features()
+
+    def _hold_own_types(self) -> None:
+        """Numbers of any kind as Python's own, which print, hash and compile alike; choices by their names."""
+        for name in ("alpha", "lambda_", "noise", "width", "beta", "beta0"):
+            object.__setattr__(self, name, real(name, getattr(self, name)))
+        for name in ("tokens", "leading"):
+            object.__setattr__(self, name, integer(name, getattr(self, name)))
+        for name, kind in (("parametrisation", Parametrisation), ("sample_minimum", SampleMinimum)):
+            value = getattr(self, name)
+            if value not in set(kind):
+                raise InvalidParameter(name, value, f"must be one of {', '.join(kind)}", f"try {next(iter(kind))}")
+            object.__setattr__(self, name, kind(value))
 
     def _require_model(self) -> None:
         if self.model not in available():
@@ -217,7 +234,7 @@ class Problem:
         return {**dict(zip(COMMON, common, strict=True)), **dict(self.extra)}
 
     def _require_features(self) -> None:
-        if not (isinstance(self.leading, int) and isinstance(self.target, Eigenvalues)):
+        if not isinstance(self.target, Eigenvalues):
             raise InvalidParameter(
                 "leading", self.leading, "must be a number of eigenvalues of a list", "use 0 for other targets"
             )

@@ -5,9 +5,10 @@ Source: theory note, section 4; every formula is generated (steps `spectral` and
 """
 
 from fractions import Fraction
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, cast
 
 from numeric.maths.balls import Ball, ComplexBall, Unresolved, precision
+from numeric.maths.domain import InvalidParameter
 
 
 class Point(Protocol):
@@ -34,6 +35,38 @@ class Law(Protocol):
 
     def at(self, v: Ball, x: Ball) -> Point:
         """The law plus a semicircle of variance v, at x."""
+
+
+class HasLaw(Protocol):
+    """A target in float64, which has an exact law."""
+
+    def exact(self) -> Law:
+        """The same law in ball arithmetic."""
+
+
+def law_of(target: HasLaw | Law) -> Law:
+    """The law of a target in ball arithmetic; a law is itself one.
+
+    Raises:
+        InvalidParameter: it is neither.
+    """
+    if isinstance(target, type) or not hasattr(target, "of_model"):
+        require_target(target)
+        return cast(HasLaw, target).exact()
+    return cast(Law, target)
+
+
+def require_target(value: object) -> None:
+    """Raises InvalidParameter where the value is no target in float64."""
+    if isinstance(value, type) or not hasattr(value, "exact"):
+        rule = "must be a target: MarchenkoPastur, power_law, finite_rank or Eigenvalues"
+        number = isinstance(value, int | float | Fraction) and value > 0
+        raise InvalidParameter(
+            "target",
+            value,
+            rule,
+            f"of that rank ratio it is MarchenkoPastur({value})" if number else "try MarchenkoPastur(0.5)",
+        )
 
 
 class BoxPoint:

@@ -19,6 +19,7 @@ from numeric.maths.balls import (
     polish,
     precision,
 )
+from numeric.maths.domain import fraction
 from numeric.proven_laws.law import require
 
 
@@ -131,6 +132,6 @@ def rational_law(name: str, **settings: Fraction) -> RationalLaw:
     return RationalLaw(name, parameters, zero_mass)
 
 
-def exact_marchenko_pastur(kappa0: Fraction) -> RationalLaw:
+def exact_marchenko_pastur(kappa0: Fraction | float) -> RationalLaw:
     """The target S0 = W0 W0^T/sqrt(m0 d) of rank ratio kappa0 > 0."""
-    return rational_law(model.DEFAULT, kappa0=kappa0, scale=Fraction(1))
+    return rational_law(model.DEFAULT, kappa0=fraction("kappa0", kappa0), scale=Fraction(1))

@@ -29,6 +29,11 @@ def learning_curve(
         One Solution per alpha, converged or not: read `status`, or call `unwrap()`. Where several were found, the physical one.
 
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
+
+    >>> from attention_erm import MarchenkoPastur, Problem, learning_curve
+    >>> problem = Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
+    >>> [round(solution.test_error, 4) for solution in learning_curve(problem, [0.5, 1, 2])]
+    [0.136, 0.102, 0.0871]
     """
     return [found[0] for found in coexisting_along(problem, alphas, watch, accuracy)]
 

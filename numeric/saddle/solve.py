@@ -108,6 +108,11 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     5e-3 where the channel is sampled), or as often as is sensible.
 
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
+
+    >>> from attention_erm import MarchenkoPastur, Problem, solve
+    >>> solution = solve(Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)).unwrap()
+    >>> solution.status.name, round(solution.test_error, 4), solution.errors["test_error"] < 1e-4
+    ('CONVERGED', 0.102, True)
     """
     started = time.perf_counter()
     found = _SOLVER.solve(problem, start, accuracy)

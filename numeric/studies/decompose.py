@@ -73,6 +73,13 @@ def decompose(solution: Solution) -> Decomposition:
         NotConverged: the solution is none.
         OutsideDomain: an average cannot be resolved in double precision.
         ValueError: direct training, where no eigenvalue is left out, or leading features kept exactly.
+
+    >>> from attention_erm import MarchenkoPastur, Problem, decompose, solve
+    >>> parts = decompose(solve(Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)))
+    >>> round(parts.rate * parts.overfitting, 4), round(parts.rate * parts.approximation, 4)
+    (0.0015, 0.0264)
+    >>> abs(parts.least + parts.mismatch + parts.rate * parts.distance - parts.solution.test_error) < 1e-5
+    True
     """
     problem = solution.unwrap().problem
     if problem.leading:

@@ -80,6 +80,14 @@ def scaling_curve(
     Raises:
         InvalidParameter: the target is no power law.
         OutsideDomain: the best multiple of the target cannot be found.
+
+    >>> from attention_erm import Problem, power_law, scaling_curve
+    >>> problem = Problem(alpha=1, target=power_law(0.75, dim=200), lambda_=1 / 200, noise=0.5)
+    >>> for point in scaling_curve(problem, [1e4, 1e5, 1e6]):
+    ...     print(f"{point.samples:.0e} {point.risk:.4f} {point.slope:.3f}")
+    1e+04 0.3579 nan
+    1e+05 0.0389 -0.989
+    1e+06 0.0038 nan
     """
     dim = power_law_of(problem).dim
     return _curve(problem, lambda n: problem.at(n / dim**2), samples, "samples", watch, start)

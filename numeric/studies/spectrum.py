@@ -123,6 +123,12 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
         NotConverged: the solution is none.
         NoAnswer: the target is learned perfectly, so that no noise is left.
         ValueError: a general matrix trained on symmetric scores, whose singular values are not those of one law.
+
+    >>> from attention_erm import MarchenkoPastur, Problem, learned_spectrum, solve
+    >>> problem = Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
+    >>> spectrum = learned_spectrum(solve(problem))
+    >>> round(spectrum.zero_mass, 4), [(round(low, 3), round(high, 3)) for low, high in spectrum.bulks]
+    (0.3557, [(0.0, 3.947)])
     """
     problem = solution.unwrap().problem
     if problem.parametrisation is Parametrisation.GENERAL:

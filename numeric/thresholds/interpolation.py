@@ -4,9 +4,10 @@ from fractions import Fraction
 
 from numeric.maths.ball_roots import Isolation, isolate, locate
 from numeric.maths.balls import Ball, ball
+from numeric.maths.domain import fraction, integer
 from numeric.model import structure
 from numeric.proven_laws.finite import FiniteLaw
-from numeric.proven_laws.law import Law, require
+from numeric.proven_laws.law import HasLaw, Law, law_of, require
 from numeric.thresholds.interpolation_roots import Condition, full_rank_energy
 from numeric.thresholds.proven_digits import Threshold, exact, exponent, label_numbers, proven, require_common
 from numeric.thresholds.rank_limited_energy import rank_limited_energy
@@ -21,7 +22,7 @@ CHOICE_LIMITED = (
 )
 
 
-def interpolation_limit(law: Law, tokens: int = 2, digits: int = 50) -> Threshold:
+def interpolation_limit(target: HasLaw | Law, tokens: int = 2, digits: int = 50) -> Threshold:
     """Limit of `interpolation` as the label noise goes to 0, for a student as wide as it likes: a rational number.
 
     It depends on the target through its share of zero eigenvalues only, and is above recovery: between the two, labels with hardly any
@@ -29,6 +30,7 @@ def interpolation_limit(law: Law, tokens: int = 2, digits: int = 50) -> Threshol
 
     Args and raises as `interpolation`. Source: theory note, section 5: statistical dimension of the cone of positive directions.
     """
+    law, tokens, digits = law_of(target), integer("tokens", tokens), integer("digits", digits)
     require_common("interpolation", law, tokens, digits, Fraction(1))
     numbers = label_numbers(law, tokens)
     if structure(law.model)["matrix"] != "positive":
@@ -37,14 +39,18 @@ def interpolation_limit(law: Law, tokens: int = 2, digits: int = 50) -> Threshol
 
 
 def interpolation(
-    law: Law, noise: Fraction, tokens: int = 2, digits: int = 50, width: Fraction = Fraction(1)
+    target: HasLaw | Law,
+    noise: Fraction | float,
+    tokens: int = 2,
+    digits: int = 50,
+    width: Fraction | float = 1,
 ) -> Threshold:
     """Sample ratio below which the training loss can be zero, for label noise Delta > 0.
 
     Where eigenvalues of either sign are learned it is the number of parameters over that of labels, whatever target and noise.
 
     Args:
-        law: eigenvalue law of the target, not all of it at 0.
+        target: law of the eigenvalues of S0, not all of it at 0, in float64 (taken as its binary value) or exact.
         noise: Delta > 0, variance of the label noise inside the softmax.
         tokens: T >= 2.
         digits: significant digits asked for, 1 to MAX_DIGITS (digits times eigenvalues up to MAX_WORK for finite lists).
@@ -55,8 +61,13 @@ def interpolation(
         Unresolved: the digits could not be proven.
 
     Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2.
+
+    >>> from attention_erm import MarchenkoPastur, interpolation
+    >>> interpolation(MarchenkoPastur(0.5), noise=1, digits=30).value
+    '0.145550525072427670500169002204'
     """
-    noise, width = Fraction(noise), Fraction(width)  # a float is taken as its exact binary value
+    law, tokens, digits = law_of(target), integer("tokens", tokens), integer("digits", digits)
+    noise, width = fraction("noise", noise), fraction("width", width)
     require(noise > 0, "noise", noise, "must be positive for the interpolation threshold; use recovery() at zero noise")
     require(width > 0, "width", width, "must be positive")
     require_common("interpolation", law, tokens, digits, width)

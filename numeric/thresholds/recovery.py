@@ -7,7 +7,8 @@ from flint import arb
 
 from numeric.maths.ball_roots import Function, Isolation, locate
 from numeric.maths.balls import START_BITS, Ball, ball, working
-from numeric.proven_laws.law import Law, require
+from numeric.maths.domain import fraction, integer
+from numeric.proven_laws.law import HasLaw, Law, law_of, require
 from numeric.thresholds.interpolation_roots import Excess
 from numeric.thresholds.proven_digits import Threshold, exact, exponent, label_numbers, proven, require_common
 
@@ -17,14 +18,19 @@ CHOICE_LIMITED_RECOVERY = (
 )
 
 
-def recovery(law: Law, tokens: int = 2, digits: int = 50, width: Fraction = Fraction(1)) -> Threshold:
+def recovery(target: HasLaw | Law, tokens: int = 2, digits: int = 50, width: Fraction | float = 1) -> Threshold:
     """Sample ratio above which noise-free labels determine the target, for beta = beta0 and width at least the target's rank.
 
     It depends on the target through its share of zero eigenvalues only. Args and raises as `interpolation`.
     Source: theory note, section 5; arXiv 2509.24914, Corollary 3.2; for width >= 1 it equals the minimax risk of denoising a matrix
     of its class: positive semidefinite, symmetric or general (Donoho, Gavish, Montanari 2013, doi 10.1073/pnas.1306110110).
+
+    >>> from attention_erm import MarchenkoPastur, recovery
+    >>> [recovery(MarchenkoPastur(kappa0), digits=10).value for kappa0 in (0.25, 0.5, 1)]
+    ['0.1469709184', '0.2110874911', '0.2500000000']
     """
-    rank, width = 1 - law.zero_mass, Fraction(width)
+    law, tokens, digits = law_of(target), integer("tokens", tokens), integer("digits", digits)
+    rank, width = 1 - law.zero_mass, fraction("width", width)
     require(width >= rank, "width", width, f"must be at least the rank ratio {rank} of the target")
     require_common("recovery", law, tokens, digits, width)
     generated, numbers = law.generated, label_numbers(law, tokens)

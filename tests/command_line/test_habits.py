@@ -3,13 +3,16 @@
 import json
 import logging
 import os
+import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+import attention_erm
 from attention_erm.commandline.log import PACKAGES, level_set, progress, set_level
 from attention_erm.commandline.parser import MANY, commands
 from derive import __main__ as derive
@@ -90,7 +93,7 @@ def test_the_version_is_that_of_the_package(package, capsys):
     with pytest.raises(SystemExit) as stop:
         LINES[package].build_parser().parse_args(["--version"])
     assert stop.value.code == 0
-    assert capsys.readouterr().out.startswith("attention-erm")
+    assert capsys.readouterr().out == f"attention-erm {attention_erm.__version__}\n"
 
 
 def bash_completion(package, *words):
@@ -266,6 +269,38 @@ def test_doctor_imports_no_torch():
     loaded = "import sys; from numeric.cli.installation import examine; examine(); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", loaded], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_doctor_says_what_is_missing_for_training_and_looks_at_all_else(said, monkeypatch):
+    """Extras are no fault of an installation."""
+    extras = ("torch", "distributed", "dask-jobqueue", "marimo")
+    there, needed = installation.installed, tuple(one for one in installation._needed() if one.name not in extras)
+    monkeypatch.setattr(installation, "_needed", lambda: needed)
+    monkeypatch.setattr(installation, "installed", lambda name: installation.ABSENT if name in extras else there(name))
+    code, out, _ = said("doctor")
+    assert "verify trains in torch, which is not installed: run pip install" in out
+    assert "kernel laws.marchenko_pastur_root.upper_edge" in out
+    assert code == 0 and out.endswith("all is well\n")
+
+
+def test_only_what_trains_needs_torch():
+    """`pip install .` leaves it out; what trains, tests and draws the documentation brings it, at the version of the documents."""
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert not any(text.startswith("torch") for text in stated["dependencies"])
+    extras = stated["optional-dependencies"]
+    assert [name for name, texts in extras.items() if any(text.startswith("torch") for text in texts)] == ["verify"]
+    assert all(any("verify" in text for text in extras[name] if "attention-erm[" in text) for name in ("test", "docs"))
+    assert re.search(r"^torch==", (ROOT / "constraints.txt").read_text(), re.M)
+    main_job = (ROOT / "README.md").read_text().split("<!-- main job -->")[1].split("<!-- end -->")[0]
+    assert "-e '.[verify]'" in main_job and main_job.strip().endswith("-m verify\n```")
+
+
+@pytest.mark.parametrize("arguments", [[], ["curve", "--help"]])
+def test_training_without_torch_says_in_a_line_what_to_install(arguments):
+    without = "import sys, runpy; sys.modules['torch'] = None; sys.argv[0] = 'verify'; runpy.run_module('verify', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", without, *arguments], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert "torch" in done.stderr and "'.[verify]'" in done.stderr
 
 
 def test_doctor_gives_advice(said, monkeypatch, tmp_path):

@@ -49,6 +49,13 @@ def files():
     return build(MODEL)
 
 
+def test_code_for_torch_is_proven_where_torch_is_not_installed(files, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    mistaken = {**files, "torch.py": files["torch.py"].replace("return ", "return 2*", 1)}
+    assert [problem for problem in check.unproven(MODEL, files) if problem[0] == "torch.py"] == []
+    assert [file for file, _ in check.unproven(MODEL, mistaken)] == ["torch.py"]
+
+
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
     """An empty folder and an empty history that `emit` takes for the real ones."""

@@ -5,7 +5,8 @@ from derive.language.step import Step
 
 LANGUAGE = Language("torch")
 
-PRELUDE = '"""{title}: label, loss and slope of samples, as generated functions of tensors."""\n\nimport torch\n'
+IMPORT = "\nimport torch\n"
+PRELUDE = f'"""{{title}}: label, loss and slope of samples, as generated functions of tensors."""\n{IMPORT}'
 
 
 def module(title: str, steps: tuple[Step, ...]) -> str:

@@ -1,0 +1,29 @@
+"""Examples in docstrings of what `import attention_erm` and `import numeric` offer, run as they stand."""
+
+import doctest
+
+import pytest
+
+import attention_erm
+import numeric
+
+OFFERED = {f"attention_erm.{name}": getattr(attention_erm, name) for name in attention_erm._PUBLIC}
+OFFERED |= {f"numeric.{name}": getattr(numeric, name) for name in numeric._PUBLIC if name not in attention_erm._PUBLIC}
+FINDER = doctest.DocTestFinder(recurse=False)
+
+
+def examples(name, value):
+    """Of one docstring; what it uses, it imports."""
+    found = FINDER.find(value, name, globs={})
+    return [test for test in found if test.examples]
+
+
+@pytest.mark.parametrize("name", ["attention_erm", "numeric", *OFFERED])
+def test_examples_print_what_they_show(name):
+    value = {"attention_erm": attention_erm, "numeric": numeric, **OFFERED}[name]
+    tests = examples(name, value)
+    assert tests or not name.startswith("attention_erm"), "each name that one starts with has an example"
+    for test in tests:
+        printed: list[str] = []
+        outcome = doctest.DocTestRunner().run(test, out=printed.append)
+        assert outcome.failed == 0, "".join(printed)

@@ -1,0 +1,130 @@
+"""What `import attention_erm` offers, one kind of target and of number everywhere, and files of the user's beside it."""
+
+import pydoc
+import subprocess
+import sys
+from fractions import Fraction
+from importlib.metadata import version
+
+import numpy as np
+import pytest
+
+import attention_erm
+import numeric
+from numeric.maths.domain import InvalidParameter
+
+TARGET = attention_erm.MarchenkoPastur(0.5)
+STATED = {"alpha": 1.0, "target": TARGET, "lambda_": 0.01, "noise": 0.5}
+
+
+@pytest.mark.parametrize("name", sorted(attention_erm._PUBLIC))
+def test_a_name_is_that_of_numeric_and_in_the_table_of_contents(name):
+    assert getattr(attention_erm, name) is getattr(numeric, name)
+    assert attention_erm._PUBLIC[name] == f"numeric.{numeric._PUBLIC[name]}"
+    assert name in dir(attention_erm) and f"\n    {name} " in attention_erm.__doc__
+
+
+def test_it_offers_a_dozen_names_and_help_fits_a_screen():
+    assert len(attention_erm._PUBLIC) == 12
+    assert len(pydoc.render_doc(attention_erm).splitlines()) < 70
+    with pytest.raises(AttributeError, match="'solv'; help"):
+        _ = attention_erm.solv
+
+
+def test_the_version_is_that_of_the_distribution():
+    assert attention_erm.__version__ == version("attention-erm")
+
+
+def test_it_loads_nothing():
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys, attention_erm; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not {"numeric", "numpy", "scipy", "numba", "flint", "pandas", "sympy"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        TARGET,
+        attention_erm.power_law(0.75, 20),
+        numeric.finite_rank((3, 2), 50),
+        attention_erm.Eigenvalues([1, 2], [0.5, 0.5]),
+    ],
+    ids=str,
+)
+def test_thresholds_take_the_targets_that_problems_take(target):
+    """The target itself or its law in ball arithmetic."""
+    assert attention_erm.Problem(**{**STATED, "target": target}).target is target
+    law = target.exact()
+    for threshold in (
+        attention_erm.recovery,
+        numeric.bayes_recovery,
+        lambda one, digits: numeric.interpolation(one, 1, digits=digits),
+    ):
+        assert threshold(target, digits=20) == threshold(law, digits=20)
+
+
+def test_a_rank_ratio_alone_is_no_target():
+    message = r"target = 0.5: must be a target: .*; of that rank ratio it is MarchenkoPastur\(0.5\)"
+    for refused in (lambda: attention_erm.Problem(**{**STATED, "target": 0.5}), lambda: attention_erm.recovery(0.5)):
+        with pytest.raises(InvalidParameter, match=message):
+            refused()
+
+
+@pytest.mark.parametrize("value", [attention_erm.MarchenkoPastur, TARGET.exact(), None, -1, "Marchenko-Pastur"])
+def test_what_else_is_no_target(value):
+    with pytest.raises(InvalidParameter, match="must be a target: MarchenkoPastur, power_law"):
+        attention_erm.Problem(**{**STATED, "target": value})
+
+
+def test_numbers_of_any_kind_state_the_same_problem():
+    plain = attention_erm.Problem(**STATED, tokens=3, width=0.5)
+    other = attention_erm.Problem(
+        alpha=np.int64(1), target=attention_erm.MarchenkoPastur(Fraction(1, 2)), lambda_=np.array(0.01), noise=np.float32(0.5),
+        tokens=np.int64(3), width=Fraction(1, 2),
+    )  # fmt: skip
+    assert other == plain and repr(other) == repr(plain)
+    values = [np.array([1.0, 2.0]), [1, 2]]
+    assert len({attention_erm.Eigenvalues(value, weights=(0.5, 0.5)) for value in values}) == 1
+
+
+@pytest.mark.parametrize("noise", [Fraction(1, 4), 0.25, "1/4", np.float32(0.25), np.array(0.25)], ids=repr)
+def test_thresholds_take_numbers_of_any_kind(noise):
+    expected = "0.1618154364"
+    assert (
+        numeric.interpolation(TARGET, noise, tokens=np.int64(2), digits=np.int32(10), width=np.int64(1)).value
+        == expected
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("alpha", "1", "must be one number"),
+        ("alpha", np.array([1.0, 2.0]), "must be one number"),
+        ("noise", None, "must be one number"),
+        ("tokens", 2.0, "must be an integer"),
+        ("tokens", np.int64(1), "must be an integer from 2 to"),
+        ("leading", "8", "must be an integer"),
+        ("parametrisation", "symmetrical", "must be one of factorised, symmetric, general"),
+        ("sample_minimum", "lowest", "must be one of global, fitted"),
+    ],
+)
+def test_what_is_no_value_of_a_field_is_refused_in_a_line(name, value, rule):
+    with pytest.raises(InvalidParameter, match=f"{name} = .*: {rule}"):
+        attention_erm.Problem(**{**STATED, name: value})
+
+
+@pytest.mark.parametrize(
+    ("stated", "rule"),
+    [
+        ({"noise": "x"}, "noise = 'x': must be one finite number"),
+        ({"noise": 1, "digits": 5.5}, "digits = 5.5: must be an integer"),
+    ],
+)
+def test_what_is_no_number_for_a_threshold(stated, rule):
+    with pytest.raises(InvalidParameter, match=rule):
+        numeric.interpolation(TARGET, **stated)
