@@ -5,13 +5,12 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from attention_erm.commandline import CONFIG
+from attention_erm.commandline import CONFIG, provenance
 from attention_erm.commandline.log import DEFAULT, LEVELS, set_level
 from attention_erm.commandline.refusal import fail
 
 SHELLS = ("bash", "zsh", "tcsh")
 MANY = 8  #: options that a command may have of its own before it takes a file of them
-DISTRIBUTION = "attention-erm"
 
 
 class Help(argparse.HelpFormatter):
@@ -43,12 +42,16 @@ class Parser(argparse.ArgumentParser):
             )
 
             arguments = expanded(self, arguments)
-        return super().parse_known_args(arguments, namespace)
+        found, rest = super().parse_known_args(arguments, namespace)
+        if not hasattr(found, "stated"):  # by a command, whose parser has just done this
+            found.stated = self, arguments
+        return found, rest
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does; from here on what is said is of the level asked for."""
+        """As argparse does; from here on what is said is of the level asked for, and what is written is of these arguments."""
         arguments = super().parse_args(args, namespace)
         set_level(arguments.log_level)
+        provenance.begin(*arguments.stated, arguments)
         return arguments
 
 
@@ -91,13 +94,9 @@ class _Version(argparse.Action):
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from importlib.metadata import PackageNotFoundError, version  # not at the top: half the time of a start
-
-        try:
-            line = f"{DISTRIBUTION} {version(DISTRIBUTION)}\n"
-        except PackageNotFoundError:
-            line = f"{DISTRIBUTION}, not installed: run from its sources\n"
-        sys.stdout.write(line)
+        version = provenance.version()
+        of = version if version else "from its sources, not installed"
+        sys.stdout.write(f"{provenance.DISTRIBUTION} {of}\n")
         raise SystemExit(0)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from attention_erm.commandline.parser import DISTRIBUTION
+from attention_erm.commandline.provenance import DISTRIBUTION
 
 ABSENT = "not installed"
 OPTIONAL = ("distributed", "dask-jobqueue", "marimo")  #: what only sweeps on a cluster and the notebook need

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any
 
-from numeric.cli.arguments import BadInput, grid, print_json
+from numeric.cli.arguments import GRID, BadInput, grid, print_json
 from numeric.model import DEFAULT
 from verify.cli.arguments import integers, require_decay, size_counts
 from verify.cli.commands import models
@@ -33,8 +33,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--model", default=DEFAULT, metavar="NAME",
                         help="another model, on Gaussian-equivalent data at full width; as `verify models`")  # fmt: skip
     parser.add_argument("--settings", metavar="LIST", help="settings that only this model has, e.g. mu=1/20")
-    parser.add_argument("--alpha", type=grid("--alpha"), default="0.5,1,2", metavar="GRID",
-                        help="0.2,0.5,1 or first:last:count (geometric)")  # fmt: skip
+    parser.add_argument("--alpha", type=grid("--alpha"), default="0.5,1,2", metavar="GRID", help=GRID)
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40,60", metavar="N,N",
                         help="sizes d; at least two for a finite-size estimate (default 40,60)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import (
+    GRID,
     BadInput,
     add_problem_arguments,
     exact_texts,
@@ -47,8 +48,7 @@ def add(commands: Any) -> None:
         "distances in standard errors, and a verdict. --bayes does the same of Bayes-optimal messages.",
         epilog="example: python -m verify message-passing --alpha 0.5,1 --dim 20,36 --runs 6 --json",
     )
-    parser.add_argument("--alpha", type=grid("--alpha"), default="1", metavar="GRID",
-                        help="0.2,0.5,1 or first:last:count (geometric) (default 1)")  # fmt: skip
+    parser.add_argument("--alpha", type=grid("--alpha"), default="1", metavar="GRID", help=f"{GRID} (default 1)")
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="20,36", metavar="N,N",
                         help="sizes d; at least two for a finite-size estimate (default 20,36)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), default="6", metavar="N",
