@@ -51,7 +51,8 @@ class Parser(argparse.ArgumentParser):
         """As argparse does; from here on what is said is of the level asked for, and what is written is of these arguments."""
         arguments = super().parse_args(args, namespace)
         set_level(arguments.log_level)
-        provenance.begin(*arguments.stated, arguments)
+        command, line = arguments.stated
+        provenance.begin(command, line, arguments)
         return arguments
 
 

@@ -16,6 +16,7 @@ from numeric.cli.arguments import BadInput, print_json, writable, write_atomical
 _LOG = logging.getLogger(__name__)
 
 FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
+TABLE = "write a table (csv), with parameters, version and command on each row"
 FIGURE = "write a figure (png, pdf or svg), and its data beside it (json)"
 WIDTH = 100  #: columns of a terminal that a table fits
 DIGITS = 6  #: significant ones of a number for a reader; tables and documents in files have all
@@ -25,29 +26,23 @@ GAP = "  "
 def add_outputs(parser: argparse.ArgumentParser, table: bool = True) -> None:
     """Add --csv (where there is a table), --plot and --json."""
     if table:
-        parser.add_argument(
-            "--csv", metavar="F", help="write a table, with parameters, version and command on each row"
-        )
+        parser.add_argument("--csv", metavar="F", help=TABLE)
     parser.add_argument("--plot", metavar="F", help=FIGURE)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
 
-def outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
-    """Table and figure to write, checked before any work."""
-    table, figure = writable("--csv", arguments.csv), figure_asked(arguments)
+def outputs(arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES) -> tuple[Path | None, Path | None]:
+    """Table and figure to write, checked before any work; the figure in one of `formats`."""
+    table, figure = writable("--csv", arguments.csv), figure_asked(arguments, formats)
     if table and figure and table in (figure, data_of(figure)):
-        raise BadInput(
-            "--plot",
-            figure,
-            f"is written with its data in {data_of(figure)}: one is the file of --csv",
-            "name two files",
-        )
+        rule = f"is written with its data in {data_of(figure)}: one is the file of --csv"
+        raise BadInput("--plot", figure, rule, "name two files")
     return table, figure
 
 
-def figure_asked(arguments: argparse.Namespace) -> Path | None:
+def figure_asked(arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES) -> Path | None:
     """The figure to write, checked before any work, as the file of its data is."""
-    figure = writable("--plot", arguments.plot, *FIGURE_SUFFIXES)
+    figure = writable("--plot", arguments.plot, *formats)
     if figure:
         writable("--plot", str(data_of(figure)))
     return figure
