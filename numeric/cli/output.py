@@ -11,6 +11,7 @@ from typing import Any
 
 from attention_erm.commandline import provenance
 from attention_erm.commandline.provenance import document_text
+from attention_erm.commandline.table import table_text
 from numeric.cli.arguments import BadInput, print_json, writable, write_atomically
 
 _LOG = logging.getLogger(__name__)
@@ -18,9 +19,6 @@ _LOG = logging.getLogger(__name__)
 FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
 TABLE = "write a table (csv), with parameters, version and command on each row"
 FIGURE = "write a figure (png, pdf or svg), and its data beside it (json)"
-WIDTH = 100  #: columns of a terminal that a table fits
-DIGITS = 6  #: significant ones of a number for a reader; tables and documents in files have all
-GAP = "  "
 
 
 def add_outputs(parser: argparse.ArgumentParser, table: bool = True) -> None:
@@ -81,25 +79,8 @@ def _errors(point: Mapping[str, Any]) -> Mapping[str, float]:
 
 
 def print_rows(rows: Sequence[Mapping[str, object]]) -> None:
-    """Print records of the same keys as a table for a reader, in parts that fit a terminal, each beginning with the first column."""
-    columns = [[name, *(_cell(row[name]) for row in rows)] for name in rows[0]]
-    texts = {name for name in rows[0] if any(isinstance(row[name], str) for row in rows)}
-    padded = []
-    for name, *cells in columns:
-        width = max(map(len, (name, *cells)))
-        padded.append([cell.ljust(width) if name in texts else cell.rjust(width) for cell in (name, *cells)])
-    first, *others = padded
-    parts = [[first]]
-    for column in others:
-        if sum(len(one[0]) + len(GAP) for one in parts[-1]) + len(column[0]) > WIDTH and len(parts[-1]) > 1:
-            parts.append([first])
-        parts[-1].append(column)
-    tables = ("".join(GAP.join(cells).rstrip() + "\n" for cells in zip(*part, strict=True)) for part in parts)
-    sys.stdout.write("\n".join(tables))
-
-
-def _cell(value: object) -> str:
-    return f"{value:.{DIGITS}g}" if isinstance(value, float) else "-" if value is None else str(value)
+    """Print records of the same keys as a table for a reader."""
+    sys.stdout.write(table_text(rows))
 
 
 def deliver(arguments: argparse.Namespace, rows: list[dict[str, object]], draw, document) -> None:  # type: ignore[no-untyped-def]

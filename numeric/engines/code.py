@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 OWN = ("attention_erm", "derive", "generated", "numeric", "verify")
-WITHOUT_WORDS = "generated."  #: its modules import each other by name alone, and nobody edits them
+WITHOUT_WORDS = "generated."  #: its modules import each other by name alone, and have comments in lines of their own
 CALCULATES_WITH = ("numpy", "scipy", "numba")
 
 
@@ -39,7 +39,7 @@ def _reached(names: tuple[str, ...]) -> dict[str, str]:
             continue
         source = _modules(name.partition(".")[0])[name].read_text()
         if name.startswith(WITHOUT_WORDS):
-            found[name] = source
+            found[name] = _without_comments(source)
         else:
             tree = ast.parse(source)
             left += _imported(tree)
@@ -73,6 +73,11 @@ def _modules(package: str) -> dict[str, Path]:
             parts = path.relative_to(folder).with_suffix("").parts
             found.setdefault(".".join((package, *parts)).removesuffix(".__init__"), path)
     return found
+
+
+def _without_comments(source: str) -> str:
+    """A generated module without its header, which changes with any word of the generator."""
+    return "\n".join(line for line in source.splitlines() if not line.lstrip().startswith("#"))
 
 
 def _without_words(tree: ast.Module) -> str:

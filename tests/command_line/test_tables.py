@@ -7,9 +7,10 @@ from fractions import Fraction
 import pytest
 
 from attention_erm.commandline.refusal import BadInput
+from attention_erm.commandline.table import WIDTH, table_text
 from numeric import __main__ as command
 from numeric.cli.arguments import grid, run
-from numeric.cli.output import WIDTH, print_rows
+from numeric.cli.output import print_rows
 from numeric.cli.power_laws.scaling import decay_law
 
 SCALING = [
@@ -53,6 +54,15 @@ def test_a_table_that_is_too_wide_is_printed_in_parts_that_begin_alike(capsys):
     assert [name for part in parts for name in part[0].split()[1:]] == names[1:]
     assert max(len(line) for part in parts for line in part) <= WIDTH
     assert float(parts[1][1].split()[1]) == pytest.approx(rows[0][parts[1][0].split()[1]], rel=1e-5)
+
+
+def test_numbers_stand_to_the_right_and_texts_to_the_left():
+    rows = [{"n": 10, "z": "+2.20", "status": "ok", "m": None}, {"n": 2, "z": "-11.00", "status": "failed", "m": 1.5}]
+    assert table_text(rows).splitlines() == [
+        " n       z  status    m",
+        "10   +2.20  ok        -",
+        " 2  -11.00  failed  1.5",
+    ]
 
 
 def test_a_column_wider_than_a_terminal_is_printed_all_the_same(capsys):

@@ -10,7 +10,7 @@ from PIL import Image
 
 from attention_erm.commandline import provenance
 from attention_erm.commandline.refusal import BadInput
-from numeric.cli.output import WIDTH
+from attention_erm.commandline.table import WIDTH
 from verify.__main__ import build_parser, main
 from verify.cli.commands import curve as command
 from verify.cli.output import write_figures
