@@ -17,15 +17,16 @@ _HERE_ONLY = {"--help", CONFIG, "--version", "--print-completion"}  # say someth
 
 
 def expanded(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> list[str]:
-    """The arguments, with those of the file that they name in front: what the line states wins.
+    """The arguments, with those of the file that they name in front, in its place: what the line states wins.
 
     Exits with 2 and a line that names the file where it cannot be read or states what the command does not take.
     """
     given = list(_stated(parser, arguments))
-    paths = [value for action, value in given if CONFIG in action.option_strings]
-    if not paths or paths[-1] is None:
+    files = [(value, place) for action, value, place in given if CONFIG in action.option_strings]
+    path = files[-1][0] if files else None
+    if path is None:
         return list(arguments)
-    stated = {id(action) for action, _ in given}
+    stated = {id(action) for action, _, _ in given}
     replaced = stated | {
         id(member)
         for group in parser._mutually_exclusive_groups
@@ -33,17 +34,20 @@ def expanded(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> list[
         for member in group._group_actions
     }
     found: list[str] = []
-    for key, value in _read(paths[-1]).items():
-        action = _option(parser, paths[-1], key)
-        texts = _arguments(action, paths[-1], key, value)
+    for key, value in _read(path).items():
+        action = _option(parser, path, key)
+        texts = _arguments(action, path, key, value)
         found += [] if id(action) in replaced else texts
-    return [*found, *arguments]
+    named = {k for _, place in files for k in place}
+    return [*found, *(text for k, text in enumerate(arguments) if k not in named)]
 
 
-def _stated(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Iterator[tuple[argparse.Action, str | None]]:
-    """Options of this parser among the arguments, with their values; those after a command are the command's."""
-    known, rest = parser._option_string_actions, iter(arguments)
-    for text in rest:
+def _stated(
+    parser: argparse.ArgumentParser, arguments: Sequence[str]
+) -> Iterator[tuple[argparse.Action, str | None, range]]:
+    """Options of this parser among the arguments, with their values and where both stand; those after a command are the command's."""
+    known, rest = parser._option_string_actions, enumerate(arguments)
+    for k, text in rest:
         name, equals, value = text.partition("=")
         if not name.startswith("--"):
             if parser._subparsers is not None:
@@ -54,9 +58,11 @@ def _stated(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> Iterat
             continue
         action = known[named[0]]
         if equals:
-            yield action, value
+            yield action, value, range(k, k + 1)
+        elif action.nargs == 0:
+            yield action, None, range(k, k + 1)
         else:
-            yield action, None if action.nargs == 0 else next(rest, None)
+            yield action, next(rest, (k, None))[1], range(k, k + 2)
 
 
 def _read(path: str) -> dict[str, Any]:

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from attention_erm import __version__
-from attention_erm.commandline import CONFIG
+from attention_erm.commandline import CONFIG, provenance
 from attention_erm.commandline.log import DEFAULT, LEVELS, set_level
 from attention_erm.commandline.refusal import fail
 
 SHELLS = ("bash", "zsh", "tcsh")
 MANY = 8  #: options that a command may have of its own before it takes a file of them
-DISTRIBUTION = "attention-erm"
 
 
 class Help(argparse.HelpFormatter):
@@ -44,12 +43,17 @@ class Parser(argparse.ArgumentParser):
             )
 
             arguments = expanded(self, arguments)
-        return super().parse_known_args(arguments, namespace)
+        found, rest = super().parse_known_args(arguments, namespace)
+        if not hasattr(found, "stated"):  # by a command, whose parser has just done this
+            found.stated = self, arguments
+        return found, rest
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """As argparse does; from here on what is said is of the level asked for."""
+        """As argparse does; from here on what is said is of the level asked for, and what is written is of these arguments."""
         arguments = super().parse_args(args, namespace)
         set_level(arguments.log_level)
+        command, line = arguments.stated
+        provenance.begin(command, line, arguments)
         return arguments
 
 
@@ -92,7 +96,7 @@ class _Version(argparse.Action):
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, **options)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        sys.stdout.write(f"{DISTRIBUTION} {__version__}\n")
+        sys.stdout.write(f"{provenance.DISTRIBUTION} {__version__}\n")
         raise SystemExit(0)
 
 

@@ -14,6 +14,7 @@ from derive.language.elementary import TABLE
 from derive.language.step import Function, Step
 from derive.pipeline import functions
 
+UNCHANGED = "unchanged"
 _DIGITS = 30
 _TOLERANCE = mpmath.mpf(10) ** (5 - _DIGITS)  # closed forms lose up to a few digits at the reference points
 
@@ -54,7 +55,7 @@ def _compare_function(old: ModuleType, fresh: ModuleType, function: Function) ->
         return [Change(name, f"value changed (its inputs were {arguments})") for name in names]
     differing = _differing_points(before, after, function)
     same_text = inspect.getsource(before) == inspect.getsource(after)
-    verdict = "unchanged" if same_text else "text changed"
+    verdict = UNCHANGED if same_text else "text changed"
     return [
         Change(name, "value changed", differing[k]) if k in differing else Change(name, verdict)
         for k, name in enumerate(names)

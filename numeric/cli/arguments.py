@@ -3,17 +3,17 @@
 import argparse
 import errno
 import gc
-import json
 import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
+from attention_erm.commandline.provenance import document_text
 from attention_erm.commandline.refusal import BadInput as BadInput  # of all commands, and named here by each
 from numeric.maths.domain import InvalidParameter, NoAnswer
 
@@ -129,9 +129,17 @@ PARAMETERS: dict[str, tuple[str, Callable[[str], Fraction] | Callable[[str], int
 DEFAULTS: dict[str, str] = {"width": "1", "tokens": "2", "beta": "1", "beta0": "1"}
 
 
-def grid(name: str, way_out: str = "e.g. 0.2,0.5,1 or 0.05:40:30") -> Callable[[str], tuple[Fraction, ...]]:
-    """Argument type: values "0.2,0.5,1" or a geometric grid "0.05:40:30" (first:last:count), each positive."""
+def grid(
+    name: str, way_out: str = "e.g. 0.2,0.5,1, or 0.05:40:30, or 0.1:1:10:linear"
+) -> Callable[[str], tuple[Fraction, ...]]:
+    """Argument type: values "0.2,0.5,1", or a grid "0.05:40:30" (first:last:count), geometric, or linear with ":linear" at its end.
+
+    Each is positive; those of a linear grid are exact, those within a geometric one short decimals.
+    """
     return lambda text: _parse_grid(name, text, way_out)
+
+
+GRID = "0.2,0.5,1, or first:last:count (geometric), or first:last:count:linear"  #: what a grid is, for help
 
 
 def _parse_grid(name: str, text: str, way_out: str) -> tuple[Fraction, ...]:
@@ -141,17 +149,26 @@ def _parse_grid(name: str, text: str, way_out: str) -> tuple[Fraction, ...]:
         if not all(part.strip() for part in parts):
             raise BadInput(name, repr(text), "has an empty entry between commas", way_out)
         return tuple(parse(part) for part in parts)
-    parts = text.split(":")
-    if len(parts) != 3:
-        raise BadInput(name, text, "a grid is first:last:count", way_out)
-    first, last, count = (
-        parse(parts[0]),
-        parse(parts[1]),
-        integer(name, 2, 10**5, "a grid has at least two points")(parts[2]),
-    )
-    ratio = (float(last) / float(first)) ** (1 / (count - 1))
-    inner = (Fraction(f"{float(first) * ratio**k:.6g}") for k in range(1, count - 1))  # short decimals, taken as exact
-    return (first, *inner, last)
+    parts = [part.strip() for part in text.split(":")]
+    spacing = parts.pop() if len(parts) == 4 else "geometric"
+    if len(parts) != 3 or spacing not in _SPACINGS:
+        rule = f"a grid is first:last:count, with {' or '.join(f':{one}' for one in _SPACINGS)} (the default) after it"
+        raise BadInput(name, text, rule, way_out)
+    first, last = parse(parts[0]), parse(parts[1])
+    count = integer(name, 2, 10**5, "a grid has at least two points")(parts[2])
+    return (first, *(_SPACINGS[spacing](first, last, k, count - 1) for k in range(1, count - 1)), last)
+
+
+def _between_linearly(first: Fraction, last: Fraction, k: int, steps: int) -> Fraction:
+    return first + (last - first) * k / steps
+
+
+def _between_geometrically(first: Fraction, last: Fraction, k: int, steps: int) -> Fraction:
+    ratio = (float(last) / float(first)) ** (1 / steps)
+    return Fraction(f"{float(first) * ratio**k:.6g}")  # a short decimal, taken as exact
+
+
+_SPACINGS = {"linear": _between_linearly, "geometric": _between_geometrically}
 
 
 def writable(name: str, path: str | None, *suffixes: str) -> Path | None:
@@ -194,9 +211,9 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
-def print_json(document: object) -> None:
-    """One JSON document on stdout; NaN and infinities are refused."""
-    sys.stdout.write(json.dumps(document, indent=1, allow_nan=False) + "\n")
+def print_json(document: Mapping[str, object]) -> None:
+    """One JSON document on stdout, with its provenance; NaN and infinities are refused."""
+    sys.stdout.write(document_text(document))
 
 
 #: Errors of a disk that is full, or that nobody may write to.

@@ -47,10 +47,10 @@ def run(arguments: argparse.Namespace) -> int:
         values = {document_key(name): text for name, text in found.values.items()}
         how = {"status": found.status, "digits": found.digits, "proof": found.basis}
         points.append({"alpha": exact_text(alpha), **values, **how})
+    _, given = problem_of(arguments, arguments.alpha[0])
     if table and points:
-        write_table(table, points)
+        write_table(table, points, given)
     if arguments.json:
-        _, given = problem_of(arguments, arguments.alpha[0])
         print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
     else:
         for point in points:

@@ -15,7 +15,7 @@ from typing import Any
 from packaging.requirements import Requirement
 
 from attention_erm.commandline import NO_TORCH
-from attention_erm.commandline.parser import DISTRIBUTION
+from attention_erm.commandline.provenance import DISTRIBUTION
 
 ABSENT = "not installed"
 OPTIONAL = (

@@ -5,29 +5,45 @@ import csv
 import io
 import logging
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from attention_erm.commandline import provenance
+from attention_erm.commandline.provenance import document_text
+from attention_erm.commandline.table import table_text
 from numeric.cli.arguments import BadInput, print_json, writable, write_atomically
 
 _LOG = logging.getLogger(__name__)
 
 FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
+TABLE = "write a table (csv), with parameters, version and command on each row"
+FIGURE = "write a figure (png, pdf or svg), and its data beside it (json)"
 
 
 def add_outputs(parser: argparse.ArgumentParser, table: bool = True) -> None:
     """Add --csv (where there is a table), --plot and --json."""
     if table:
-        parser.add_argument("--csv", metavar="F", help="write a table")
-    parser.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
+        parser.add_argument("--csv", metavar="F", help=TABLE)
+    parser.add_argument("--plot", metavar="F", help=FIGURE)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
 
-def outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
-    """Table and figure to write, checked before any work."""
-    table, figure = writable("--csv", arguments.csv), writable("--plot", arguments.plot, *FIGURE_SUFFIXES)
-    if table and table == figure:
-        raise BadInput("--plot", figure, "is the file of --csv", "name two files")
+def outputs(arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES) -> tuple[Path | None, Path | None]:
+    """Table and figure to write, checked before any work; the figure in one of `formats`."""
+    table, figure = writable("--csv", arguments.csv), figure_asked(arguments, formats)
+    if table and figure and table in (figure, data_of(figure)):
+        rule = f"is written with its data in {data_of(figure)}: one is the file of --csv"
+        raise BadInput("--plot", figure, rule, "name two files")
     return table, figure
+
+
+def figure_asked(arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES) -> Path | None:
+    """The figure to write, checked before any work, as the file of its data is."""
+    figure = writable("--plot", arguments.plot, *formats)
+    if figure:
+        writable("--plot", str(data_of(figure)))
+    return figure
 
 
 def document_key(quantity: str) -> str:
@@ -35,25 +51,36 @@ def document_key(quantity: str) -> str:
     return "unit_gain_error" if quantity == "denoising_error" else quantity
 
 
-def write_table(path: Path, points: list[dict[str, object]]) -> None:
-    """Write the points as comma-separated values, whole or not at all."""
+def write_table(path: Path, points: Sequence[Mapping[str, object]], parameters: Mapping[str, object]) -> None:
+    """Write the points as comma-separated values, whole or not at all.
+
+    Columns: those of the points, the error bar of each quantity that has one under the name that it has in the Dataset of a sweep,
+    then on every row the parameters, version, commit and the command that repeats it: rows of several tables may be put together, and
+    no reader has lines to skip. A parameter that a column states already is not repeated.
+    """
+    from numeric.problem.solution import ERROR_BAR  # not at the top: thresholds need no numpy
+
+    names = [name for name in points[0] if name != "errors"]
+    barred = [name for name in names if any(name in _errors(point) for point in points)]
+    stated = {name: value for name, value in parameters.items() if name not in names}
+    common = {**stated, **provenance.current().columns()}
+    said = [",".join(map(str, value)) if isinstance(value, list) else value for value in common.values()]
     text = io.StringIO()
-    columns = [name for name in points[0] if name != "errors"]
-    writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(points)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*names, *(f"{name}{ERROR_BAR}" for name in barred), *common])
+    for point in points:
+        writer.writerow([*(point[name] for name in names), *(_errors(point).get(name) for name in barred), *said])
     write_atomically(path, text.getvalue().encode())
 
 
-def print_rows(rows: list[dict[str, object]]) -> None:
+def _errors(point: Mapping[str, Any]) -> Mapping[str, float]:
+    """Error bars of a point that states them apart from its values."""
+    return point.get("errors", {})
+
+
+def print_rows(rows: Sequence[Mapping[str, object]]) -> None:
     """Print records of the same keys as a table for a reader."""
-    sys.stdout.write("  ".join(f"{name:>17}" for name in rows[0]) + "\n")
-    for row in rows:
-        cells = (
-            f"{value:.9g}" if isinstance(value, float) else "-" if value is None else str(value)
-            for value in row.values()
-        )
-        sys.stdout.write("  ".join(f"{cell:>17}" for cell in cells) + "\n")
+    sys.stdout.write(table_text(rows))
 
 
 def deliver(arguments: argparse.Namespace, rows: list[dict[str, object]], draw, document) -> None:  # type: ignore[no-untyped-def]
@@ -62,23 +89,32 @@ def deliver(arguments: argparse.Namespace, rows: list[dict[str, object]], draw, 
     `draw` makes the figure from the module numeric.plots, which is imported only if it is needed.
     """
     table, figure = outputs(arguments)
+    written = document()
     if table:
-        write_table(table, rows)
+        write_table(table, rows, written["parameters"])
     if figure:
         from numeric import plots
 
-        save(draw(plots), figure)
+        save(draw(plots), figure, written)
     if arguments.json:
-        print_json(document())
+        print_json(written)
     else:
         print_rows(rows)
 
 
-def save(figure, path: Path) -> None:  # type: ignore[no-untyped-def]  # matplotlib is imported where it is needed
-    """Write a figure in the format of the file's suffix, whole or not at all."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=path.suffix.lstrip("."), dpi=150, bbox_inches="tight")
+def save(figure, path: Path, document: Mapping[str, object]) -> None:  # type: ignore[no-untyped-def]  # matplotlib is imported where needed
+    """Write a figure in the format of the file's suffix, and beside it as JSON what it shows; each whole or not at all."""
+    buffer, suffix = io.BytesIO(), path.suffix.lstrip(".")
+    metadata = provenance.current().figure_metadata(suffix)
+    figure.savefig(buffer, format=suffix, dpi=150, bbox_inches="tight", metadata=metadata)
     write_atomically(path, buffer.getvalue())
+    write_atomically(data_of(path), document_text(document).encode())
+    _LOG.info("%s: its data are in %s", path, data_of(path))
+
+
+def data_of(figure: Path) -> Path:
+    """Where the data of a figure are written."""
+    return figure.with_suffix(".json")
 
 
 def print_unsolved(solutions) -> int:  # type: ignore[no-untyped-def]  # the import is deferred

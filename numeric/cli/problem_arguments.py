@@ -3,10 +3,9 @@
 import argparse
 from fractions import Fraction
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, exact_texts, grid, positive
+from numeric.cli.arguments import GRID, BadInput, add_problem_arguments, exact_texts, grid, positive
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.target_arguments import add_target_arguments, float64_target, lists_target
-from numeric.model import DEFAULT
 
 PROBLEM = ("width", "lambda_", "noise", "tokens", "beta", "beta0")
 
@@ -25,7 +24,7 @@ def add_alpha_grid(parser: argparse.ArgumentParser) -> None:
         type=grid("--alpha"),
         required=True,
         metavar="GRID",
-        help="0.2,0.5,1 or first:last:count (geometric)",
+        help=GRID,
     )
 
 
@@ -106,10 +105,8 @@ def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[
         model=model,
         extra=tuple((name, float(value)) for name, value in own.items() if name in own_parts(model)),
     )
-    if model != DEFAULT:
-        given = {"model": model, **given, **{name: str(value) for name, value in own.items()}}
-    if asked.follows_label:
-        given = {"sample_minimum": str(asked.sample_minimum), **given}
-    if hasattr(arguments, "parametrisation"):
-        given = {"parametrisation": str(parametrisation), **given}
+    given = {"model": model, **given, **{name: str(value) for name, value in own.items()}}
+    for name in ("sample_minimum", "parametrisation"):
+        if hasattr(arguments, name):
+            given = {name: str(getattr(asked, name)), **given}
     return asked, {**given, **exact_texts(arguments, *PROBLEM)}

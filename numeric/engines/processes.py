@@ -22,9 +22,10 @@ from threadpoolctl import threadpool_limits
 from attention_erm.commandline.log import level_set, set_level
 from numeric.engines.task import EngineFailed, Outcome, Task
 
-_NONE_BEGAN = (
+#: Said where none of the processes of a pool began to take work.
+NONE_BEGAN = (
     "no worker process could begin: each imports the script that asks for it; put the call below "
-    '`if __name__ == "__main__":`, or use the engine ThisProcess'
+    '`if __name__ == "__main__":`'
 )
 RETRIES = 2  #: of tasks whose worker died: one that asks for too much memory kills each worker that takes it
 
@@ -55,7 +56,7 @@ class Processes:
                     yield outcome
             except BrokenProcessPool as error:
                 if self._running is not None and not self._running.began():
-                    raise EngineFailed(_NONE_BEGAN) from error
+                    raise EngineFailed(f"{NONE_BEGAN}, or use the engine ThisProcess") from error
                 self._running = None
             if not left:
                 return

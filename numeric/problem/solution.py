@@ -12,6 +12,7 @@ from numeric.maths.domain import NoAnswer
 from numeric.problem.conjugates import AntisymmetricConjugates, Conjugates
 from numeric.problem.problem import Problem
 
+ERROR_BAR = "_error_bar"  #: after the name of a quantity, names its error bar in tables and Datasets
 QUANTITIES = (
     *("m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"),
     *("train_error", "test_error", "estimation_error", "denoising_error", "free_entropy"),

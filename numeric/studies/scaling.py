@@ -198,7 +198,10 @@ def _spectrum(solution: Solution, at: Denoising, c_star: float, dim: int) -> tup
         return math.nan, 0.0, 0.0, 0.0
     target, learned = solution.seen_target, at.energy.mass * dim
     assert isinstance(target, Eigenvalues)  # as those of a power law
-    features = min(learned, sum(end.features(at.v) for end in solution.problem.ends(target)) * dim)
+    left = round(
+        sum(end.features(at.v) for end in solution.problem.ends(target)) * dim
+    )  # a count, as a share of all with rounding
+    features = min(learned, float(left))
     edge = target.noise_bulk(at.v).high
     return at.c / c_star, learned, features, max(0.0, float(generated.shrinkage(edge, at.b, at.c)))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +14,7 @@ import xarray as xr
 import zarr
 from filelock import FileLock, Timeout
 
+from attention_erm.commandline import provenance
 from numeric.maths.domain import InvalidParameter
 from numeric.sweeps.plan import UNFINISHED, Block, SweepPlan
 
@@ -143,7 +143,7 @@ def empty_dataset(plan: SweepPlan, values: Mapping[str, np.ndarray] | None = Non
     return xr.Dataset(
         {name: (v.dimensions, filled[name], dict(v.attributes)) for name, v in plan.variables.items()},
         coords={name: (c.dimension, c.values, dict(c.attributes)) for name, c in plan.coordinates.items()},
-        attrs={"version": version("attention-erm"), **plan.attributes},
+        attrs={**plan.attributes, **{name: text for name, text in provenance.current().columns().items() if text}},
     )
 
 

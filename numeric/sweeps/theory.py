@@ -15,7 +15,7 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter
 from numeric.model import packages
 from numeric.problem.problem import Problem
-from numeric.problem.solution import QUANTITIES, Solution, Status
+from numeric.problem.solution import ERROR_BAR, QUANTITIES, Solution, Status
 from numeric.saddle.curve import learning_curve
 from numeric.sweeps.axes import Axis, coordinates_of, places, shape_of
 from numeric.sweeps.costs import seconds_of_point
@@ -24,7 +24,6 @@ from numeric.sweeps.words import attributes_of, status_attributes
 
 TASK_SECONDS = 60.0  #: a task takes no longer where it can be cut: what a killed worker loses
 CODES = {status: code for code, status in enumerate(Status, start=1)}
-ERROR_BAR = "_error_bar"
 
 
 def theory_plan(

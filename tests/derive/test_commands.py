@@ -12,6 +12,7 @@ from derive import models
 from derive.cli.commands import diff, listing
 from derive.code import emit
 from derive.models import available, load
+from derive.tools.diff import Change
 
 ROOT = Path(__file__).parents[2]
 
@@ -138,6 +139,25 @@ def test_list_names_equations_and_diff_finds_them_unchanged(derive, two_models):
     for model, rows in changes.items():
         assert [row["equation"] for row in rows] == document[model]["equations"]
         assert {row["verdict"] for row in rows} == {"unchanged"}
+    code, out, _ = derive("diff")
+    counts = [(model, len(rows)) for model, rows in changes.items()]
+    assert out.splitlines() == [f"{model}: {count} of {count} equations unchanged" for model, count in counts]
+
+
+def test_diff_prints_what_changed_and_counts_the_rest(derive, monkeypatch):
+    found = [
+        Change("overlaps.m", "unchanged"),
+        Change("gain", "value changed", "x = 1: 2 -> 3"),
+        Change("old", "removed"),
+    ]
+    monkeypatch.setattr(diff, "each", lambda *_: [(CLOSED, found, None)])
+    code, out, _ = derive("diff")
+    assert code == 0 and out.splitlines() == [
+        f"{CLOSED} gain: value changed at x = 1: 2 -> 3",
+        f"{CLOSED} old: removed",
+        f"{CLOSED}: 1 of 3 equations unchanged",
+    ]
+    assert len(json.loads(derive("diff", "--json")[1])[CLOSED]) == 3
 
 
 def test_tex_prints_a_document(derive):

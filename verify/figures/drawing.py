@@ -8,6 +8,8 @@ from typing import Any
 
 import matplotlib
 
+from attention_erm.commandline import provenance
+
 matplotlib.use("Agg")  # before pyplot is ever imported: no display is needed to write a file
 from matplotlib.figure import Figure
 
@@ -28,11 +30,11 @@ def styled(draw: Callable[[], Figure]) -> dict[str, bytes]:
 def png(figure: Figure) -> bytes:
     """A PNG file."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})
+    figure.savefig(buffer, format="png", metadata=provenance.current().figure_metadata("png"))
     return buffer.getvalue()
 
 
 def _pdf(figure: Figure) -> bytes:
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="pdf", metadata={"CreationDate": None})  # equal results, equal files
+    figure.savefig(buffer, format="pdf", metadata=provenance.current().figure_metadata("pdf"))
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""Figure of one model: overlaps and errors along the sample ratio, with what was trained."""
+"""Overlaps and errors along the sample ratio, with what was trained: of a curve, and of a model."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def model_figure(outcome: ModelOutcome) -> bytes:
     """Overlaps m and q, train and test error; points of other settings than those of the line are left out. PNG."""
     first = outcome.scores[0].problem
     on_line = tuple(score for score in outcome.scores if score.problem.at(first.alpha) == first)
-    curve = Curve(outcome.model, outcome.curve, on_line)
+    return styled(lambda: trained_figure(Curve(outcome.model, outcome.curve, on_line)))["png"]
 
-    def draw() -> Figure:
-        figure = Figure(figsize=(8, 3.6), layout="constrained")
-        for axes, label, quantities in zip(figure.subplots(1, 2), _LABELS, _PANELS, strict=True):
-            draw_curves(axes, [curve], quantities)
-            axes.set_ylabel(label)
-            axes.legend(handles=style_handles(quantities), loc="best", fontsize=9)
-        add_legend(figure, [curve])
-        return figure
 
-    return styled(draw)["png"]
+def trained_figure(curve: Curve) -> Figure:
+    """Overlaps m and q, train and test error of one curve: theory as lines, what was trained as points."""
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    for axes, label, quantities in zip(figure.subplots(1, 2), _LABELS, _PANELS, strict=True):
+        draw_curves(axes, [curve], quantities)
+        axes.set_ylabel(label)
+        axes.legend(handles=style_handles(quantities), loc="best", fontsize=9)
+    add_legend(figure, [curve])
+    return figure

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from attention_erm.commandline.provenance import document_text
 from verify.jobs.pool import Pool
 
 Sizes = tuple[tuple[int, int], ...]  #: (d, number of runs), by size
@@ -39,7 +39,7 @@ class DrawnFigure:
     @property
     def files(self) -> dict[str, bytes]:
         """Images and document by the name of their file."""
-        text = json.dumps(self.document, indent=1, allow_nan=False) + "\n"
+        text = document_text(self.document)
         return {f"{self.name}.{suffix}": content for suffix, content in (*self.images.items(), ("json", text.encode()))}
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import torch
 from filelock import FileLock
 
-from numeric.engines.processes import WorkerProcesses, cores, use_one_thread
+from numeric.engines.processes import NONE_BEGAN, WorkerProcesses, cores, use_one_thread
 from numeric.engines.progress import seconds_bar
 from numeric.maths.domain import NoAnswer
 from verify.batches.execute import execute_batch
@@ -119,7 +119,8 @@ class Pool:
         futures = {self._submit(group, jobs): group for group in self._grouped(jobs)}
         try:
             for future in as_completed(futures):
-                yield from zip(futures[future], _unwrap(future, futures[future]), strict=True)
+                workers = self._workers_of(futures[future][0].device, jobs)
+                yield from zip(futures[future], _unwrap(future, futures[future], workers), strict=True)
         finally:
             for future in futures:
                 future.cancel()
@@ -188,7 +189,7 @@ def _timed_batch(runs: Sequence[Run]) -> list[_Timed]:
     return [_Timed(result, (time.process_time() - started) / len(runs)) for result in results]
 
 
-def _unwrap(future: Future[list[_Timed]], group: Sequence[Job]) -> list[_Timed]:
+def _unwrap(future: Future[list[_Timed]], group: Sequence[Job], workers: WorkerProcesses) -> list[_Timed]:
     error, label = future.exception(), group[0].label
     if len(group) > 1:
         label += f" or one of the {len(group) - 1} trained with it"
@@ -196,6 +197,8 @@ def _unwrap(future: Future[list[_Timed]], group: Sequence[Job]) -> list[_Timed]:
         return future.result()
     if isinstance(error, NoAnswer):
         raise error
+    if isinstance(error, BrokenProcessPool) and not workers.began():
+        raise WorkerError(NONE_BEGAN) from error
     if isinstance(error, BrokenProcessPool):
         raise WorkerError(
             f"a worker process died near {label}: most likely out of memory; "

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw
 from numeric.problem.problem import Problem
+from numeric.problem.solution import Solution
 from verify.judging.error_parts import ERROR_PARTS
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
@@ -33,6 +34,7 @@ def main_job_document(outcome: MainJobOutcome) -> dict[str, Any]:
     return {
         "agrees": outcome.agrees,
         "comparisons": {str(kind): comparison_document(c) for kind, c in outcome.comparisons.items()},
+        "curves": [{"width": width, "theory": line_document(line)} for width, line in outcome.curves.items()],
         "thresholds": {kind: {"value": t.value, "digits": t.digits} for kind, t in outcome.thresholds.items()},
         "spectra": [
             {**spectrum_summary(p), "second_moment": p.theory.second_moment,
@@ -80,6 +82,25 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
             for r in comparison.excluded
         ],
     }  # fmt: skip
+
+
+def score_rows(comparison: Comparison) -> list[dict[str, object]]:
+    """A row for each quantity, point and size: what runs did beside the theory, and the score of the point, extrapolated in d."""
+    return [
+        {
+            "alpha": score.problem.alpha,
+            "quantity": score.quantity,
+            "dim": group.dim,
+            "runs": group.runs,
+            "trained": group.simulation,
+            "standard_error": _finite(group.standard_error),
+            "theory": group.theory,
+            "z": _finite(score.z),
+            "verdict": "agrees" if score.agrees else "DISAGREES",
+        }
+        for score in comparison.scores
+        for group in score.groups
+    ]
 
 
 def score_document(score: Score) -> dict[str, Any]:
@@ -200,11 +221,19 @@ def _place_document(place: Place) -> dict[str, Any]:
 
 
 def spectrum_summary(spectrum: TrainedSpectrum) -> dict[str, Any]:
-    """What a spectrum is of, and how far it is from its law."""
+    """What a spectrum is of, how far it is from its law, and what a figure of it shows."""
     return {
         "alpha": spectrum.alpha, "dim": spectrum.dim, "runs": len(spectrum.values), "zero_mass": spectrum.theory.zero_mass,
-        "distance": spectrum.distance, "p_value": spectrum.p_value, "agrees": spectrum.agrees,
+        "distance": spectrum.distance, "p_value": spectrum.p_value, "agrees": spectrum.agrees, **_spectrum_values(spectrum),
     }  # fmt: skip
+
+
+def _spectrum_values(spectrum: TrainedSpectrum) -> dict[str, Any]:
+    """The density of the theory beside the singular values of each run."""
+    return {
+        "bulk": {"x": spectrum.theory.x.tolist(), "density": spectrum.theory.density.tolist()},
+        "singular_values": spectrum.values.tolist(),
+    }
 
 
 def spectrum_document(spectrum: TrainedSpectrum) -> dict[str, object]:
@@ -217,9 +246,23 @@ def spectrum_document(spectrum: TrainedSpectrum) -> dict[str, object]:
         "trained_second_moment": float((spectrum.values**2).mean()),
         "distance": spectrum.distance,
         "p_value": spectrum.p_value,
-        "bulk": {"x": spectrum.theory.x.tolist(), "density": spectrum.theory.density.tolist()},
-        "singular_values": spectrum.values.tolist(),
+        **_spectrum_values(spectrum),
     }
+
+
+def line_document(solutions: Iterable[Solution]) -> list[dict[str, Any]]:
+    """A line of the theory, point by point, solved or not."""
+    return [
+        {
+            "alpha": s.problem.alpha,
+            "lambda": s.problem.lambda_,
+            "status": s.status.name.lower(),
+            "replicon": _finite(s.replicon),
+            **{quantity: s.value(quantity) for quantity in COMPARED_QUANTITIES},
+            "error_estimates": {quantity: s.errors.get(quantity) for quantity in COMPARED_QUANTITIES},
+        }
+        for s in solutions
+    ]
 
 
 def learning_curve_document(name: str, outcome: LearningCurveOutcome) -> dict[str, Any]:
@@ -231,17 +274,7 @@ def learning_curve_document(name: str, outcome: LearningCurveOutcome) -> dict[st
         "curves": [
             {
                 "label": curve.name,
-                "theory": [
-                    {
-                        "alpha": s.problem.alpha,
-                        "lambda": s.problem.lambda_,
-                        "status": s.status.name.lower(),
-                        "replicon": s.replicon if math.isfinite(s.replicon) else None,
-                        **{quantity: s.value(quantity) for quantity in COMPARED_QUANTITIES},
-                        "error_estimates": {quantity: s.errors.get(quantity) for quantity in COMPARED_QUANTITIES},
-                    }
-                    for s in curve.solutions
-                ],
+                "theory": line_document(curve.solutions),
             }
             for curve in outcome.curves
         ],

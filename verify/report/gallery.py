@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple
 
-from verify.report.html import figure_element, page
+from verify.report.html import figure_element, how_to_repeat, page
 
 
 class Shown(NamedTuple):
@@ -25,7 +26,7 @@ def gallery_page(shown: Mapping[str, Shown]) -> str:
         "Figures of arXiv 2509.24914",
         "Every figure, theory beside training",
         "Lines: replica theory. Points: direct minimisation of the empirical risk.",
-        _sections(shown),
+        chain(_sections(shown), [how_to_repeat()]),
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from latex2mathml.converter import convert
 
+from attention_erm.commandline.provenance import current
 from numeric.model import DEFAULT, record
 from verify.judging.scores import Score
 
@@ -95,6 +96,18 @@ def _step(step: str, shown: list[dict[str, str]]) -> str:
     )
     is_open = " open" if step in MAIN_STEPS else ""
     return f"<details{is_open}><summary>{html.escape(shown[0]['title'])}</summary>{lines}</details>"
+
+
+def how_to_repeat(rows: Mapping[str, object] | None = None) -> str:
+    """The command with all its arguments, of which code, and what else is to be known of it."""
+    known = current()
+    arguments = ", ".join(f"{name} = {_shown(value)}" for name, value in known.arguments.items())
+    code = {"version": known.version, "commit": known.commit}
+    return facts("How to repeat it", {"command": known.command, **code, "arguments": arguments, **(rows or {})})
+
+
+def _shown(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def facts(title: str, rows: Mapping[str, object]) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from attention_erm.commandline.table import table_text
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
 from verify.judging.sequences import LEADING, LEAST_RATIO
@@ -21,7 +22,7 @@ from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
 from verify.studies.message_passing import MessagePassingPoint
 from verify.studies.models import ModelOutcome
-from verify.studies.scaling import ScalingOutcome, Slope
+from verify.studies.scaling import Place, ScalingOutcome, Slope
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run
 
@@ -90,15 +91,8 @@ def excluded_lines(excluded: Iterable[Excluded]) -> Iterator[str]:
 
 def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
     """The scores of every curve at every sample ratio, the runs left out, what direct training lost to factors, and the verdict."""
-    yield f"{'curve':<26} {'alpha':>6}" + "".join(f"{'z ' + name:>15}" for name in COMPARED_QUANTITIES) + "\n"
-    for curve in outcome.curves:
-        for alpha in sorted({score.problem.alpha for score in curve.scores}):
-            scores = {score.quantity: score for score in curve.scores if score.problem.alpha == alpha}
-            yield (
-                f"{curve.name:<26} {alpha:>6g}"
-                + "".join(f"{scores[name].z:>+15.2f}" for name in COMPARED_QUANTITIES)
-                + "\n"
-            )
+    if rows := list(_score_rows(outcome)):
+        yield table_text(rows)
     for solution in (s for curve in outcome.curves for s in curve.solutions if not s.trusted):
         yield f"no theory at alpha {solution.problem.alpha:g}: {solution.status.value}\n"
     yield from excluded_lines(outcome.comparison.excluded)
@@ -125,6 +119,14 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
     yield from verdict_lines(outcome.comparison)
 
 
+def _score_rows(outcome: LearningCurveOutcome) -> Iterator[dict[str, object]]:
+    for curve in outcome.curves:
+        for alpha in sorted({score.problem.alpha for score in curve.scores}):
+            scores = {score.quantity: score for score in curve.scores if score.problem.alpha == alpha}
+            z = {f"z {name}": f"{scores[name].z:+.2f}" for name in COMPARED_QUANTITIES}
+            yield {"curve": curve.name, "alpha": alpha, **z}
+
+
 def _never_better(item: Mapping[str, Any]) -> str:
     return "not better" if item["agrees"] else "BETTER than factors"
 
@@ -133,13 +135,8 @@ def scaling_lines(outcome: ScalingOutcome) -> Iterator[str]:
     """The data, every place with its ratio to the theory, every slope beside theory and exponent, spectra, and the verdict."""
     base, gamma = outcome.plan.base, float(outcome.plan.gamma)
     yield f"excess errors of a power law k^-{gamma:g} on {base.data}, noise {base.problem.noise:g}:\n"
-    yield f"{'d':>4} {'lambda':>8} {'n':>8} {'trained':>10} {'theory':>10} {'ratio':>7} {'+-':>6} {'expected':>10} {'z':>5}  regime\n"
-    for place in outcome.places:
-        ratio, error = place.ratio
-        yield (
-            f"{place.dim:>4} {place.decay.name:>8} {place.samples:>8} {place.mean:>10.5f} {place.theory:>10.5f} {ratio:>7.3f} "
-            f"{error:>6.3f} {place.expected:>10.5f} {place.z:>+5.1f}  {place.regime.name}\n"
-        )
+    if outcome.places:
+        yield table_text([_place_row(place) for place in outcome.places])
     for slope in outcome.slopes:
         yield (
             f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to {slope.samples[1]}: trained {slope.trained:.3f}, "
@@ -154,6 +151,15 @@ def scaling_lines(outcome: ScalingOutcome) -> Iterator[str]:
     yield from verdict_lines(outcome.comparison)
     yield from excluded_lines(outcome.comparison.excluded)
     yield scaling_verdict_line(outcome)
+
+
+def _place_row(place: Place) -> dict[str, object]:
+    ratio, error = place.ratio
+    return {
+        "d": place.dim, "lambda": place.decay.name, "n": place.samples, "trained": place.mean, "theory": place.theory,
+        "ratio": f"{ratio:.3f}", "+-": f"{error:.3f}", "expected": place.expected, "z": f"{place.z:+.1f}",
+        "regime": place.regime.name,
+    }  # fmt: skip
 
 
 def _word(slope: Slope) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from attention_erm.commandline.table import table_text
 from numeric.messages.stages import Stage
 from numeric.studies.against_bayes import BayesPoint
 from verify.judging.scores import BAND, Score
@@ -35,9 +36,10 @@ def trajectory_lines(point: TrajectoryPoint) -> Iterator[str]:
         f"alpha {point.problem.alpha:g}, {kind} from {point.messages.start}: mean of {largest.runs} runs at d = {largest.dim} with "
         "its standard error, state evolution at that target, z extrapolated in d\n"
     )
-    yield "step" + "".join(f"  {name.replace('_', ' '):<28}" for name in Stage._fields).rstrip() + "\n"
-    for k, scores in enumerate(point.steps, 1):
-        yield f"{k:>4}" + "".join(f"  {_cell(score):<28}" for score in scores).rstrip() + "\n"
+    named = [name.replace("_", " ") for name in Stage._fields]
+    yield table_text(
+        [{"step": k, **dict(zip(named, map(_cell, scores), strict=True))} for k, scores in enumerate(point.steps, 1)]
+    )
     yield f"alpha {point.problem.alpha:g}: {_verdict(point)}; largest |z| {abs(point.worst.z):.1f} ({point.worst.quantity})\n"
 
 

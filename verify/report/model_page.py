@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from numeric.problem.problem import Problem
 from verify.judging.scores import BAND, Score
-from verify.report.html import LABELS, equations, facts, figure_element, formatted, page, score_table
+from verify.report.html import LABELS, equations, figure_element, formatted, how_to_repeat, page, score_table
 from verify.studies.models import JUDGED, ModelOutcome
 
 CAPTION = (
@@ -15,14 +15,17 @@ CAPTION = (
 )
 
 
-def model_page(outcome: ModelOutcome, title: str, content: bytes, provenance: Mapping[str, object]) -> str:
-    """The page: verdict, learning curve, every score at every setting, equations, how to repeat it. `content`: the figure, PNG."""
+def model_page(outcome: ModelOutcome, title: str, content: bytes, rows: Mapping[str, object]) -> str:
+    """The page: verdict, learning curve, every score at every setting, equations, how to repeat it.
+
+    `content`: the figure, PNG; `rows`: what beside its command tells how.
+    """
     sections = (
         _verdict(outcome),
         figure_element(CAPTION, content),
         *(_setting_table(outcome, place) for place in dict.fromkeys(score.problem for score in outcome.scores)),
         equations(outcome.model),
-        facts("How to repeat it", provenance),
+        how_to_repeat(rows),
     )
     lead = "Theory against minimisation of the empirical risk on Gaussian-equivalent data, in standard errors."
     return page(f"{outcome.model}: theory and training", title, lead, sections)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
-import json
 
+from attention_erm.commandline.provenance import document_text
 from verify.figures.main_job import main_job_figures
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import BAND
 from verify.report.documents import main_job_document
-from verify.report.html import LABELS, equations, facts, figure_element, formatted, page, score_table
+from verify.report.html import LABELS, equations, figure_element, formatted, how_to_repeat, page, score_table
 from verify.report.thresholds import sighting_text, sighting_word
 from verify.studies.main_job import MainJobOutcome
 
@@ -32,7 +32,7 @@ CAPTIONS = {
 def report_files(outcome: MainJobOutcome) -> dict[str, bytes]:
     """Return the figures, report.json and index.html (which needs no other file), by file name."""
     figures = main_job_figures(outcome)
-    text = json.dumps(main_job_document(outcome), indent=1, allow_nan=False) + "\n"
+    text = document_text(main_job_document(outcome))
     return {**figures, "report.json": text.encode(), "index.html": report_page(outcome, figures).encode()}
 
 
@@ -178,4 +178,4 @@ def _provenance(outcome: MainJobOutcome) -> str:
         "wall time": f"{document['elapsed']:.0f} s",
         "sum over runs": f"{document['run_seconds']:.0f} s",
     }
-    return facts("How to repeat it", rows)
+    return how_to_repeat(rows)

@@ -11,11 +11,11 @@ from derive.language.model import Model
 from derive.models import available, load
 from derive.pipeline import derive
 from derive.tools import two_models
-from derive.tools.diff import Change, compare
+from derive.tools.diff import UNCHANGED, Change, compare
 
 DESCRIPTION = """
 Without a name, compare the equations behind generated/ with those that the model files give now; with two, compare the models. Prints
-each equation that differs, with a point where the values do.
+each equation that differs, with a point where the values do, and for each model how many do not; --json names these, too.
 """
 
 
@@ -40,7 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
             document[name] = [{"refused": refusal}]
             continue
         document[name] = [vars(change) for change in changes]
-        lines += [f"{name} {change}" for change in changes]
+        differing = [f"{name} {change}" for change in changes if change.verdict != UNCHANGED]
+        lines += [*differing, f"{name}: {len(changes) - len(differing)} of {len(changes)} equations unchanged"]
     say(arguments, document, "\n".join(lines))
     return 2 if refused else 0
 

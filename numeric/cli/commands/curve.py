@@ -54,13 +54,14 @@ def run(arguments: argparse.Namespace) -> int:
     )
     points = [point(solution) for solution in solutions]
     if table:
-        write_table(table, points)
+        write_table(table, points, given)
+    document = {"parameters": given, "points": points, "seconds": time.perf_counter() - started}
     if figure:
         from numeric.plots import curve_figure
 
-        save(curve_figure(solutions), figure)
+        save(curve_figure(solutions), figure, document)
     if arguments.json:
-        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
+        print_json(document)
     else:
         print_points(solutions)
     warn_unstable(solutions)

@@ -15,7 +15,7 @@ from numeric.cli.problem_arguments import (
 
 _LOG = logging.getLogger(__name__)
 
-OPTIMUM = ("lambda", "relative_uncertainty", "test_error", "test_error_error")
+OPTIMUM = ("lambda", "relative_uncertainty", "test_error", "test_error_error_bar")
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -60,7 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
         arguments,
         points,
         lambda plots: plots.optimal_figure(found),
-        lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
+        lambda: {
+            "parameters": given,
+            "points": [
+                {**point, "test_error_error": point["test_error_error_bar"]} for point in points
+            ],  # its old name
+            "seconds": time.perf_counter() - started,
+        },
     )
     for line in unsolved:
         _LOG.error(line)

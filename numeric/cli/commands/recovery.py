@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace) -> int:
     kappa0s, widths, tokens = (
         tuple(dict.fromkeys(values)) for values in (arguments.kappa0, arguments.width, arguments.tokens)
     )
-    found = recovery_table(kappa0s, widths, tokens, chosen_model(arguments))
+    model = chosen_model(arguments)
+    found = recovery_table(kappa0s, widths, tokens, model)
     left_out = len(kappa0s) * len(widths) * len(tokens) - len(found)
     if left_out:
         _LOG.warning("%d combinations left out: the width is below the target's rank ratio", left_out)
@@ -76,6 +77,6 @@ def run(arguments: argparse.Namespace) -> int:
         arguments,
         rows,
         lambda plots: plots.recovery_figure(found),
-        lambda: {"rows": rows, "seconds": time.perf_counter() - started},
+        lambda: {"parameters": {"model": model}, "rows": rows, "seconds": time.perf_counter() - started},
     )
     return 0

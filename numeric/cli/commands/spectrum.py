@@ -5,8 +5,8 @@ import dataclasses
 import logging
 import sys
 
-from numeric.cli.arguments import BadInput, positive, print_json, writable
-from numeric.cli.output import FIGURE_SUFFIXES, add_outputs, save
+from numeric.cli.arguments import BadInput, positive, print_json
+from numeric.cli.output import add_outputs, figure_asked, save
 from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
 
 _LOG = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the learned spectrum at one point; exit 1 if the point was not solved."""
     if arguments.parametrisation == "general":
         raise BadInput("--parametrisation", "general", "eigenvalues are those of a symmetric map", "use symmetric")
-    figure = writable("--plot", arguments.plot, *FIGURE_SUFFIXES)
+    figure = figure_asked(arguments)
     asked, given = problem_of(arguments, arguments.alpha)
     from numeric.saddle.solve import solve
     from numeric.studies.spectrum import learned_spectrum
@@ -50,25 +50,24 @@ def run(arguments: argparse.Namespace) -> int:
         _LOG.error("alpha = %g: %s", asked.alpha, solution.status.value)
         return 1
     found = learned_spectrum(solution)
+    document = {
+        "parameters": {"alpha": str(arguments.alpha), **given},
+        "status": solution.status.name.lower(),
+        "zero_mass": found.zero_mass,
+        "bulk": {"x": found.x.tolist(), "density": found.density.tolist()},
+        "edges": found.bulks,
+        "outliers": [dataclasses.asdict(outlier) for outlier in found.outliers],
+        "second_moment": found.second_moment,
+        "moment_error": found.moment_error,
+        "residual": solution.residual,
+        "error_estimate": solution.error_estimate,
+    }
     if figure:
         from numeric.plots import spectrum_figure
 
-        save(spectrum_figure(found, rf"$\alpha={asked.alpha:g}$"), figure)
+        save(spectrum_figure(found, rf"$\alpha={asked.alpha:g}$"), figure, document)
     if arguments.json:
-        print_json(
-            {
-                "parameters": {"alpha": str(arguments.alpha), **given},
-                "status": solution.status.name.lower(),
-                "zero_mass": found.zero_mass,
-                "bulk": {"x": found.x.tolist(), "density": found.density.tolist()},
-                "edges": found.bulks,
-                "outliers": [dataclasses.asdict(outlier) for outlier in found.outliers],
-                "second_moment": found.second_moment,
-                "moment_error": found.moment_error,
-                "residual": solution.residual,
-                "error_estimate": solution.error_estimate,
-            }
-        )
+        print_json(document)
     else:
         sys.stdout.write(f"mass at zero {found.zero_mass:.6f}, second moment {found.second_moment:.6f}\n")
         for low, high in found.bulks:

@@ -48,19 +48,14 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.sweeps.theory import theory_plan
 
     return carry_out_study(
-        arguments, study, theory_plan(study_problems(study), labelled(study), study_attributes(study, "numeric"))
+        arguments, study, theory_plan(study_problems(study), labelled(study), study_attributes(study))
     )
 
 
-def study_attributes(study: StudyFile, package: str) -> dict[str, str]:
-    """What the Dataset says of its making by a command of `package`."""
+def study_attributes(study: StudyFile) -> dict[str, str]:
+    """What the Dataset says of its making, beside version, commit and command."""
     fixed = ", ".join(f"{name} = {text}" for name, text in study.fixed.items())
-    return {
-        "title": study.path.stem,
-        "fixed": fixed,
-        "command": f"python -m {package} sweep {study.path.name}",
-        "study": study.text,
-    }
+    return {"title": study.path.stem, "fixed": fixed, "study": study.text}
 
 
 def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> int:  # type: ignore[no-untyped-def]  # deferred

@@ -13,13 +13,11 @@ from numeric.cli.arguments import (
     exact_texts,
     integer,
     print_json,
-    writable,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import FIGURE_SUFFIXES, print_rows, save
+from numeric.cli.output import FIGURE, figure_asked, print_rows, save
 from numeric.cli.power_laws.exponents import gamma
 from numeric.cli.power_laws.scaling import decay_law, dimension
-from numeric.model import DEFAULT
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -60,7 +58,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     )
     add_model(parser)
     add_problem_arguments(parser, "noise", defaults={"noise": "1/2"})
-    parser.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
+    parser.add_argument("--plot", metavar="F", help=FIGURE)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
     parser.set_defaults(run=run)
 
@@ -72,7 +70,7 @@ def _decay(text: str) -> Fraction:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the regimes and the slopes."""
-    figure = writable("--plot", arguments.plot, *FIGURE_SUFFIXES)
+    figure = figure_asked(arguments)
     if arguments.gamma is None:
         raise BadInput("--gamma", "symbolic", "a diagram is drawn at one number", "give e.g. 3/4, or use `exponents`")
     started = time.perf_counter()
@@ -90,34 +88,38 @@ def run(arguments: argparse.Namespace) -> int:
         diagram = phase_diagram(arguments.gamma, *rest)
     else:
         raise BadInput("--lambda", arguments.lambda_, "is an axis of the diagram", "add --axis width, or leave it out")
-    if figure:
-        from numeric.plots import phase_figure
-
-        save(phase_figure(diagram), figure)
     second = {"decay": "lambda", "width": "m"}[arguments.axis]
-    points = []
+    points: list[dict[str, object]] = []
     for x, y, slope in diagram.slopes:
         regime = diagram.regime(x, y)
         points.append(
             {
-                "log_n": x,
-                f"log_{second}": y,
+                "log_d_n": x,
+                f"log_d_{second}": y,
                 "local_slope": slope,
                 "exponent": float(regime.exponent("m" if second == "m" else "n")),
                 "regime": regime.name,
             }
         )
-    if arguments.json:
-        given = {"gamma": exact_text(arguments.gamma), "dim": arguments.dim, **exact_texts(arguments, "noise")}
-        if name != DEFAULT:
-            given = {"model": name, **given, **own}
-        if diagram.decay is not None:
-            given |= {"axis": "width", "lambda": f"d^({exact_text(diagram.decay)})"}
-        cells = [
+    given: dict[str, object] = {"model": name, "gamma": exact_text(arguments.gamma), "dim": arguments.dim}
+    given |= {**exact_texts(arguments, "noise"), **own}
+    if diagram.decay is not None:
+        given |= {"axis": "width", "lambda": f"d^({exact_text(diagram.decay)})"}
+    document = {
+        "parameters": given,
+        "regimes": [
             {"name": regime.name, "exponents": [exact_text(value) for value in regime.risk]}
             for regime in diagram.regimes
-        ]
-        print_json({"parameters": given, "regimes": cells, "points": points, "seconds": time.perf_counter() - started})
+        ],
+        "points": [_with_old_names(point) for point in points],
+        "seconds": time.perf_counter() - started,
+    }
+    if figure:
+        from numeric.plots import phase_figure
+
+        save(phase_figure(diagram), figure, document)
+    if arguments.json:
+        print_json(document)
         return 0
     for regime in diagram.regimes:
         n, other, d = (exact_text(value) for value in regime.risk)
@@ -125,3 +127,11 @@ def run(arguments: argparse.Namespace) -> int:
     if points:
         print_rows(points)
     return 0
+
+
+def _with_old_names(point: dict[str, object]) -> dict[str, object]:
+    """With log n/log d under `log_n`, too, which says less than it is: documents had no other name for it."""
+    return {
+        **{name.replace("log_d_", "log_"): value for name, value in point.items() if name.startswith("log_d_")},
+        **point,
+    }

@@ -22,7 +22,7 @@ from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved
 from numeric.cli.power_laws.exponents import decay_exponent
 from numeric.maths.domain import InvalidParameter
-from numeric.model import DEFAULT, has_singular_values
+from numeric.model import has_singular_values
 from numeric.problem.decay_law import DecayLaw
 
 SAMPLES = "give numbers of samples, e.g. 1e3,1e5 or 1e3:1e8:30"
@@ -129,8 +129,8 @@ def decay_law(text: str) -> DecayLaw:
     if match := re.fullmatch(r"d\^\(?([-+0-9./]+)\)?", compact):
         exponent = number("--lambda", "has no exponent", lambda value: True, WAY_OUT)(match[1])
         return DecayLaw(text, power=float(exponent))
-    if "d" in compact:
-        raise BadInput("--lambda", text, "is no power of d", WAY_OUT)
+    if re.search(r"[^\d\W]", compact.lower().replace("e", "")):  # names something else: only a number may have an e
+        raise BadInput("--lambda", text, "is no number and no power of d", WAY_OUT)
     return DecayLaw(text, factor=float(positive("--lambda", WAY_OUT)(text)))
 
 
@@ -176,13 +176,11 @@ def run(arguments: argparse.Namespace) -> int:
     features = progress(range(1, arguments.recovery + 1), disable=not arguments.recovery or None, desc="recovery")
     recovered = sequential_recovery(asked, found, features)
     recovery = [recovery_record(one) for one in recovered]
-    given = {"power_law": exact_text(arguments.power_law), "dim": arguments.dim, "lambda": arguments.lambda_}
-    given["leading"] = arguments.leading
-    if name != DEFAULT:
-        given = {"model": name, **given, **{setting: str(value) for setting, value in own.items()}}
+    given = {"model": name, "power_law": exact_text(arguments.power_law), "dim": arguments.dim}
+    given |= {"lambda": arguments.lambda_, "leading": arguments.leading}
+    given |= {setting: str(value) for setting, value in own.items()}
     given |= exact_texts(arguments, "q0", "noise", "tokens", "beta", "beta0")
-    if widths != [1.0]:
-        given["width"] = [exact_text(value) for value in arguments.width]
+    given["width"] = [exact_text(value) for value in arguments.width]
     deliver(
         arguments,
         points,

@@ -129,10 +129,10 @@ def _text(study: StudyFile, key: str, value: Any) -> str:
 
 
 def _texts(study: StudyFile, key: str, values: Any) -> tuple[str, ...]:
-    """The values of what varies: a list, a geometric grid as a text, or a table of a range."""
+    """The values of what varies: a list, a grid as a text, or a table of a range."""
     if isinstance(values, dict):
         return _range(study, key, values)
-    if isinstance(values, str) and values.count(":") == 2:
+    if isinstance(values, str) and values.count(":") in (2, 3):
         return tuple(str(value) for value in grid(f"{study.path}: {key}")(values))
     if isinstance(values, list):
         if not values:

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,6 +41,27 @@ def test_no_worker_is_left():
         list(engine.outcomes([Task("one", inverse, (1,), 0.0)]))
         assert multiprocessing.active_children()
     assert not multiprocessing.active_children()
+
+
+def test_the_header_of_a_generated_module_does_not_change_a_digest(tmp_path, monkeypatch):
+    """It has the digest of the generator, comments too: each voided all stored lines of the theory and every sweep."""
+    monkeypatch.setattr("numeric.engines.code.OWN", ("generated",))
+    monkeypatch.setattr(
+        "numeric.engines.code.find_spec", lambda name: SimpleNamespace(submodule_search_locations=[tmp_path])
+    )
+    (tmp_path / "model").mkdir()
+
+    def digest(text):
+        (tmp_path / "model" / "float64.py").write_text(text)
+        code_digest.cache_clear()
+        _modules.cache_clear()
+        return code_digest("generated")
+
+    first = digest("# generator: 1\n\ndef f(x):\n    # a bound\n    return x\n")
+    assert digest("# generator: 2\n\ndef f(x):\n    # the same bound\n    return x\n") == first
+    assert digest("# generator: 1\n\ndef f(x):\n    # a bound\n    return 2*x\n") != first
+    code_digest.cache_clear()
+    _modules.cache_clear()
 
 
 def test_words_do_not_change_a_digest(tmp_path, monkeypatch):

@@ -210,6 +210,6 @@ def test_another_model_gives_a_verdict_and_a_page(tmp_path, capsys):
     assert (document["agrees"], found["model"], len(found["points"])) == (True, "quadratic_network", 5)
     page = (tmp_path / "models" / "quadratic_network.html").read_text()
     assert "data:image/png;base64," in page
-    assert "Theory and simulation agree." in page
+    assert "Theory and simulation agree." in page and "python -m verify models --model quadratic_network" in page
     assert main(["curve", *arguments, "--lambda", "1/20", "--out", str(tmp_path), "--shuffle-labels"]) == 1
     assert "DISAGREES" in capsys.readouterr().out

@@ -53,7 +53,8 @@ def test_all_figures_are_written_with_a_page(tmp_path, monkeypatch, capsys):
     ]
     page = (tmp_path / "figures.html").read_text()
     assert page.count("<img") == 2 and "a &lt; b" in page and "z &lt; 4" in page and "disagrees" in page
-    assert json.loads((tmp_path / "fake.json").read_text()) == {"value": 1.5}
+    written = json.loads((tmp_path / "fake.json").read_text())
+    assert written.pop("provenance")["command"] == f"python -m verify {' '.join(given)}" and written == {"value": 1.5}
     assert main([*given[:2], "1", *given[3:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["1"]["value"] == 1.5
 

@@ -1,6 +1,7 @@
 """Jobs over the cores: in which order, how often, and what becomes of one that fails."""
 
 import dataclasses
+import os
 import subprocess
 import sys
 import time
@@ -46,6 +47,27 @@ def test_the_longest_job_begins_first_and_results_keep_their_order(notes):
             "SHORT", "LONG", "MEDIUM"
         ]  # fmt: skip
     assert notes.read_text().split() == ["long", "medium", "short"]
+
+
+@pytest.mark.slow
+def test_a_script_without_a_main_guard_is_told_so(tmp_path):
+    """It was told that it ran out of memory: each worker imports the script, which asks for workers."""
+    (tmp_path / "script.py").write_text(
+        "from verify.jobs.pool import Job, Pool\n"
+        "with Pool(1, progress=False) as pool:\n"
+        "    pool.results([Job(abs, (-1,), 'made up', 1.0, 'one')])\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "script.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    last = ended.stderr.splitlines()[-1]
+    assert ended.returncode == 1 and "out of memory" not in ended.stderr
+    assert last.startswith("verify.jobs.pool.WorkerError: no worker process could begin")
+    assert last.endswith('put the call below `if __name__ == "__main__":`')
 
 
 def test_a_job_is_done_once_whoever_asks_for_it(notes):

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
+from numeric.cli.arguments import GRID, BadInput, add_problem_arguments, grid, integer, print_json
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation
 from verify.cli.arguments import add_execution, execution_fields, integers, opened, stated_problem
@@ -39,8 +39,7 @@ def add(commands: Any) -> None:
         "than factors.",
         epilog="example: python -m verify cross-validate --alpha 0.1,0.3,1 --dim 40 --runs 4 --json",
     )
-    parser.add_argument("--alpha", type=grid("--alpha"), default="0.1,0.3,1", metavar="GRID",
-                        help="0.2,0.5,1 or first:last:count (geometric)")  # fmt: skip
+    parser.add_argument("--alpha", type=grid("--alpha"), default="0.1,0.3,1", metavar="GRID", help=GRID)
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40", metavar="N,N",
                         help="sizes d (default 40)")  # fmt: skip
     parser.add_argument("--runs", type=integer("--runs", 2, 10_000, "try 4"), default="4", metavar="N",

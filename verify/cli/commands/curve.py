@@ -5,19 +5,33 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from numeric.cli.arguments import BadInput, grid, print_json
+import numpy as np
+
+from attention_erm.commandline.log import progress
+from numeric.cli.arguments import GRID, BadInput, grid, print_json
+from numeric.cli.output import TABLE, outputs, print_rows, write_table
 from numeric.model import DEFAULT
+from numeric.problem.problem import Problem
+from numeric.problem.solution import Solution
+from numeric.saddle.curve import learning_curve
 from verify.cli.arguments import integers, require_decay, size_counts
 from verify.cli.commands import models
+from verify.cli.output import FORMATS, PNG_OR_PDF, write_figure
 from verify.cli.problem import add_training_problem, base_run, given, stored_results
+from verify.figures.models import trained_figure
 from verify.judging.scores import compare_with_theory
-from verify.judging.theory import watched_predictions
-from verify.report.documents import comparison_document
+from verify.judging.theory import ACCURACY, watched_predictions
+from verify.report.documents import comparison_document, line_document, score_rows
 from verify.report.lines import comparison_lines
-from verify.studies.main_job import Campaign
+from verify.studies.learning_curves import Curve
+from verify.studies.main_job import CURVE_POINTS, Campaign
 from verify.training.run import MINIMUM_DIM
+
+_BEYOND = 1.2  # by which the line of a figure goes beyond the points
 
 
 def add(commands: Any) -> None:
@@ -25,20 +39,21 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "curve",
         help="runs along alpha against the theory, with a verdict",
-        description="Train heads at each alpha and size d and set what they do beside the theory. Prints a line a "
-        "quantity: the verdict, the worst distance over points in standard errors, and the mean deviation in "
-        "per cent; then the runs left out. --json holds every point.",
-        epilog="example: python -m verify curve --alpha 0.5,1,2 --dim 40,60 --runs 8 --noise 1 --json",
+        description="Train heads at each alpha and size d and set what they do beside the theory. Prints a row a "
+        "quantity, point and size: trained, its standard error, theory, and the score of the point; then a line a quantity: the "
+        "verdict, the worst distance over points in standard errors, and the mean deviation in per cent; then the runs left out.",
+        epilog="example: python -m verify curve --alpha 0.5,1,2 --dim 40,60 --runs 8 --noise 1 --csv curve.csv --plot curve.png",
     )
     parser.add_argument("--model", default=DEFAULT, metavar="NAME",
                         help="another model, on Gaussian-equivalent data at full width; as `verify models`")  # fmt: skip
     parser.add_argument("--settings", metavar="LIST", help="settings that only this model has, e.g. mu=1/20")
-    parser.add_argument("--alpha", type=grid("--alpha"), default="0.5,1,2", metavar="GRID",
-                        help="0.2,0.5,1 or first:last:count (geometric)")  # fmt: skip
+    parser.add_argument("--alpha", type=grid("--alpha"), default="0.5,1,2", metavar="GRID", help=GRID)
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40,60", metavar="N,N",
                         help="sizes d; at least two for a finite-size estimate (default 40,60)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
                         help="runs per point, one number or one for each size (default 8)")  # fmt: skip
+    parser.add_argument("--csv", metavar="F", help=TABLE)
+    parser.add_argument("--plot", metavar="F", help=PNG_OR_PDF)
     add_training_problem(parser)
     parser.set_defaults(run=run)
 
@@ -47,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Train along alpha, compare and print."""
     if arguments.model != DEFAULT:
         return _other_model(arguments)
-    started = time.perf_counter()
+    started, table, figure = time.perf_counter(), *outputs(arguments, FORMATS)
     sizes = size_counts(arguments.dim, arguments.runs)
     base = base_run(arguments, sizes[0][0], float(arguments.alpha[0]))
     campaign = Campaign(
@@ -55,12 +70,28 @@ def run(arguments: argparse.Namespace) -> int:
     )
     results = stored_results(campaign.runs(base), arguments)
     comparison = compare_with_theory(results, watched_predictions)
+    rows, stated = score_rows(comparison), {**given(arguments), "seed": arguments.seed}
+    line = _line(base.problem, campaign.alphas) if figure else []
+    document = {"parameters": given(arguments), **comparison_document(comparison), "seed": arguments.seed}
+    document |= {"line": line_document(line)} if figure else {}
+    document |= {"seconds": time.perf_counter() - started}
+    if table:
+        write_table(table, rows, stated)
+    if figure:
+        curve = Curve(rf"$\kappa = {base.problem.width:g}$", tuple(line), comparison.scores)
+        write_figure(figure, partial(trained_figure, curve), document)
     if arguments.json:
-        document = {"parameters": given(arguments), **comparison_document(comparison)}
-        print_json({**document, "seed": arguments.seed, "seconds": time.perf_counter() - started})
+        print_json(document)
     else:
+        print_rows(rows)
         sys.stdout.write("".join(comparison_lines(arguments.data, comparison)))
     return 0 if comparison.agrees else 1
+
+
+def _line(problem: Problem, alphas: Sequence[float]) -> list[Solution]:
+    """The theory from a little below the sample ratios to a little above, solved or not."""
+    grid = np.geomspace(min(alphas) / _BEYOND, max(alphas) * _BEYOND, CURVE_POINTS).tolist()
+    return learning_curve(problem, grid, lambda values: progress(values, desc="line of the theory"), ACCURACY)
 
 
 def _other_model(arguments: argparse.Namespace) -> int:
@@ -69,6 +100,10 @@ def _other_model(arguments: argparse.Namespace) -> int:
     Raises:
         BadInput: an argument that only tied attention has.
     """
+    for name in ("csv", "plot"):
+        if (path := getattr(arguments, name)) is not None:
+            rule = "is for tied attention"
+            raise BadInput(f"--{name}", path, rule, "leave it out: a page with figure and table goes to --out")
     neutral = {
         "width": 1, "tokens": 2, "beta": 1, "beta0": 1, "data": "sequences", "parametrisation": "factorised", "device": "cpu",
         "target": "deterministic", "minimiser": "lbfgs",

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import (
+    GRID,
     BadInput,
     add_problem_arguments,
     exact_texts,
     grid,
     integer,
     print_json,
-    writable,
-    write_atomically,
 )
+from numeric.cli.output import figure_asked
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.messages.stages import FirstMessage
 from numeric.studies.against_bayes import bayes_curve
 from verify.cli.arguments import add_execution, execution_fields, integers, opened, size_counts, stated_problem
-from verify.figures.drawing import styled
+from verify.cli.output import FORMATS, PNG_OR_PDF, write_figure
 from verify.figures.messages import trajectory_figure
 from verify.messages.study import TrajectoryPoint, study_trajectories
 from verify.messages.trajectory import Messages, trajectory_store
@@ -34,7 +34,6 @@ from verify.training.data import DataKind
 from verify.training.run import MINIMUM_DIM, Run
 
 _PARAMETERS = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
-_FIGURES = (".png", ".pdf")
 
 
 def add(commands: Any) -> None:
@@ -47,8 +46,7 @@ def add(commands: Any) -> None:
         "distances in standard errors, and a verdict. --bayes does the same of Bayes-optimal messages.",
         epilog="example: python -m verify message-passing --alpha 0.5,1 --dim 20,36 --runs 6 --json",
     )
-    parser.add_argument("--alpha", type=grid("--alpha"), default="1", metavar="GRID",
-                        help="0.2,0.5,1 or first:last:count (geometric) (default 1)")  # fmt: skip
+    parser.add_argument("--alpha", type=grid("--alpha"), default="1", metavar="GRID", help=f"{GRID} (default 1)")
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="20,36", metavar="N,N",
                         help="sizes d; at least two for a finite-size estimate (default 20,36)")  # fmt: skip
     parser.add_argument("--runs", type=integers("--runs", 2), default="6", metavar="N",
@@ -61,7 +59,7 @@ def add(commands: Any) -> None:
                         "the mean eigenvalue (default with --bayes), random, or informed by the target itself")  # fmt: skip
     parser.add_argument("--bayes", action="store_true",
                         help="Bayes-optimal messages in place of those of the risk; the weight decay is not used")  # fmt: skip
-    parser.add_argument("--plot", metavar="F", help="write a figure of the steps (png or pdf)")
+    parser.add_argument("--plot", metavar="F", help=f"{PNG_OR_PDF}: the steps")
     add_problem_arguments(parser, *_PARAMETERS, defaults={"kappa0": "0.5", "lambda_": "0.05", "noise": "0.5"})
     add_execution(parser)
     parser.set_defaults(run=run)
@@ -69,7 +67,7 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Pass messages, compare and print."""
-    started, figure = time.perf_counter(), writable("--plot", arguments.plot, *_FIGURES)
+    started, figure = time.perf_counter(), figure_asked(arguments, FORMATS)
     if figure and not arguments.steps:
         raise BadInput("--plot", figure, "shows steps, and --steps is 0", "leave one of them out")
     sizes = size_counts(arguments.dim, arguments.runs)
@@ -79,19 +77,20 @@ def run(arguments: argparse.Namespace) -> int:
     trajectories = _trajectories(arguments, base, alphas, sizes)
     points = _fixed_points(arguments, base, alphas, sizes)
     optima = bayes_curve(problem, alphas) if arguments.bayes else []
-    if figure:
-        write_atomically(figure, styled(lambda: trajectory_figure(trajectories))[figure.suffix[1:]])
     agrees = all(point.agrees for point in points) and all(point.agrees for point in trajectories)
+    document = {
+        "parameters": exact_texts(arguments, *_PARAMETERS),
+        "points": [message_passing_document(point) for point in points],
+        "trajectories": [trajectory_document(point) for point in trajectories],
+        "optima": [point.record() for point in optima],
+        "agrees": agrees,
+        "seed": arguments.seed,
+        "seconds": time.perf_counter() - started,
+    }
+    if figure:
+        write_figure(figure, lambda: trajectory_figure(trajectories), document)
     if arguments.json:
-        print_json({
-            "parameters": exact_texts(arguments, *_PARAMETERS),
-            "points": [message_passing_document(point) for point in points],
-            "trajectories": [trajectory_document(point) for point in trajectories],
-            "optima": [point.record() for point in optima],
-            "agrees": agrees,
-            "seed": arguments.seed,
-            "seconds": time.perf_counter() - started,
-        })  # fmt: skip
+        print_json(document)
     else:
         sys.stdout.write("".join(line for point in trajectories for line in trajectory_lines(point)))
         sys.stdout.write("".join(line for point in points for line in message_passing_lines(point)))

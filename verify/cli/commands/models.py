@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
 import time
@@ -16,6 +15,7 @@ from numeric.cli.arguments import BadInput, grid, integer, non_negative, positiv
 from numeric.cli.model_arguments import listed_settings
 from numeric.problem.problem import own_parts
 from verify.cli.arguments import integers, size_counts
+from verify.cli.output import write_document
 from verify.figures.models import model_figure
 from verify.jobs.pool import Pool
 from verify.report.documents import model_document
@@ -92,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
         "versions": versions(),
         "seconds": time.perf_counter() - started,
     }
-    write_atomically(folder / "models.json", (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    write_document(folder / "models.json", document)
     if arguments.json:
         print_json(document)
     else:
@@ -112,8 +112,7 @@ def _folder(out: str) -> Path:
 
 
 def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespace) -> None:
-    provenance: dict[str, object] = {
-        "command": " ".join(["python -m verify", *sys.argv[1:]]),
+    facts: dict[str, object] = {
         "runs": ", ".join(f"d = {group.dim}: {group.runs}" for group in outcome.scores[0].groups),
         "seed": arguments.seed,
         "versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
@@ -121,7 +120,7 @@ def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespa
     title = str(models.structure(outcome.model)["title"])
     figure = model_figure(outcome)
     write_atomically(folder / f"{outcome.model}.png", figure)
-    write_atomically(folder / f"{outcome.model}.html", model_page(outcome, title, figure, provenance).encode())
+    write_atomically(folder / f"{outcome.model}.html", model_page(outcome, title, figure, facts).encode())
     _LOG.info(f"{outcome.model}: {'agrees' if outcome.agrees else 'DISAGREES'}")
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from numeric.cli.arguments import integer, print_json, write_atomically
+from numeric.cli.arguments import integer, print_json
+from verify.cli.output import write_document
 from verify.jobs.pool import Pool
 from verify.published.comparison import SETS, document, read, set_beside
 from verify.report.lines import published_lines
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         },
         "seconds": time.perf_counter() - started,
     }
-    write_atomically(folder / "published.json", (json.dumps(content, indent=1) + "\n").encode())
+    write_document(folder / "published.json", content)
     if arguments.json:
         print_json(content)
     else:

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     problems = study_problems(study)
     _require_trained(study, {problem.model for problem in problems.flat})
     with naming_keys(study, study.fixed):
-        plan = training_plan(problems, labelled(study), trained, study_attributes(study, "verify"))
+        plan = training_plan(problems, labelled(study), trained, study_attributes(study))
     return carry_out_study(arguments, study, plan)
 
 

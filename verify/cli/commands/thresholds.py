@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
 import time
@@ -12,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json, write_atomically
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from verify.cli.arguments import add_execution, execution_fields, integers, opened, size_counts
-from verify.figures.drawing import styled
+from verify.cli.output import write_figures
 from verify.figures.thresholds import threshold_figure
 from verify.jobs.pool import Pool
 from verify.report.lines import descent_line
@@ -79,9 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         "agrees": agrees,
         "seconds": time.perf_counter() - started,
     }
-    for suffix, content in styled(partial(threshold_figure, outcome.sightings)).items():
-        write_atomically(folder / f"thresholds.{suffix}", content)
-    write_atomically(folder / "thresholds.json", (json.dumps(document, indent=1) + "\n").encode())
+    write_figures(folder, "thresholds", document, {"thresholds": partial(threshold_figure, outcome.sightings)})
     if arguments.json:
         print_json(document)
     else:

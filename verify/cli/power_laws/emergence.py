@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
 import time
@@ -12,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json, write_atomically
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
 from verify.cli.arguments import (
@@ -25,10 +24,10 @@ from verify.cli.arguments import (
     size_counts,
     stated_problem,
 )
+from verify.cli.output import write_figures
 from verify.emergence.location import OCTAVE
 from verify.emergence.plan import EmergencePlan
 from verify.emergence.study import study_emergence
-from verify.figures.drawing import styled
 from verify.figures.power_laws.emergence import emergence_figure
 from verify.jobs.pool import Pool
 from verify.report.emergence import emergence_document, emergence_lines
@@ -76,10 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
     with Pool(arguments.workers) as pool:
         outcome = study_emergence(plan, store, pool)
     _LOG.info("figures")
-    for suffix, content in styled(partial(emergence_figure, outcome)).items():
-        write_atomically(folder / f"emergence.{suffix}", content)
     document = {**emergence_document(outcome), "seconds": time.perf_counter() - started}
-    write_atomically(folder / "emergence.json", (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    write_figures(folder, "emergence", document, {"emergence": partial(emergence_figure, outcome)})
     if arguments.json:
         print_json(document)
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
 import time
@@ -17,13 +16,12 @@ from numeric.cli.arguments import (
     grid,
     integer,
     print_json,
-    write_atomically,
 )
 from numeric.studies.regimes import LEAST_GAMMA
 from verify.cli.arguments import add_job, add_misstatement, integers, misstatement, size_counts, student_store
+from verify.cli.output import write_figures
 from verify.exponents.plan import PATHS, ExponentPlan
 from verify.exponents.study import ExponentOutcome, study_exponents
-from verify.figures.drawing import styled
 from verify.figures.power_laws.exponents import exponent_figure
 from verify.jobs.pool import Pool
 from verify.report.exponents import exponent_document, exponent_lines
@@ -74,10 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _deliver(outcome: ExponentOutcome, folder: Path, seconds: float, as_json: bool) -> None:
     _LOG.info("figures")
-    for suffix, content in styled(partial(exponent_figure, outcome)).items():
-        write_atomically(folder / f"exponents.{suffix}", content)
     document = {**exponent_document(outcome), "seconds": seconds}
-    write_atomically(folder / "exponents.json", (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    write_figures(folder, "exponents", document, {"exponents": partial(exponent_figure, outcome)})
     if as_json:
         print_json(document)
     else:

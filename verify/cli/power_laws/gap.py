@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid, positive, print_json, write_atomically
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, positive, print_json
 from numeric.laws.power_law import power_law
 from verify.cli.arguments import add_execution, execution_fields, integers, result_store, size_counts, stated_problem
-from verify.figures.drawing import styled
+from verify.cli.output import write_figures
 from verify.figures.power_laws.gap import gap_figure
 from verify.report.lines import gap_lines
 from verify.studies.gap import gap_trends
@@ -59,8 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
     store = result_store(folder)
     trends = gap_trends(base, [float(gamma) for gamma in arguments.power_law], sizes, store, arguments.workers)
     agrees = all(trend.agrees for trend in trends)
-    for suffix, content in styled(lambda: gap_figure(trends)).items():
-        write_atomically(folder / f"gap.{suffix}", content)
     document = {
         "parameters": {name: getattr(base.problem, name) for name in ("alpha", "lambda_", *_PARAMETERS)},
         "agrees": agrees,
@@ -71,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         "seed": arguments.seed,
         "seconds": time.perf_counter() - started,
     }
-    write_atomically(folder / "gap.json", (json.dumps(document, indent=1) + "\n").encode())
+    write_figures(folder, "gap", document, {"gap": lambda: gap_figure(trends)})
     if arguments.json:
         print_json(document)
     else:

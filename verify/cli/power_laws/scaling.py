@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
 import time
@@ -11,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json, write_atomically
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
 from verify.cli.arguments import (
@@ -24,7 +23,7 @@ from verify.cli.arguments import (
     size_counts,
     stated_problem,
 )
-from verify.figures.drawing import styled
+from verify.cli.output import write_figures
 from verify.gallery.scaling import ALPHAS, DECAYS, DRAWINGS, TILES
 from verify.jobs.pool import Pool
 from verify.report.documents import scaling_document
@@ -72,11 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     with Pool(arguments.workers) as pool:
         outcome = study_scaling(plan, store, pool)
     _LOG.info("figures")
-    for name, draw in DRAWINGS.items():
-        for suffix, content in styled(partial(draw, outcome)).items():
-            write_atomically(folder / f"{name}.{suffix}", content)
     document = {**scaling_document(outcome), "seconds": time.perf_counter() - started}
-    write_atomically(folder / "scaling.json", (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    write_figures(folder, "scaling", document, {name: partial(draw, outcome) for name, draw in DRAWINGS.items()})
     if arguments.json:
         print_json(document)
     else:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json, write_atomically
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
 from verify.cli.arguments import add_power_law
-from verify.figures.drawing import styled
+from verify.cli.output import write_figures
 from verify.figures.power_laws.width import width_figure
 from verify.jobs.pool import Pool
 from verify.networks.width import MODEL, Samples, study_width
@@ -69,9 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         points = study_width(problem, hidden, arguments.runs, pool, Samples(arguments.data))
     document = {**width_document(problem, points), "seconds": time.perf_counter() - started}
     folder.mkdir(parents=True, exist_ok=True)
-    for suffix, content in styled(partial(width_figure, points)).items():
-        write_atomically(folder / f"width.{suffix}", content)
-    write_atomically(folder / "width.json", (json.dumps(document, indent=1, allow_nan=False) + "\n").encode())
+    write_figures(folder, "width", document, {"width": partial(width_figure, points)})
     if arguments.json:
         print_json(document)
     else:

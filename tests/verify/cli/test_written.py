@@ -1,0 +1,99 @@
+"""What commands of verify write can stand alone: each figure beside its data, each document and page with its provenance."""
+
+import csv
+import json
+import shlex
+
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from attention_erm.commandline import provenance
+from attention_erm.commandline.refusal import BadInput
+from attention_erm.commandline.table import WIDTH
+from verify.__main__ import build_parser, main
+from verify.cli.commands import curve as command
+from verify.cli.output import write_figures
+from verify.judging.scores import BAND
+from verify.report.gallery import Shown, gallery_page
+from verify.report.html import how_to_repeat
+
+SMALL = ["--alpha", "1,2", "--dim", "12,18", "--runs", "2", "--workers", "1", "--noise", "1"]
+
+
+@pytest.fixture(scope="module")
+def curve(tmp_path_factory):
+    """A folder with table and figure of a curve, and the line that made them."""
+    folder = tmp_path_factory.mktemp("curve")
+    line = ["curve", *SMALL, "--out", str(folder), "--csv", f"{folder}/curve.csv", "--plot", f"{folder}/curve.png"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "CURVE_POINTS", 4)
+        main(line)
+    return folder, line
+
+
+def test_a_curve_is_written_as_table_and_figure_that_stand_alone(curve):
+    folder, line = curve
+    document = json.loads((folder / "curve.json").read_text())
+    with (folder / "curve.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    said = document["provenance"]
+    assert shlex.split(said["command"]) == ["python", "-m", "verify", *line]
+    assert said["arguments"]["target"] == "deterministic" and said["arguments"]["lambda"] == "1/100"
+    assert {row["command"] for row in rows} == {said["command"]}
+    assert {name: rows[0][name] for name in document["parameters"]} == document["parameters"]
+    sizes = [(point, size) for point in document["points"] for size in point["sizes"]]
+    assert len(rows) == len(sizes) == 16  # quantities, points, sizes
+    for row, (point, size) in zip(rows, sizes, strict=True):
+        assert (row["quantity"], float(row["alpha"]), int(row["dim"])) == (
+            point["quantity"],
+            point["alpha"],
+            size["dim"],
+        )
+        assert (float(row["trained"]), float(row["theory"])) == (size["simulation"], size["theory"])
+        assert float(row["z"]) == point["z"]
+        assert row["verdict"] == ("agrees" if abs(point["z"]) < BAND else "DISAGREES")
+    alphas = [point["alpha"] for point in document["line"]]
+    assert len(alphas) == 4 and alphas[0] < 1 and alphas[-1] > 2
+    text = Image.open(folder / "curve.png").text
+    assert text["Description"] == said["command"] and json.loads(text["Comment"]) == said["arguments"]
+
+
+def test_a_curve_is_printed_as_a_table_that_fits_a_terminal(curve, capsys):
+    folder, _ = curve
+    main(["curve", *SMALL, "--out", str(folder)])
+    table, _, lines = capsys.readouterr().out.partition("sequences m: ")
+    header, *rows = table.splitlines()
+    assert header.split() == [
+        *("alpha", "quantity", "dim", "runs", "trained", "standard_error", "theory", "z", "verdict"),
+    ]
+    assert len(rows) == 16 and max(map(len, (header, *rows))) <= WIDTH
+    assert lines
+
+
+def test_a_curve_of_another_model_has_a_page_instead(tmp_path):
+    for option in ("--csv", "--plot"):
+        with pytest.raises(BadInput, match=f"{option} .*: is for tied attention; leave it out: a page"):
+            main(["curve", "--model", "quadratic_network", option, str(tmp_path / "curve.png")])
+
+
+def test_figures_of_a_command_carry_its_line_and_lie_beside_their_data(tmp_path):
+    build_parser().parse_args(["gap", "--alpha", "1/3"])
+    write_figures(tmp_path, "gap", {"agrees": True}, {"gap": Figure, "closer": Figure})
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("gap.png", "gap.pdf", "closer.png", "closer.pdf", "gap.json"),
+    }
+    document = json.loads((tmp_path / "gap.json").read_text())
+    assert document["agrees"] and document["provenance"]["command"] == "python -m verify gap --alpha 1/3"
+    for name in ("gap", "closer"):
+        assert Image.open(tmp_path / f"{name}.png").text["Description"] == "python -m verify gap --alpha 1/3"
+        assert b"python -m verify gap" in (tmp_path / f"{name}.pdf").read_bytes()
+
+
+def test_pages_say_how_to_repeat_them(monkeypatch):
+    monkeypatch.setattr(provenance, "commit", lambda: "c0ffee")
+    build_parser().parse_args(["figures", "--only", "1", "--seed", "7"])
+    shown = {"1": Shown("title", b"", True, ("line\n",), 1.0)}
+    for text in (how_to_repeat(), gallery_page(shown)):
+        for part in ("python -m verify figures --only 1 --seed 7", "c0ffee", "seed = 7", "target = deterministic"):
+            assert part in text
