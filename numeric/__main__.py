@@ -2,6 +2,11 @@
 
 from typing import NoReturn
 
+from attention_erm.commandline.ending import end_in_one_line, leave_while_loading
+
+if __name__ == "__main__":  # libraries load for seconds
+    leave_while_loading()
+
 from attention_erm.commandline.parser import Parser, add_habits
 from numeric.cli.arguments import run
 from numeric.cli.commands import (
@@ -62,6 +67,7 @@ def main() -> int:
 
 def command_line() -> NoReturn:
     """Run the command line and exit."""
+    end_in_one_line()
     run(main)
 
 

@@ -6,6 +6,11 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from attention_erm.commandline.ending import end_in_one_line, leave_while_loading
+
+if __name__ == "__main__":  # libraries load for seconds
+    leave_while_loading()
+
 import torch
 
 from attention_erm.commandline.parser import Parser, add_habits
@@ -86,6 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def command_line() -> NoReturn:
     """Run the command line and exit."""
+    end_in_one_line()
     run_to_exit(main)
 
 

@@ -6,10 +6,10 @@ import argparse
 import json
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import integer, print_json, write_atomically
+from verify.cli.arguments import output_folder
 from verify.jobs.pool import Pool
 from verify.published.comparison import SETS, document, read, set_beside
 from verify.report.lines import published_lines
@@ -35,8 +35,7 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Solve the theory at every released point, print ratios and scores, write them as JSON."""
-    started, folder = time.perf_counter(), Path(arguments.out)
-    folder.mkdir(parents=True, exist_ok=True)
+    started, folder = time.perf_counter(), output_folder(arguments.out)
     names = list(SETS) if arguments.set == "all" else [arguments.set]
     with Pool(arguments.workers) as pool:
         found = {name: set_beside(list(SETS[name]()), pool) for name in names}
