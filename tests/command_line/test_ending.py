@@ -37,9 +37,12 @@ def test_an_interrupt_at_any_moment_is_one_line(command, after, number, tmp_path
     started = subprocess.Popen(
         [sys.executable, "-m", *command], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, start_new_session=True
     )
-    time.sleep(after)
-    os.killpg(started.pid, number)
-    said = started.communicate(timeout=60)[1].decode().splitlines()
+    try:
+        time.sleep(after)
+        os.killpg(started.pid, number)
+        said = started.communicate(timeout=60)[1].decode().splitlines()
+    finally:
+        started.kill()
     assert started.returncode == 130
     assert said[-1].startswith("interrupted") and "Traceback" not in "".join(said)
 
