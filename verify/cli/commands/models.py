@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -102,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespace) -> None:
     provenance: dict[str, object] = {
-        "command": " ".join(["python -m verify", *sys.argv[1:]]),
+        "command": _command(arguments),
         "runs": ", ".join(f"d = {group.dim}: {group.runs}" for group in outcome.scores[0].groups),
         "seed": arguments.seed,
         "versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
@@ -112,6 +113,12 @@ def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespa
     write_atomically(folder / f"{outcome.model}.png", figure)
     write_atomically(folder / f"{outcome.model}.html", model_page(outcome, title, figure, provenance).encode())
     _LOG.info(f"{outcome.model}: {'agrees' if outcome.agrees else 'DISAGREES'}")
+
+
+def _command(arguments: argparse.Namespace) -> str:
+    """As it was given; of a folder that is stated from the root on, which says where somebody keeps what, its name alone."""
+    shown = Path(arguments.out).name if Path(arguments.out).is_absolute() else arguments.out
+    return f"python -m verify {shlex.join(word.replace(arguments.out, shown) for word in sys.argv[1:])}"
 
 
 def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
