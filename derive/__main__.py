@@ -1,7 +1,11 @@
 """Command line of the symbolic layer: `python -m derive COMMAND`, see --help."""
 
-import os
-import sys
+from typing import NoReturn
+
+from attention_erm.commandline.ending import end_in_one_line, leave_while_loading, run_to_exit
+
+if __name__ == "__main__":  # libraries load for seconds
+    leave_while_loading()
 
 from attention_erm.commandline.parser import Parser, add_habits
 from attention_erm.commandline.working_folder import search_it_no_more
@@ -31,17 +35,14 @@ def build_parser() -> Parser:
 def main() -> int:
     """Run the command of sys.argv; its exit code."""
     arguments = build_parser().parse_args()
-    try:
-        code = int(arguments.run(arguments))
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:  # whoever reads the output has stopped, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        return 130
+    return int(arguments.run(arguments))
+
+
+def command_line() -> NoReturn:
+    """Run the command line and exit."""
+    end_in_one_line()
+    run_to_exit(main)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    command_line()

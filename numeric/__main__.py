@@ -2,6 +2,11 @@
 
 from typing import NoReturn
 
+from attention_erm.commandline.ending import end_in_one_line, leave_while_loading
+
+if __name__ == "__main__":  # libraries load for seconds
+    leave_while_loading()
+
 from attention_erm.commandline.parser import Parser, add_habits
 from attention_erm.commandline.working_folder import search_it_no_more
 
@@ -67,6 +72,7 @@ def main() -> int:
 
 def command_line() -> NoReturn:
     """Run the command line and exit."""
+    end_in_one_line()
     run(main)
 
 

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from attention_erm.commandline import NO_TORCH
+from attention_erm.commandline.ending import end_in_one_line, leave_while_loading
 from attention_erm.commandline.parser import Parser, add_habits
 from attention_erm.commandline.refusal import fail
 from attention_erm.commandline.working_folder import search_it_no_more
 
 if __name__ == "__main__":
     search_it_no_more()
+    leave_while_loading()  # libraries load for seconds
 
 try:
     import torch
@@ -98,6 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def command_line() -> NoReturn:
     """Run the command line and exit."""
+    end_in_one_line()
     run_to_exit(main)
 
 

@@ -76,7 +76,7 @@ def begin(parser: argparse.ArgumentParser, line: Sequence[str], arguments: argpa
         for action in parser._actions
         if getattr(arguments, action.dest, None) is not None
     }
-    _stated = (shlex.join([*parser.prog.split(), *line]), named)
+    _stated = (shlex.join([*parser.prog.split(), *map(_shown, line)]), named)
 
 
 def document_text(document: Mapping[str, object]) -> str:
@@ -118,6 +118,12 @@ def _name(action: argparse.Action) -> str:
 
 def _plain(value: object) -> object:
     """As a JSON value: exact numbers and names as their text."""
-    if isinstance(value, bool | int | float) or type(value) is str:
+    if isinstance(value, bool | int | float):
         return value
-    return [_plain(part) for part in value] if isinstance(value, tuple | list) else str(value)
+    return [_plain(part) for part in value] if isinstance(value, tuple | list) else _shown(str(value))
+
+
+def _shown(word: str) -> str:
+    """A word of a command; of a file that is stated from the root on, which says where somebody keeps what, its name alone."""
+    option, equals, path = word.rpartition("=")
+    return f"{option}{equals}{Path(path).name}" if Path(path).is_absolute() else word

@@ -59,9 +59,10 @@ def manifest(target: Path) -> dict[str, object]:
 
 
 def recorded(target: Path) -> dict[str, str]:
-    """Hashes by file name as the manifest on disk records them."""
+    """Hashes by file name as the manifest on disk records them, of files in generated/ alone, whatever else it names."""
     files = manifest(target).get("files")
-    return dict(files) if isinstance(files, dict) else {}
+    names = files if isinstance(files, dict) else {}
+    return {name: digest for name, digest in names.items() if at(target, name).is_relative_to(target.parent)}
 
 
 def current_records(model: Model) -> list[dict[str, str]] | None:

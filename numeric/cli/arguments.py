@@ -1,8 +1,6 @@
 """Command-line arguments shared by all commands: exact numbers, one-line errors, files written whole or not at all."""
 
 import argparse
-import errno
-import gc
 import os
 import re
 import sys
@@ -13,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
+from attention_erm.commandline.ending import run_to_exit
 from attention_erm.commandline.provenance import document_text
 from attention_erm.commandline.refusal import BadInput as BadInput  # of all commands, and named here by each
 from numeric.maths.domain import InvalidParameter, NoAnswer
@@ -206,8 +205,10 @@ def write_atomically(path: Path, content: bytes) -> None:
             stream.write(content)
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = path
         raise
 
 
@@ -216,39 +217,19 @@ def print_json(document: Mapping[str, object]) -> None:
     sys.stdout.write(document_text(document))
 
 
-#: Errors of a disk that is full, or that nobody may write to.
-_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES)
-
-
 def run(main: Callable[[], int]) -> NoReturn:
-    """Exit with the code of `main`; bad input gives its one line on stderr and 2, what has no answer its one line and 1.
+    """Exit with the code of `main`; a parameter that makes no sense gives its one line and 2, what has no answer its one line and 1.
 
-    An interrupt ends with a line and 130, and whoever stops reading the output, as `head` does, ends the command in silence.
+    All else as `run_to_exit`.
     """
-    try:
-        code = main()
-        sys.stdout.flush()
-        raise SystemExit(code)
-    except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # or the interpreter would flush into the pipe once more
-        raise SystemExit(1) from None
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        raise SystemExit(130) from None
-    except (BadInput, InvalidParameter) as error:
-        line = error if isinstance(error, BadInput) else bad_argument(error)
-        sys.stderr.write(f"{line}\n")
-        raise SystemExit(2) from None
-    except NoAnswer as error:
-        sys.stderr.write(f"failed: {error}\n")
-        raise SystemExit(1) from None
-    except OSError as error:
-        if error.errno not in _DISK:
-            raise
-        what = f"{error.filename}: " if error.filename else ""
-        sys.stderr.write(f"failed: {what}cannot be written ({error.strerror}); what had finished is kept\n")
-        raise SystemExit(1) from None
-    finally:
-        gc.freeze()  # the interpreter's search for garbage at exit would take .15 s, among all that numba holds
+
+    def answered() -> int:
+        try:
+            return main()
+        except InvalidParameter as error:
+            raise bad_argument(error) from None
+        except NoAnswer as error:
+            sys.stderr.write(f"failed: {error}\n")
+            return 1
+
+    run_to_exit(answered)

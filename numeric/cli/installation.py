@@ -128,11 +128,13 @@ def _generated() -> dict[str, str]:
 
 def _state(folder: Path) -> str:
     try:
-        stated = json.loads((folder / "MANIFEST.json").read_text())["files"]
-    except (OSError, ValueError, KeyError):
+        stated = dict(json.loads((folder / "MANIFEST.json").read_text())["files"])
+    except (OSError, ValueError, KeyError, TypeError):
         return "has no manifest that can be read"
     for name, digest in stated.items():
         path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve().parent):
+            return f"its manifest names {name!r}, outside of generated/"
         if not path.is_file():
             return f"{name} is missing"
         if hashlib.sha256(path.read_bytes()).hexdigest()[:16] != digest:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import signal
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -109,14 +108,11 @@ def local_workers(workers: int | None = None) -> DaskWorkers:
 @contextmanager
 def _interrupts_passed_over() -> Iterator[None]:
     """Processes that begin here never see an interrupt, which is the parent's to answer, in one line."""
-    if threading.current_thread() is not threading.main_thread():  # where Python lets nobody choose
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # for them too; ours comes when they have begun
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def running_workers(address: str) -> DaskWorkers:

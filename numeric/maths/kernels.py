@@ -128,7 +128,7 @@ class Cache(FunctionCache):
 
 
 class Waiting:
-    """The compilation that a process waits for: one line on stderr says so once it has taken long in all; and one if it is in vain."""
+    """The compilation that a process waits for: a line on stderr says so, once it has taken long in all, and one if in vain."""
 
     def __init__(self) -> None:
         self.left, self.started, self.told, self.told_in_vain = PATIENCE, 0.0, False, False

@@ -24,7 +24,8 @@ _STUDY, _CODE = "study_digest", "code_digest"
 class ZarrStore:
     """The Dataset of a plan in a folder. To be used in a `with` statement, which holds the lock.
 
-    A block is stored by replacing files, its status last: whoever is killed leaves each block stored or not, never half.
+    A block is stored by replacing files, its status last: whoever is killed leaves each block stored or not, never half. Files that
+    were cut, as when the machine goes down, are found and made again.
     """
 
     def __init__(self, path: Path, plan: SweepPlan) -> None:
@@ -47,8 +48,11 @@ class ZarrStore:
                 self._require_own()
             else:
                 self._create()
-            group = zarr.open_group(self.path, mode="r+")
+            group: Any = zarr.open_group(self.path, mode="r+")
             self._arrays: Mapping[str, Any] = {name: group[name] for name in self._plan.variables}
+            for name, coordinate in self._plan.coordinates.items():
+                if _read(group[name]) is None:
+                    group[name][...] = coordinate.values
         except BaseException:
             self._lock.release()
             raise
@@ -60,11 +64,23 @@ class ZarrStore:
         self._lock.release()
 
     def holds(self) -> set[str]:
-        """Keys of the tasks whose blocks are stored."""
-        statuses = {block.status for block in self._plan.blocks}
-        stored = {name: np.asarray(self._arrays[name][...]) != UNFINISHED for name in statuses}
-        variables = self._plan.variables
-        return {b.task.key for b in self._plan.blocks if stored[b.status][b.key(variables[b.status])].all()}
+        """Keys of the tasks whose blocks are stored whole."""
+        found = {name: _read(array) for name, array in self._arrays.items()}
+        damaged = [name for name, values in found.items() if values is None]
+
+        def part(name: str, block: Block) -> np.ndarray | None:
+            key, values = block.key(self._plan.variables[name]), found[name]
+            return _read(self._arrays[name], key) if values is None else values[key]
+
+        def holds(block: Block) -> bool:
+            over = self._plan.variables[block.status].dimensions  # as all that the block fills, and nothing else, has
+            others = [name for name in damaged if self._plan.variables[name].dimensions == over]
+            status = part(block.status, block)
+            if status is None or any(part(name, block) is None for name in others):
+                return False
+            return bool((status != UNFINISHED).all())
+
+        return {block.task.key for block in self._plan.blocks if holds(block)}
 
     def write(self, block: Block, values: Mapping[str, np.ndarray]) -> None:
         """Store the values of a block. Raises OSError if the disk refuses."""
@@ -95,7 +111,7 @@ class ZarrStore:
         try:
             found = dict(zarr.open_group(self.path, mode="r").attrs)
         except (OSError, ValueError, KeyError):
-            raise _refused(self.path, "is no store of a sweep", "name another") from None
+            raise _refused(self.path, "is no store of a sweep", "name another, or remove it") from None
         if found.get(_STUDY) != self._plan.study:
             rule = (
                 f"holds another study ({found.get('title', 'without a title')})"
@@ -145,6 +161,14 @@ def empty_dataset(plan: SweepPlan, values: Mapping[str, np.ndarray] | None = Non
         coords={name: (c.dimension, c.values, dict(c.attributes)) for name, c in plan.coordinates.items()},
         attrs={**plan.attributes, **{name: text for name, text in provenance.current().columns().items() if text}},
     )
+
+
+def _read(array: Any, key: Any = ...) -> np.ndarray | None:
+    """What an array of a store has at a place; None where a file of it was cut."""
+    try:
+        return np.asarray(array[key])
+    except (RuntimeError, ValueError):  # of whatever the file was compressed with
+        return None
 
 
 def _refused(path: Path, rule: str, way_out: str) -> InvalidParameter:

@@ -313,8 +313,12 @@ def test_doctor_gives_advice(said, monkeypatch, tmp_path):
     assert installation._state(folder) == "float64.py is not what its manifest says"
     (folder / "float64.py").unlink()
     assert installation._state(folder) == "float64.py is missing"
-    (folder / "MANIFEST.json").write_text("{")
-    assert "manifest" in installation._state(folder)
+    for text in ("{", "[]", '{"files": null}', '{"files": [1]}'):
+        (folder / "MANIFEST.json").write_text(text)
+        assert installation._state(folder) == "has no manifest that can be read"
+    for name in ("../../secret", "/etc/passwd", "../shared/../../x"):
+        (folder / "MANIFEST.json").write_text(json.dumps({"files": {name: "0" * 16}}))
+        assert installation._state(folder) == f"its manifest names {name!r}, outside of generated/"
     monkeypatch.setattr(installation, "_generated", lambda: {"model": "float64.py is missing"})
     monkeypatch.setattr(caches, "folders", lambda: {"/cache": {"writable": "no"}})
     code, out, _ = said("doctor")

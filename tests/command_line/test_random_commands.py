@@ -1,4 +1,4 @@
-"""Command lines drawn at random: each ends with 0, 1 or 2; bad input is one line, and leaves nothing behind."""
+"""Command lines and files drawn at random: each ends with 0, 1 or 2; bad input is one line, and leaves nothing behind."""
 
 import contextlib
 import io
@@ -8,60 +8,132 @@ import shlex
 import signal
 import sys
 import traceback
+from functools import cache
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from attention_erm.commandline.parser import commands
+from derive import __main__ as derive
 from numeric import __main__ as numeric
 from numeric.cli.arguments import run
 from verify import __main__ as verify
 
 SECONDS = 0.3  #: that a command may take: what is refused is refused by then
-PROGRAMS = {"numeric": numeric, "verify": verify}
+PROGRAMS = {"derive": derive, "numeric": numeric, "verify": verify}
+#: What only work begins: processes, and files beside the sources.
+WORK = (
+    "verify.jobs.pool.WorkerProcesses", "numeric.engines.processes.WorkerProcesses", "numeric.engines.dask_workers.Client",
+    "numeric.engines.dask_workers.LocalCluster", "derive.cli.catalogue.ProcessPoolExecutor", "derive.code.emit.write",
+    "derive.tools.new_model.os.link",
+)  # fmt: skip
 ODD = (
     "", " ", "0", "-0", "-1", "1e400", "-1e400", "1e-400", "nan", "inf", "-inf", "1/0", "0/1", "1/3", "3/2", "abc", "١",
     "1,2", "1,", ",", "1:2:3", "2:1:3", "0:1:3", "1:2:0", "1:2:1e9", "1:2", "1:2:3:4", "d", "1/d", "d^-1",
     "sqrt(d)", "symbolic", "12", "13", "99999999999999", "a=1", "a=1,b=2", "=", "x.png", "missing/x.png", ".", "--",
-    "tied_attention", "quadratic_network", "none.toml", "9" * 400,
+    "tied_attention", "quadratic_network", "none.toml", "9" * 400, "<b>", "../x", "a\0b", "\udc80", "overlaps.m", "x.py:3",
+    "generated/tied_attention/float64.py:0", "generated/tied_attention/float64.py:" + "9" * 30,
 )  # fmt: skip
+#: Keys that study files and files of options have, right and wrong.
+KEYS = (
+    "alpha", "kappa0", "lambda", "noise", "tokens", "beta", "width", "model", "settings", "parametrisation", "eigenvalues",
+    "power-law", "dim", "dims", "runs", "data", "entropy", "theory", "cores", "memory", "jobs", "json", "out", "config", "help",
+    "seed", "log-level", "x",
+)  # fmt: skip
+STUDY = 'kappa0 = "1/2"\nlambda = 0.1\nnoise = 0.5\n[product]\nalpha = [0.5, 1]\n'
+_TOML = (
+    "true",
+    "nan",
+    "-inf",
+    "1979-05-27",
+    "0x1f",
+    "1e999",
+    "[]",
+    "{}",
+    "[[1]]",
+    '"""a"""',
+    '"0.1:1:3"',
+    '"a\\u0000"',
+)
 
 
-def enough(*_):
-    """In place of worker processes, which are started for work alone."""
+def enough(*_, **__):
+    """In place of work, which is not what is tested."""
     signal.raise_signal(signal.SIGALRM)
+
+
+@cache
+def commands_of(program):
+    """Names of its commands with their parsers."""
+    return sorted(commands(PROGRAMS[program].build_parser()).items())
 
 
 def example(command):
     """The arguments of a command's own example, none for one without."""
-    line = (command.epilog or "").partition("example: ")[2].partition("\n")[0]
+    line = (command.epilog or "").partition("example: ")[2].partition("\n")[0].partition(" > ")[0]
     return shlex.split(line)[4:]
 
 
-def values():
+def texts():
+    """Values on the command line."""
     number = st.one_of(st.integers(-5, 10**6), st.floats(-10, 1e3), st.fractions(-2, 5, max_denominator=9)).map(str)
     return st.one_of(st.sampled_from(ODD), number, st.lists(number, min_size=2, max_size=3).map(",".join))
 
 
+def entries():
+    """Values of a TOML file, as they stand in one."""
+    quoted = texts().filter(lambda text: text != "\udc80").map(json.dumps)
+    numbers = st.one_of(st.integers(-5, 10**20).map(str), st.floats(-10, 1e3).map(repr))
+    plain = st.one_of(quoted, numbers, st.sampled_from(_TOML))
+    several = st.lists(plain, max_size=3).map(lambda items: f"[{', '.join(items)}]")
+    step = st.sampled_from(['"linear"', '"geometric"', "1"])
+    span = st.tuples(plain, plain, plain, step).map(
+        lambda of: f"{{from = {of[0]}, to = {of[1]}, count = {of[2]}, spacing = {of[3]}}}"
+    )
+    return st.one_of(plain, several, span)
+
+
+def lines_of_keys(keys=KEYS):
+    pairs = st.dictionaries(st.sampled_from(keys), entries(), max_size=4)
+    return pairs.map(lambda stated: "".join(f"{key} = {value}\n" for key, value in stated.items()))
+
+
+@st.composite
+def damaged(draw, text):
+    """The text with a piece of it left out, or something in its place."""
+    start = draw(st.integers(0, len(text)))
+    end = draw(st.integers(start, min(len(text), start + 8)))
+    return text[:start] + draw(st.sampled_from(["", "\0", '"', "[", "]]", "=", "\n", "é", "1_0", "#"])) + text[end:]
+
+
+def study_files():
+    tables = ("[product]\n", "[[zip]]\n", "[training]\n", "[slurm]\n", "[other]\n", "zip = 1\n", "product = []\n")
+    table = st.tuples(st.sampled_from(tables), lines_of_keys()).map("".join)
+    fixed = st.sampled_from(["", 'kappa0 = "1/2"\nlambda = 0.1\nnoise = 0.5\n'])
+    drawn = st.tuples(fixed, lines_of_keys(), st.lists(table, max_size=3).map("".join)).map("".join)
+    return st.one_of(drawn, damaged(STUDY), table.map(lambda text: STUDY + text))
+
+
 @st.composite
 def lines(draw, program):
-    """A command and its example, with options taken away, changed and added."""
-    name, command = draw(st.sampled_from(sorted(commands(PROGRAMS[program].build_parser()).items())))
-    words = [draw(values()) if draw(st.integers(0, 5)) == 0 else word for word in example(command)]
+    """A command and its example, with options taken away, changed and added, some of them in a file; and the files that it names."""
+    name, command = draw(st.sampled_from(commands_of(program)))
+    words = [draw(texts()) if draw(st.integers(0, 5)) == 0 else word for word in example(command)]
     words = [word for word in words if draw(st.integers(0, 9))]
+    files = {"study.toml": draw(study_files())} if name == "sweep" else {}
     options = [action for action in command._actions if action.option_strings and action.dest not in ("help", "config")]
     for option in draw(st.lists(st.sampled_from(options), max_size=3)):
         words.append(option.option_strings[-1])
         if option.nargs != 0:
-            words.append(
-                draw(
-                    st.one_of(st.sampled_from(sorted(map(str, option.choices))), values())
-                    if option.choices
-                    else values()
-                )
-            )
-    return [name, *words]
+            choices = st.sampled_from(sorted(map(str, option.choices))) if option.choices else texts()
+            words.append(draw(st.one_of(choices, texts())))
+    if "--config" in command._option_string_actions and draw(st.integers(0, 3)) == 0:
+        own = [flag.removeprefix("--") for option in options for flag in option.option_strings]
+        words += ["--config", "options.toml"]
+        files["options.toml"] = draw(st.one_of(lines_of_keys((*own, *KEYS)), damaged(STUDY)))
+    return [name, *words], files
 
 
 def outcome(program, words):
@@ -79,7 +151,7 @@ def outcome(program, words):
         except SystemExit as stop:
             code = stop.code
         except BaseException:
-            code = traceback.format_exc()
+            code = traceback.format_exc()[-6000:]
         finally:
             os.write(writer, json.dumps([code, err.getvalue()]).encode()[:60_000])
             os._exit(0)
@@ -90,22 +162,43 @@ def outcome(program, words):
     return tuple(json.loads(said)) if said else (None, "")
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-def test_random_commands(program, tmp_path_factory, monkeypatch):
-    monkeypatch.setattr("verify.jobs.pool.WorkerProcesses", enough)
-    monkeypatch.setattr("numeric.engines.processes.WorkerProcesses", enough)
-    monkeypatch.setattr("sys.argv", [])
+def require_an_end(program, words, files, folder):
+    """What holds of every command line in a folder of its own."""
+    for name, text in files.items():
+        Path(folder, name).write_text(text, encoding="utf-8")
+    os.chdir(folder)
+    code, said = outcome(program, words)
+    assert code in (None, 0, 1, 2), (code, said)
+    if code == 2:
+        assert said.count("\n") == 1 and said.strip(), said
+        assert {path.name for path in folder.iterdir()} == set(files), list(folder.iterdir())
 
+
+@pytest.fixture
+def only_refusals(monkeypatch, tmp_path_factory):
+    """Commands that would go on to their work end there."""
+    for name in WORK:
+        monkeypatch.setattr(name, enough)
+    monkeypatch.setattr("sys.argv", [])
+    monkeypatch.chdir(tmp_path_factory.getbasetemp())
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_random_commands(program, tmp_path_factory, only_refusals):
     @settings(suppress_health_check=[HealthCheck.too_slow])
     @given(lines(program))
-    def holds(words):
-        folder = tmp_path_factory.mktemp("here")
-        os.chdir(folder)
-        code, said = outcome(program, words)
-        assert code in (None, 0, 1, 2), (code, said)
-        if code == 2:
-            assert said.count("\n") == 1 and said.strip(), said
-            assert not list(folder.iterdir()), list(folder.iterdir())
+    def holds(drawn):
+        require_an_end(program, *drawn, tmp_path_factory.mktemp("here"))
 
-    monkeypatch.chdir(tmp_path_factory.getbasetemp())
+    holds()
+
+
+@pytest.mark.parametrize("program", ["numeric", "verify"])
+def test_random_studies(program, tmp_path_factory, only_refusals):
+    @settings(suppress_health_check=[HealthCheck.too_slow])
+    @given(study_files())
+    def holds(text):
+        words = ["sweep", "study.toml", "--dry-run"]
+        require_an_end(program, words, {"study.toml": text}, tmp_path_factory.mktemp("here"))
+
     holds()

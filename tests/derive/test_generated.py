@@ -253,6 +253,16 @@ def test_gen_deletes_what_it_once_generated_and_no_longer_does(copy):
     assert not (copy / "old.py").exists()
 
 
+@pytest.mark.parametrize("name", ["../../../secret.py", "../../secret.py", "/etc/passwd"])
+def test_a_manifest_names_no_file_outside_of_generated(name, copy):
+    """Whoever wrote it: nothing there is read, and nothing deleted."""
+    manifest = json.loads((copy / "MANIFEST.json").read_text())
+    known = dict(manifest["files"])
+    manifest["files"][name] = "0" * 16
+    (copy / "MANIFEST.json").write_text(json.dumps(manifest))
+    assert emit.recorded(copy) == known
+
+
 def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_text("old")

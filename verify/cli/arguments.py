@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -116,13 +118,28 @@ def size_counts(dims: Sequence[int], runs: Sequence[int]) -> tuple[tuple[int, in
     return tuple(sorted(zip(dims, counts, strict=True)))
 
 
+def output_folder(path: str | Path) -> Path:
+    """The folder of what is written at the end of a job, made before it. Raises BadInput if it cannot be written to."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK):
+            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+    return folder
+
+
 def opened(open_store: Callable[[Path], Store[AnyResult]], folder: Path) -> Store[AnyResult]:
     """The store of that folder. Raises BadInput if it cannot be written."""
     try:
         return open_store(folder)
     except OSError as error:
-        rule = f"cannot be written ({error.strerror})"
-        raise BadInput("--out", folder, rule, "name a folder you may write to") from None
+        raise _unwritable(folder, error) from None
+
+
+def _unwritable(folder: Path, error: OSError) -> BadInput:
+    return BadInput("--out", folder, f"cannot be written ({error.strerror})", "name a folder you may write to")
 
 
 def result_store(folder: Path) -> Store[RunResult]:

@@ -8,8 +8,9 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from xml.etree.ElementTree import tostring
 
-from latex2mathml.converter import convert
+from latex2mathml.converter import convert_to_element
 
 from attention_erm.commandline.provenance import current
 from numeric.model import DEFAULT, record
@@ -91,8 +92,7 @@ def equations(model: str = DEFAULT) -> str:
 
 def _step(step: str, shown: list[dict[str, str]]) -> str:
     lines = "".join(
-        f'<div class="equation">{convert(e["latex"], display="block")}<span>{html.escape(e["id"])}</span></div>'
-        for e in shown
+        f'<div class="equation">{_formula(e["latex"])}<span>{html.escape(e["id"])}</span></div>' for e in shown
     )
     is_open = " open" if step in MAIN_STEPS else ""
     return f"<details{is_open}><summary>{html.escape(shown[0]['title'])}</summary>{lines}</details>"
@@ -108,6 +108,14 @@ def how_to_repeat(rows: Mapping[str, object] | None = None) -> str:
 
 def _shown(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _formula(latex: str) -> str:
+    """As MathML, escaped: the library hands out entities as text, and would hand out the text of a formula as elements."""
+    element = convert_to_element(latex, display="block")
+    for node in element.iter():
+        node.text = node.text and html.unescape(node.text)
+    return tostring(element, encoding="unicode")
 
 
 def facts(title: str, rows: Mapping[str, object]) -> str:

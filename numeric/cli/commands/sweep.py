@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from attention_erm.commandline.ending import FULL
 from numeric.cli.arguments import BadInput, print_json
 from numeric.cli.study.engine import SLURM, add_engine, engine_of, slurm_script
 from numeric.cli.study.file import StudyFile, read_study
@@ -76,6 +77,9 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
         sys.stderr.write("interrupted: finished points are stored, the same command goes on from there\n")
         return 130
     except OSError as error:
+        if error.errno in FULL:
+            error.filename = out  # not the file of the store that was written last
+            raise
         raise BadInput(
             "--out", out, f"cannot be written ({error.strerror})", "name a folder you may write to"
         ) from None

@@ -20,7 +20,7 @@ from numeric.engines.task import EngineFailed, Task
 from numeric.maths.domain import InvalidParameter
 from numeric.problem.solution import QUANTITIES
 from numeric.sweeps.axes import axes_of, places, points_of
-from numeric.sweeps.plan import regions
+from numeric.sweeps.plan import Coordinate, regions
 from numeric.sweeps.sweep import BlocksFailed, carry_out
 
 PROBLEM = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.1, noise=0.5)
@@ -105,6 +105,33 @@ def test_stores_are_not_mixed(tmp_path):
     with FileLock(tmp_path / ".out.lock"), pytest.raises(InvalidParameter, match="is being written by another process"):
         carry_out(plan(), out, Counted(), progress=False)
     assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("file", ["value/c/3/0", "status/c/3/0", "place/c/0", "name/c/0"])
+def test_a_store_of_which_a_file_is_cut_at_any_byte_ends_whole(file, tmp_path, monkeypatch):
+    """As when the machine goes down: it was a traceback of what had compressed the file."""
+    monkeypatch.setattr("made_up_sweep.SECONDS", 0.0)
+    named = Coordinate("line", np.array([f"line {k}" for k in range(LINES)]))
+    made = replace(plan(), coordinates={**plan().coordinates, "name": named})
+    whole = carry_out(made, tmp_path / "out", Counted(), progress=False).dataset
+    path = tmp_path / "out" / file
+    content = path.read_bytes()
+    for length in range(0, len(content), max(1, len(content) // 12)):
+        path.write_bytes(content[:length])
+        engine = Counted()
+        assert carry_out(made, tmp_path / "out", engine, progress=False).dataset.equals(whole)
+        assert engine.asked == (0 if file.startswith(("place", "name")) else 1)
+        assert xr.open_zarr(tmp_path / "out").load().equals(whole)
+
+
+def test_what_a_store_says_of_itself_cut_at_any_byte_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("made_up_sweep.SECONDS", 0.0)
+    carry_out(plan(), tmp_path / "out", Counted(), progress=False)
+    content = (tmp_path / "out" / "zarr.json").read_bytes()
+    for length in range(0, len(content) - 1, len(content) // 12):
+        (tmp_path / "out" / "zarr.json").write_bytes(content[:length])
+        with pytest.raises(InvalidParameter, match="is no store of a sweep; name another, or remove it"):
+            carry_out(plan(), tmp_path / "out", Counted(), progress=False)
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,11 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
         (["--theory-noise-factor", "0"], "--theory-noise-factor 0: must be positive"),
         (["models", "--dim", "12"], "--dim 12: one size cannot be extrapolated"),
         (["--out", "/dev/null/report"], "--out /dev/null/report: cannot be written"),
+        (["published", "--out", "/dev/null"], "--out /dev/null: cannot be written"),
+        (["width", "--out", "/dev/null"], "--out /dev/null: cannot be written"),
+        (["models", "--out", "/dev/null"], "--out /dev/null/models: cannot be written"),
+        (["width", "--alpha", "1e6", "--out", "/dev/null"], "--alpha 1000000.0: asks for .* GiB"),
+        (["curve", "--tokens", "100"], "--tokens 100: must be an integer from 2 to 12"),
     ],
 )
 def test_bad_input_is_named_with_its_rule(arguments, message):

@@ -14,7 +14,7 @@ from numeric import model as models
 from numeric.cli.arguments import BadInput, grid, integer, non_negative, positive, print_json, write_atomically
 from numeric.cli.model_arguments import listed_settings
 from numeric.problem.problem import own_parts
-from verify.cli.arguments import integers, size_counts
+from verify.cli.arguments import integers, output_folder, size_counts
 from verify.cli.output import write_document
 from verify.figures.models import model_figure
 from verify.jobs.pool import Pool
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name in names:
         _require_own(name, own)
     problems = [at_setting(name, setting, own) for name in names for setting in _settings(arguments)]
-    folder = _folder(arguments.out)
+    folder = output_folder(Path(arguments.out) / "models")
     with Pool(arguments.workers) as pool:
         for outcome in study_models(problems, Trial(sizes, arguments.seed, arguments.shuffle_labels), pool):
             _write_page(folder, outcome, arguments)
@@ -98,17 +98,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write("".join(model_lines(outcomes)) + f"a page for each model is in {folder}\n")
     return 0 if agrees else 1
-
-
-def _folder(out: str) -> Path:
-    folder = Path(out) / "models"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(
-            "--out", out, f"cannot be written ({error.strerror})", "name a folder you may write to"
-        ) from None
-    return folder
 
 
 def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespace) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import integer, print_json
+from verify.cli.arguments import output_folder
 from verify.cli.output import write_document
 from verify.jobs.pool import Pool
 from verify.published.comparison import SETS, document, read, set_beside
@@ -35,8 +35,7 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Solve the theory at every released point, print ratios and scores, write them as JSON."""
-    started, folder = time.perf_counter(), Path(arguments.out)
-    folder.mkdir(parents=True, exist_ok=True)
+    started, folder = time.perf_counter(), output_folder(arguments.out)
     names = list(SETS) if arguments.set == "all" else [arguments.set]
     with Pool(arguments.workers) as pool:
         found = {name: set_beside(list(SETS[name]()), pool) for name in names}

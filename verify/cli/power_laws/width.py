@@ -6,18 +6,17 @@ import argparse
 import sys
 import time
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
-from verify.cli.arguments import add_power_law
+from verify.cli.arguments import add_power_law, output_folder
 from verify.cli.output import write_figures
 from verify.figures.power_laws.width import width_figure
 from verify.jobs.pool import Pool
-from verify.networks.width import MODEL, Samples, study_width
+from verify.networks.width import MODEL, Samples, require_memory, study_width
 from verify.report.documents import width_document
 from verify.report.lines import width_lines
 from verify.training.run import MINIMUM_DIM
@@ -57,17 +56,19 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train, compare, write figure and JSON, print; exit 1 where a width disagrees."""
-    started, folder = time.perf_counter(), Path(arguments.out)
+    started = time.perf_counter()
     if len(arguments.alpha) > 1:
         raise BadInput("--alpha", ",".join(map(str, arguments.alpha)), "cannot vary beside the width", "give one")
     dim, (alpha,) = arguments.dim, arguments.alpha
     target, decay = power_law(float(arguments.power_law), dim), decay_law(arguments.lambda_).at(dim)
     problem = Problem(float(alpha), target, decay, float(arguments.noise), model=MODEL)
     hidden = sorted({max(1, round(ratio * dim)) for ratio in arguments.width})
+    samples = Samples(arguments.data)
+    require_memory(problem, samples)
+    folder = output_folder(arguments.out)
     with Pool(arguments.workers) as pool:
-        points = study_width(problem, hidden, arguments.runs, pool, Samples(arguments.data))
+        points = study_width(problem, hidden, arguments.runs, pool, samples)
     document = {**width_document(problem, points), "seconds": time.perf_counter() - started}
-    folder.mkdir(parents=True, exist_ok=True)
     write_figures(folder, "width", document, {"width": partial(width_figure, points)})
     if arguments.json:
         print_json(document)

@@ -1,0 +1,87 @@
+"""Whatever ends a command says so in one line: interrupts at any moment, a system that shuts down, a disk that refuses."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
+
+import pytest
+
+from attention_erm.commandline import ending
+from attention_erm.commandline.ending import run_to_exit
+from derive import __main__ as derive
+from numeric.cli.arguments import run, write_atomically
+
+ROOT = Path(__file__).parents[2]
+CURVE = ("numeric", "curve", "--alpha", "0.001:10:100", "--kappa0", ".5", "--lambda", ".001", "--noise", ".5")
+
+
+@pytest.mark.parametrize(
+    ("command", "after", "number"),
+    [
+        (("verify", "curve", "--out", "out"), 0.5, signal.SIGINT),  # while torch is loaded
+        pytest.param(("verify", "curve", "--out", "out"), 1.5, signal.SIGINT, marks=pytest.mark.slow),
+        (("derive", "check"), 0.3, signal.SIGINT),
+        (CURVE, 1.0, signal.SIGINT),
+        (CURVE, 1.0, signal.SIGTERM),  # as a cluster ends a job
+    ],
+)
+def test_an_interrupt_at_any_moment_is_one_line(command, after, number, tmp_path):
+    """It was a traceback until everything was loaded, seconds for what needs torch."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    started = subprocess.Popen(
+        [sys.executable, "-m", *command], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        time.sleep(after)
+        os.killpg(started.pid, number)
+        said = started.communicate(timeout=60)[1].decode().splitlines()
+    finally:
+        started.kill()
+    assert started.returncode == 130
+    assert said[-1].startswith("interrupted") and "Traceback" not in "".join(said)
+
+
+def test_an_interrupt_that_python_passes_over_comes_again(monkeypatch):
+    """One that came in a callback of a compiler was said and forgotten."""
+    again = Event()
+    monkeypatch.setattr(ending, "interrupt_main", again.set)
+    ending._raise_again(SimpleNamespace(exc_type=KeyboardInterrupt))
+    assert again.wait(5)
+
+
+@pytest.mark.parametrize(
+    ("number", "way_out"),
+    [(errno.ENOSPC, "make room"), (errno.EDQUOT, "make room"), (errno.EROFS, "name a folder that you may write to")],
+)
+def test_a_disk_that_refuses_is_one_line(number, way_out, capsys, monkeypatch, tmp_path):
+    """With the file: who writes to a stream is not told which it was."""
+
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("numeric.cli.arguments.os.fdopen", refuse)
+    for ended in (run, run_to_exit):
+        with pytest.raises(SystemExit) as stop:
+            ended(lambda: write_atomically(tmp_path / "curve.csv", b"1"))
+        said = capsys.readouterr().err
+        assert stop.value.code == 1 and said.count("\n") == 1
+        assert f"{tmp_path / 'curve.csv'}: cannot be written" in said and way_out in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_read_only_installation_takes_no_new_model(capsys, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system", "derive/models")
+
+    monkeypatch.setattr("derive.tools.new_model.tempfile.mkstemp", refuse)
+    monkeypatch.setattr(sys, "argv", ["derive", "new", "a_name", "--from", "quadratic_network"])
+    with pytest.raises(SystemExit) as stop:
+        run_to_exit(derive.main)
+    assert stop.value.code == 1
+    assert capsys.readouterr().err.startswith("failed: derive/models: cannot be written (Read-only file system)")
