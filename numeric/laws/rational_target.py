@@ -28,7 +28,7 @@ from numeric.laws.law import (
     whole_law,
 )
 from numeric.laws.marchenko_pastur import polynomial_roots
-from numeric.maths.domain import OutsideDomain
+from numeric.maths.domain import InvalidParameter, OutsideDomain
 from numeric.model import functions, structure
 from numeric.proven_laws.rational import RationalLaw
 
@@ -81,10 +81,17 @@ class RationalTarget:
         return -1 if self.reflected else 1
 
     def scaled(self, factor: float) -> Self:
-        """Law of `factor` times the target."""
-        names = structure(self.model)["target"]
-        factors = [factor if name == "scale" else 1.0 for name in names]
-        return replace(self, settings=tuple(a * b for a, b in zip(factors, self.settings, strict=True)))
+        """Law of `factor` times the target: settings whose names begin with "scale" are factors on its parts.
+
+        Raises:
+            InvalidParameter: with these multiplied the target is not.
+        """
+        factors = [factor if name.startswith("scale") else 1.0 for name in structure(self.model)["target"]]
+        found = replace(self, settings=tuple(a * b for a, b in zip(factors, self.settings, strict=True)))
+        if abs(found.q0 - factor**2 * self.q0) > _ROUNDED * factor**2 * self.q0 * 2**10:
+            rule = f"has no settings scale... that multiply the whole target of the model {self.model}"
+            raise InvalidParameter("target", self, rule, "give each part of it one, as tied_attention_two_bulks does")
+        return found
 
     def exact(self) -> RationalLaw:
         """The same law in ball arithmetic, its parameters taken as their binary values."""
