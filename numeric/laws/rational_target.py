@@ -35,16 +35,30 @@ from numeric.proven_laws.rational import RationalLaw
 _NOISELESS = 1e-12  # of q0: a variance that changes no digit asked for
 _CLEAR = 10.0  # standard deviations of that noise beyond which none of its eigenvalues lie, but at most 1e-2 of a percent of others
 _ROUNDED = 2.0**-49  # relative, of what all of a law has: a sum of four terms
+_APART = 1e-14  # relative distance of two roots, the square of that of the sizes of two parts of a target
 _REAL = 1e-9  # relative imaginary part of a root that is rounding
 
 
 @dataclass(frozen=True)
 class RationalTarget:
-    """Law of the target of a model at its settings, given in the order of the generated function `law_parameters`."""
+    """Law of the target of a model at its settings, given in the order of the generated function `law_parameters`.
+
+    Raises:
+        InvalidParameter: two parts of one size, where closed forms divide by the difference.
+    """
 
     model: str
     settings: tuple[float, ...]
     reflected: bool = False
+
+    def __post_init__(self) -> None:
+        variance = self.q0
+        rows = [self.generated.resolvent_polynomial(variance, x, *self.law) for x in (0.0, variance**0.5)]
+        here, there = polynomial_roots(np.array([[float(value) for value in row] for row in rows]))
+        gaps = np.abs(here[:, None] - there) / np.abs(here[:, None])
+        if np.any(gaps < _APART):  # a root that does not depend on x is none: numerator and denominator share it
+            rule = "has two parts of one size (of equal sqrt(kappa)/scale), which are one"
+            raise InvalidParameter("settings", self.settings, rule, "give one part with the sum of their rank ratios")
 
     @classmethod
     def of(cls, model: str, **settings: float) -> Self:
