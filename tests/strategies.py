@@ -1,15 +1,25 @@
-"""Domains that the physics tests draw from."""
+"""Domains that the physics tests draw from, and how many examples of them."""
 
+import math
+
+from hypothesis import settings
 from hypothesis import strategies as st
 
+from numeric import model as models
+from numeric.laws.law import Target
 from numeric.laws.marchenko_pastur import MarchenkoPastur
-from numeric.problem.problem import Problem
+from numeric.laws.rational_target import RationalTarget
+from numeric.problem.problem import Problem, own_parts
+
+
+def examples(most: int) -> settings:
+    """So many in the repeatable profile, and in proportion to it in any other."""
+    share = settings.default.max_examples / settings.get_profile("repeatable").max_examples
+    return settings(max_examples=max(1, round(most * share)), deadline=None)
 
 
 def log_uniform(low: float, high: float) -> st.SearchStrategy[float]:
     """Floats spread evenly over the orders of magnitude between the bounds."""
-    import math
-
     return st.floats(math.log(low), math.log(high)).map(math.exp)
 
 
@@ -29,3 +39,39 @@ problems = st.builds(
     beta=st.floats(0.6, 1.6),
     beta0=st.floats(0.6, 1.6),
 )
+
+HEATS = ("beta", "beta0")
+
+
+def heats_of(model: str) -> tuple[str, ...]:
+    """Inverse temperatures that a model has."""
+    return tuple(name for name in HEATS if name in models.structure(model)["channel_settings"])
+
+
+@st.composite
+def targets_of(draw, model: str) -> Target:
+    """The target law of a model, at any of its settings."""
+    names = models.structure(model)["target"]
+    if not models.structure(model)["negative_eigenvalues"] and "kappa0" in names:
+        return MarchenkoPastur(draw(st.floats(0.2, 1.2)))
+    rank = {name: draw(st.floats(0.2, 1.2)) for name in names if name.startswith("kappa")}
+    scale = {name: {"scale1": 1.0, "scale2": 3.0}.get(name, 1.0) for name in names if "scale" in name}
+    return RationalTarget.of(model, **rank, **scale, positive=draw(st.floats(0.1, 0.9)))
+
+
+@st.composite
+def problems_of(draw, model: str, **fixed: float) -> Problem:
+    """Where a solve is quick and minimisers do not jump: not much less decay than signal."""
+    heat = {name: draw(st.floats(0.7, 1.4)) for name in heats_of(model)}
+    return Problem(
+        **{
+            "alpha": draw(log_uniform(0.5, 3.0)),
+            "target": draw(targets_of(model)),
+            "lambda_": draw(log_uniform(0.03, 0.2)),
+            "noise": draw(log_uniform(0.1, 1.0)),
+            "model": model,
+            "extra": tuple((name, draw(log_uniform(0.01, 0.3))) for name in own_parts(model)),
+            **heat,
+            **fixed,
+        }
+    )

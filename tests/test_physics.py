@@ -6,10 +6,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
-from strategies import kappa0s, laws, log_uniform, problems, thresholds, variances
+from strategies import examples, kappa0s, laws, log_uniform, problems, thresholds, variances
 
 from numeric.channel.softmax.pair_average import COARSE, average
 from numeric.laws.law import Target, edge_grid
@@ -49,6 +49,7 @@ def solved(problem: Problem) -> Solution:
 # Spectral identities.
 
 
+@pytest.mark.identity
 @given(law=laws, v=variances, b=thresholds, s=log_uniform(0.2, 5.0))
 def test_spectral_energy_scales_with_the_target(law, v, b, s):
     scaled = law.scaled(s)
@@ -59,6 +60,7 @@ def test_spectral_energy_scales_with_the_target(law, v, b, s):
     assert left.J_b == pytest.approx(s * right.J_b, abs=s * tolerance / np.sqrt(v))
 
 
+@pytest.mark.identity
 @given(law=laws, v=variances)
 @example(law=MarchenkoPastur(3.0), v=0.1)
 def test_moments_of_the_noisy_law_follow_from_free_cumulants(law, v):
@@ -72,6 +74,7 @@ def test_moments_of_the_noisy_law_follow_from_free_cumulants(law, v):
     assert found.mass == pytest.approx(1, abs=tolerance / v)
 
 
+@pytest.mark.identity
 @given(law=laws, b=st.floats(0.05, 2.0))
 def test_without_noise_the_energy_is_that_of_the_target(law, b):
     low, high = target_edges(law)
@@ -82,6 +85,7 @@ def test_without_noise_the_energy_is_that_of_the_target(law, b):
     assert pytest.approx(expected, abs=1.1 * v + 1e-4 * scale_of(v, b, law)) == energy(v, b, law).J
 
 
+@pytest.mark.identity
 @given(law=laws, v=variances, b=thresholds)
 def test_closed_forms_are_integrals_of_the_density(law, v, b):
     total, mass, energy_above = 0.0, 0.0, 0.0
@@ -98,13 +102,15 @@ def test_closed_forms_are_integrals_of_the_density(law, v, b):
     assert pytest.approx(energy_above, abs=1e-5 * scale_of(v, b, law)) == found.J
 
 
+@pytest.mark.identity
 @given(law=laws, v=variances, b=thresholds, step=st.floats(0.01, 1.0))
 def test_mass_is_a_decreasing_probability(law, v, b, step):
     here, beyond = energy(v, b, law).mass, energy(v, b + step, law).mass
     assert -CLOSED_FORM / v <= beyond <= here + CLOSED_FORM / v <= 1 + 2 * CLOSED_FORM / v
 
 
-@settings(max_examples=300)
+@pytest.mark.identity
+@examples(300)
 @given(law=laws, v=variances)
 def test_the_law_ends_at_its_edges(law, v):
     """Found at kappa0 = 1, width .75: polishing the double root of an edge once threw it onto another root."""
@@ -114,6 +120,7 @@ def test_the_law_ends_at_its_edges(law, v):
     assert masses == pytest.approx([1, 0], abs=CLOSED_FORM / v + 1e-7)
 
 
+@pytest.mark.identity
 @given(law=laws, v=log_uniform(0.05, 10), b=thresholds, width=st.floats(0.05, 0.95))
 def test_derivatives_of_the_energy_are_differences(law, v, b, width):
     """J_v and J_b against central differences, with and without a rank limit."""
@@ -129,6 +136,7 @@ def test_derivatives_of_the_energy_are_differences(law, v, b, width):
         assert here.J_b == pytest.approx((along_b[0] - along_b[1]) / (2 * h), abs=tolerance)
 
 
+@pytest.mark.identity
 @given(law=laws, v=variances, b=thresholds, width=st.floats(0.05, 0.95))
 def test_a_rank_limit_lowers_the_energy_and_vanishes_where_it_does_not_act(law, v, b, width):
     limited, free = law.energy(v, b, width), energy(v, b, law)
@@ -151,6 +159,7 @@ def test_a_rank_limit_also_acts_just_below_the_edge(width):
     assert limited.J <= free.J
 
 
+@pytest.mark.identity
 @given(law=laws, v=variances)
 def test_interpolation_energy_exceeds_the_second_moment_and_grows(law, v):
     """E(v) = J - v J_v at b = 0: E - q0 = delta psi(delta) with psi >= 0 nondecreasing, so its root is unique."""
@@ -176,14 +185,16 @@ def equal_weights(eigenvalues) -> FiniteLaw:
     return exact_list(eigenvalues, [Fraction(1, len(eigenvalues))] * len(eigenvalues))
 
 
-@settings(max_examples=30)
+@pytest.mark.identity
+@examples(30)
 @given(kappa0=rationals, noise=noises, factor=st.fractions(Fraction(11, 10), Fraction(4), max_denominator=20))
 def test_interpolation_threshold_decreases_with_noise(kappa0, noise, factor):
     weak, strong = (interpolation(free_poisson(kappa0), level, digits=DIGITS) for level in (noise, noise * factor))
     assert float(strong) < float(weak)
 
 
-@settings(max_examples=30)
+@pytest.mark.identity
+@examples(30)
 @given(kappa0=rationals, noise=noises, tokens=st.integers(2, 9))
 def test_tokens_enter_thresholds_only_through_the_numbers_in_a_label(kappa0, noise, tokens):
     law, ratio = free_poisson(kappa0), Fraction(tokens * (tokens + 1), 2) - 1
@@ -196,7 +207,8 @@ def test_tokens_enter_thresholds_only_through_the_numbers_in_a_label(kappa0, noi
         assert abs(left - right) <= Fraction(10) ** (1 - DIGITS) * ratio
 
 
-@settings(max_examples=30)
+@pytest.mark.identity
+@examples(30)
 @given(kappa0=st.fractions(Fraction(1, 40), Fraction(39, 40), max_denominator=80))
 def test_recovery_lies_between_the_bayes_optimum_and_weak_noise_interpolation(kappa0):
     law = free_poisson(kappa0)
@@ -207,7 +219,8 @@ def test_recovery_lies_between_the_bayes_optimum_and_weak_noise_interpolation(ka
     )
 
 
-@settings(max_examples=20)
+@pytest.mark.identity
+@examples(20)
 @given(kappa0=st.fractions(Fraction(1, 40), Fraction(39, 40), max_denominator=80))
 def test_recovery_is_the_least_sample_ratio_over_the_spectral_threshold(kappa0):
     least = minimize_scalar(
@@ -217,7 +230,8 @@ def test_recovery_is_the_least_sample_ratio_over_the_spectral_threshold(kappa0):
     assert float(recovery(free_poisson(kappa0), 2, DIGITS)) == pytest.approx(least.fun, rel=1e-9)
 
 
-@settings(max_examples=20)
+@pytest.mark.identity
+@examples(20)
 @given(eigenvalue=st.fractions(Fraction(1, 20), 5, max_denominator=20), noise=noises)
 def test_interpolation_at_equal_eigenvalues_is_that_of_a_scaled_semicircle(eigenvalue, noise):
     """The noisy law is a semicircle around s: J and J_v by quadrature of its density, in units of s."""
@@ -237,7 +251,8 @@ def test_interpolation_at_equal_eigenvalues_is_that_of_a_scaled_semicircle(eigen
     assert found == pytest.approx(moments(v)[1] / 4, rel=1e-4)  # the grid cuts the density at 0 to 1/20000 of its width
 
 
-@settings(max_examples=20)
+@pytest.mark.identity
+@examples(20)
 @given(eigenvalues=eigenvalue_lists, noise=noises, data=st.data())
 def test_permuting_or_merging_eigenvalues_changes_nothing(eigenvalues, noise, data):
     value = interpolation(equal_weights(eigenvalues), noise, digits=DIGITS).value
@@ -249,7 +264,8 @@ def test_permuting_or_merging_eigenvalues_changes_nothing(eigenvalues, noise, da
 # Channel.
 
 
-@settings(max_examples=6)
+@pytest.mark.identity
+@examples(6)
 @given(s=log_uniform(0.3, 3.0), V=log_uniform(0.1, 5.0), overlap=st.floats(0.2, 0.9))
 def test_channel_is_invariant_under_a_change_of_the_index_unit(s, V, overlap):
     rho, q = 1.75, 1.3
@@ -264,9 +280,10 @@ def test_channel_is_invariant_under_a_change_of_the_index_unit(s, V, overlap):
 
 # Solutions.
 
-few = settings(max_examples=8)
+few = examples(8)
 
 
+@pytest.mark.identity
 @few
 @given(problem=problems)
 @example(
@@ -306,6 +323,7 @@ def test_free_entropy_is_stationary_at_a_solution(problem):
         assert abs(slope * values[name]) < 1e-3 * terms, name
 
 
+@pytest.mark.identity
 @few
 @given(problem=problems)
 def test_overlaps_obey_cauchy_schwarz_and_errors_their_order(problem):
@@ -316,6 +334,7 @@ def test_overlaps_obey_cauchy_schwarz_and_errors_their_order(problem):
     assert solution.V > 0
 
 
+@pytest.mark.identity
 @few
 @given(problem=problems)
 def test_second_moment_of_the_learned_spectrum_is_the_overlap(problem):
@@ -330,6 +349,7 @@ def test_second_moment_of_the_learned_spectrum_is_the_overlap(problem):
     assert np.all(spectrum.x >= 0) and np.all(spectrum.density >= 0)
 
 
+@pytest.mark.identity
 @few
 @given(problem=problems, width=st.floats(1.0, 4.0))
 def test_a_width_above_one_only_rescales_weight_decay(problem, width):
@@ -339,6 +359,7 @@ def test_a_width_above_one_only_rescales_weight_decay(problem, width):
     assert wide.train_error == pytest.approx(one.train_error, rel=1e-6)
 
 
+@pytest.mark.identity
 @few
 @given(problem=problems, s=log_uniform(0.5, 2.0))
 def test_scaling_the_target_is_a_change_of_units(problem, s):
@@ -378,6 +399,7 @@ def test_the_unlearned_phase_ends_where_the_threshold_meets_the_edge():
     assert 0 < below.q < 0.05
 
 
+@pytest.mark.identity
 @given(kappa0=kappa0s)
 def test_the_target_density_has_the_moments_of_the_law(kappa0):
     law = MarchenkoPastur(kappa0)

@@ -28,23 +28,37 @@ from numeric.laws.law import (
     whole_law,
 )
 from numeric.laws.marchenko_pastur import polynomial_roots
-from numeric.maths.domain import OutsideDomain
+from numeric.maths.domain import InvalidParameter, OutsideDomain
 from numeric.model import functions, structure
 from numeric.proven_laws.rational import RationalLaw
 
 _NOISELESS = 1e-12  # of q0: a variance that changes no digit asked for
 _CLEAR = 10.0  # standard deviations of that noise beyond which none of its eigenvalues lie, but at most 1e-2 of a percent of others
 _ROUNDED = 2.0**-49  # relative, of what all of a law has: a sum of four terms
+_APART = 1e-14  # relative distance of two roots, the square of that of the sizes of two parts of a target
 _REAL = 1e-9  # relative imaginary part of a root that is rounding
 
 
 @dataclass(frozen=True)
 class RationalTarget:
-    """Law of the target of a model at its settings, given in the order of the generated function `law_parameters`."""
+    """Law of the target of a model at its settings, given in the order of the generated function `law_parameters`.
+
+    Raises:
+        InvalidParameter: two parts of one size, where closed forms divide by the difference.
+    """
 
     model: str
     settings: tuple[float, ...]
     reflected: bool = False
+
+    def __post_init__(self) -> None:
+        variance = self.q0
+        rows = [self.generated.resolvent_polynomial(variance, x, *self.law) for x in (0.0, variance**0.5)]
+        here, there = polynomial_roots(np.array([[float(value) for value in row] for row in rows]))
+        gaps = np.abs(here[:, None] - there) / np.abs(here[:, None])
+        if np.any(gaps < _APART):  # a root that does not depend on x is none: numerator and denominator share it
+            rule = "has two parts of one size (of equal sqrt(kappa)/scale), which are one"
+            raise InvalidParameter("settings", self.settings, rule, "give one part with the sum of their rank ratios")
 
     @classmethod
     def of(cls, model: str, **settings: float) -> Self:
@@ -81,10 +95,17 @@ class RationalTarget:
         return -1 if self.reflected else 1
 
     def scaled(self, factor: float) -> Self:
-        """Law of `factor` times the target."""
-        names = structure(self.model)["target"]
-        factors = [factor if name == "scale" else 1.0 for name in names]
-        return replace(self, settings=tuple(a * b for a, b in zip(factors, self.settings, strict=True)))
+        """Law of `factor` times the target: settings whose names begin with "scale" are factors on its parts.
+
+        Raises:
+            InvalidParameter: with these multiplied the target is not.
+        """
+        factors = [factor if name.startswith("scale") else 1.0 for name in structure(self.model)["target"]]
+        found = replace(self, settings=tuple(a * b for a, b in zip(factors, self.settings, strict=True)))
+        if abs(found.q0 - factor**2 * self.q0) > _ROUNDED * factor**2 * self.q0 * 2**10:
+            rule = f"has no settings scale... that multiply the whole target of the model {self.model}"
+            raise InvalidParameter("target", self, rule, "give each part of it one, as tied_attention_two_bulks does")
+        return found
 
     def exact(self) -> RationalLaw:
         """The same law in ball arithmetic, its parameters taken as their binary values."""

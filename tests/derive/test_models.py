@@ -4,6 +4,9 @@ from dataclasses import replace
 
 import pytest
 import sympy as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import examples
 
 from derive.language.channel import Channel, cross_entropy, first_row_softmax, identity, row_softmax, square_loss
 from derive.language.errors import ModelError
@@ -191,3 +194,53 @@ def test_a_setting_may_stand_in_the_output():
     assert model.channel_settings == (gain,)
     label = next(one for one in block.functions(1, only, model) if one.name == "block1_label")
     assert gain in label.inputs
+
+
+@pytest.mark.identity
+@given(queries=st.integers(1, 3), keys=st.integers(2, 3))
+@examples(3)
+def test_every_query_of_cross_attention_is_a_block_of_its_keys(queries, keys):
+    """As many copies as queries, of one number less than keys, correlated as differences to one of them are."""
+    model = untied(CrossScores(queries, keys))
+    (one,) = visible.blocks(model)
+    assert (one.copies, one.size, visible.numbers(model)) == (queries, keys - 1, queries * (keys - 1))
+    assert one.covariance.is_symmetric() and one.covariance.det() != 0
+    (alone,) = visible.blocks(untied(CrossScores(1, keys)))
+    assert alone.covariance == one.covariance
+
+
+@pytest.mark.identity
+@given(queries=st.integers(1, 4), keys=st.integers(1, 4))
+@examples(8)
+def test_scores_of_other_tokens_are_one_problem_each_under_a_linear_output(queries, keys):
+    """M is a sum over blocks: queries times keys that of one score, C = 1."""
+    model = untied(CrossScores(queries, keys), identity)
+    (one,) = visible.blocks(model)
+    assert (one.copies, one.size) == (queries * keys, 1)
+    found = quadratic.averages(replace(model, channel=Channel(identity, square_loss)))["M"]
+    assert sp.simplify(found - queries * keys * (q - 2 * m + rho) / (1 + 2 * V)) == 0
+
+
+@pytest.mark.identity
+@given(tokens=st.integers(1, 4))
+@examples(3)
+def test_tied_scores_under_a_linear_output_are_a_sum_over_entries(tokens):
+    """T of variance two on the diagonal, T (T - 1)/2 of variance one that are shown twice: a = 1 and a = 2."""
+    found = quadratic.averages(
+        replace(shown(SymmetricScores(tokens), identity), channel=Channel(identity, square_loss))
+    )
+    distance, others = q - 2 * m + rho, tokens * (tokens - 1) // 2
+    expected = distance * (2 * tokens / (1 + 4 * V) + others * 2 / (1 + 4 * V))
+    assert sp.simplify(found["M"] - expected) == 0
+
+
+@pytest.mark.identity
+@given(tokens=st.integers(2, 3))
+@examples(2)
+def test_tied_scores_of_any_tokens_have_diagonal_and_other_entries(tokens):
+    """T of variance two and T (T - 1)/2 of variance one; softmax rows lose one number in all."""
+    linear = visible.blocks(shown(SymmetricScores(tokens), identity))
+    variances = sorted((int(one.covariance[0]), one.copies) for one in linear)
+    assert variances == [(1, tokens * (tokens - 1) // 2), (2, tokens)]
+    assert visible.numbers(shown(SymmetricScores(tokens))) == tokens * (tokens + 1) // 2 - 1
+    assert visible.numbers(shown(SymmetricScores(tokens), first_row_softmax)) == tokens - 1

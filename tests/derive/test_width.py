@@ -6,9 +6,10 @@ from itertools import combinations
 import pytest
 import sympy as sp
 from flint import fmpq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
+from strategies import examples
 
 from derive.language.notation import sym
 from derive.models import load
@@ -40,7 +41,8 @@ def value(form, place, at):
 planes = st.lists(st.fractions(-3, 3, max_denominator=8), min_size=5, max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.identity
+@examples(60)
 @given(dimension=st.integers(1, 4), forms=st.lists(planes, max_size=5))
 def test_a_plane_cuts_a_polytope_into_two_parts(dimension, forms):
     shape = box(fmpq(1), dimension)
@@ -120,14 +122,16 @@ def exponent(of, at, *place):
     raise AssertionError("no cell")
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.identity
+@examples(25)
 @given(at=st.fractions(Fraction(11, 20), 4, max_denominator=20), place=places)
 def test_a_student_as_wide_as_its_inputs_has_the_diagram_without_a_width(at, place):
     n, decay, _ = place
     assert exponent(width_system(TIED), at, n, decay, Fraction(1)) == exponent(system(TIED), at, n, decay)
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.identity
+@examples(25)
 @given(at=st.fractions(Fraction(11, 20), 4, max_denominator=20), place=places)
 def test_width_beyond_the_inputs_is_weight_decay(at, place):
     n, decay, more = place
@@ -135,7 +139,8 @@ def test_width_beyond_the_inputs_is_weight_decay(at, place):
     assert wide == exponent(system(TIED), at, n, decay + more / 2)
 
 
-@settings(max_examples=15, deadline=None)
+@pytest.mark.identity
+@examples(15)
 @given(at=st.fractions(Fraction(11, 20), 4, max_denominator=20), place=places)
 def test_no_width_has_less_risk_than_the_derived_optima(at, place):
     """At any samples and decay the least of the risk over widths is that of an optimum, or of the narrowest student."""

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from numeric.channel.rules import FITTED_SAMPLING, Fitted, Quadrature, coarse_rules
 from numeric.channel.softmax.fitted_pair_average import COARSE, fitted_average
@@ -69,8 +70,9 @@ def test_where_no_sample_has_two_minima_the_branch_is_the_minimum():
     assert fitted.test_error == pytest.approx(lowest.test_error, rel=1e-9)
 
 
+@pytest.mark.identity
 @given(st.floats(0.3, 2.5), st.floats(0.05, 1.0), st.floats(0.5, 4.0))
-@settings(max_examples=15)
+@examples(15)
 def test_samples_of_all_rays_make_up_the_whole(m, distance, log_V):
     """Probabilities add up to 1 (an error otherwise), losses at the minimum are below those at the field."""
     q = m**2 / PEAK.rho + distance

@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numba import njit
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.stats import norm, qmc
+from strategies import examples
 
 from numeric.channel.softmax import pair_minimiser
 from numeric.channel.softmax.pair_average import COARSE, ChannelAverages, Resolution, average, unlearned
@@ -177,9 +178,10 @@ def test_interpolating_limit() -> None:
     assert abs(value.dM_dq * V - D / 2.0) < 1e-4 * D / 2.0
 
 
+@pytest.mark.identity
 @given(m=st.floats(-0.9, 0.9), V=st.floats(0.01, 100.0), beta=st.floats(0.3, 2.0), scale=st.floats(0.2, 5.0))
 @example(m=0.9, V=20.0, beta=1.0, scale=3.0)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_index_has_a_unit(m: float, V: float, beta: float, scale: float) -> None:
     """h -> scale h, beta -> beta/scale changes nothing but units: m, q, rho, V carry index^2 (loss is a number)."""
     tiny = Resolution(outer=4, across=6, panels=4, nodes=8, tolerance=1e-2)

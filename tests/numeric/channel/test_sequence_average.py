@@ -66,6 +66,7 @@ def test_two_tokens_at_zero_agree_with_the_deterministic_rule():
 reals, shares = st.floats(-20.0, 20.0), st.floats(0.0, 1.0)
 
 
+@pytest.mark.identity
 @given(u=st.tuples(reals, reals), labels=st.tuples(shares, shares), beta=log_uniform(0.1, 10.0))
 def test_the_loss_of_two_tokens_is_that_of_its_entries(u, labels, beta):
     rows = [(first := physics.label(index, beta), 1 - first) for index in u]
@@ -77,6 +78,7 @@ def test_the_loss_of_two_tokens_is_that_of_its_entries(u, labels, beta):
     assert sum(losses) == pytest.approx(physics.sample_loss(*u, *labels, beta), abs=1e-14)
 
 
+@pytest.mark.identity
 @given(u=st.tuples(reals, reals), w=st.tuples(reals, reals), V=log_uniform(1e-3, 1e3))
 def test_the_elastic_energy_of_two_tokens_is_that_of_components_at_the_best_shift(u, w, V):
     """Components (h11, h12, h22) over their standard deviations; a shift of all three is invisible, and costs a parabola."""

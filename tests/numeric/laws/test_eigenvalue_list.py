@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from strategies import log_uniform
+from strategies import examples, log_uniform
 
 from numeric.laws import subordination
 from numeric.laws.eigenvalue_list import SUMMED, Eigenvalues, _rule, finite_rank
@@ -59,6 +59,7 @@ def position(target: Eigenvalues, v: float, place: float, depth: float) -> float
 points = st.builds(complex, st.floats(-3.0, 9.0), log_uniform(1e-3, 10.0))
 
 
+@pytest.mark.identity
 @given(target=lists, v=variances, one=points, other=points, below=st.booleans())
 def test_positions_rise_at_the_slope_between_two_points(target, v, one, other, below):
     """Also between conjugates, where the slope is Im x/Im u, and at one point, where it is dx/du."""
@@ -74,6 +75,7 @@ def test_positions_rise_at_the_slope_between_two_points(target, v, one, other, b
     assert generated.subordinate(position(one), np.sum(w / (one - s)), v) == pytest.approx(one, abs=1e-13 * reach)
 
 
+@pytest.mark.identity
 @given(target=lists, v=log_uniform(1e-4, 30.0), place=st.floats(0, 1), depth=st.floats(0.05, 0.95))
 def test_the_position_moves_along_the_curve_at_its_speed(target, v, place, depth):
     """Differences of the real positions above p; the curve is singular where it leaves the axis, whose distance is of order y^2."""
@@ -91,7 +93,8 @@ def test_the_position_moves_along_the_curve_at_its_speed(target, v, place, depth
     assert (along(p + step) - along(p - step)) / (2 * step) == pytest.approx(speed, rel=1e-2, abs=rounding)
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.identity
+@examples(40)
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
 @example(target=finite_rank((6.14,), 9), v=9.1e-7, place=1.0, depth=0.8)  # u is rounded at 1e-12 of its bulk
 @example(target=dirichlet(18, 1), v=math.exp(-15), place=0.0, depth=math.exp(-1.375))  # nearly all of the law is above
@@ -110,7 +113,8 @@ def test_values_are_those_of_ball_arithmetic(target, v, place, depth):
         assert mine == pytest.approx(theirs, abs=SUMMED * size + 1e-300)
 
 
-@settings(max_examples=20, deadline=None)
+@pytest.mark.identity
+@examples(20)
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
 def test_the_risk_is_that_of_ball_arithmetic(target, v, place, depth):
     """From whichever side of the threshold: small beside q0, it would be lost in a difference of overlaps."""
@@ -128,8 +132,9 @@ def test_the_risk_is_that_of_ball_arithmetic(target, v, place, depth):
     assert found.rounding < 1e-11 * (target.q0 + v + x**2)
 
 
+@pytest.mark.identity
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
 @example(target=power_law(1.0, 2), v=1.0, place=0.0, depth=1.0)  # beyond the lower edge
 @example(
@@ -179,7 +184,8 @@ def test_both_float64_and_balls_are_used():
     assert trusted == {True, False}
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.identity
+@examples(60)
 @given(target=lists, v=variances)
 def test_every_bulk_holds_the_weight_of_its_eigenvalues(target, v):
     """Edges, density and mass of each interval; together they give the moments of the sum, mean t0, variance q0 - t0^2 + v."""
@@ -201,7 +207,8 @@ def test_every_bulk_holds_the_weight_of_its_eigenvalues(target, v):
     assert second == pytest.approx(target.q0 + v, rel=2e-3)
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.identity
+@examples(60)
 @given(target=lists, v=variances)
 def test_mass_in_gaps_is_exact(target, v):
     _, w = target.arrays
@@ -211,7 +218,8 @@ def test_mass_in_gaps_is_exact(target, v):
         assert target.mass_above(v, middle) == pytest.approx(w[upper.first :].sum(), abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.identity
+@examples(60)
 @given(target=lists, v=log_uniform(1e-3, 10), b=st.floats(-1, 3), width=st.floats(0.05, 0.95))
 def test_derivatives_of_the_energy_are_differences(target, v, b, width):
     h, scale = 1e-4, b**2 + v + target.q0

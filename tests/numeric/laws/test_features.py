@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from strategies import kappa0s, log_uniform
+from strategies import examples, kappa0s, log_uniform
 
 from numeric.__main__ import main
 from numeric.laws import divided_difference, subordination
@@ -37,7 +37,8 @@ def noisy(values: np.ndarray, v: float, rng: np.random.Generator) -> tuple[np.nd
 # Response of the shrinkage.
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.identity
+@examples(60)
 @given(target=targets, v=log_uniform(1e-3, 10.0), place=st.floats(-0.3, 0.95))
 def test_second_difference_is_that_of_a_dense_grid(target, v, place):
     """Midpoint sums in the angle of each bulk: coarse, but nothing is shared with the panels."""
@@ -76,7 +77,8 @@ def cut_semicircle(cut):
     return mass**2 + 2 * quad(mixed, 0, cut, epsabs=1e-14, epsrel=1e-13, limit=200)[0]
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.identity
+@examples(60)
 @given(middle=st.floats(0.1, 5.0), v=log_uniform(1e-3, 10.0), cut=st.floats(0.02, np.pi - 0.02))
 def test_second_difference_of_a_semicircle_is_exact(middle, v, cut):
     """One eigenvalue: the noisy law is a semicircle around it, and D has no scale."""
@@ -85,7 +87,8 @@ def test_second_difference_of_a_semicircle_is_exact(middle, v, cut):
     assert abs(found.value - cut_semicircle(cut)) <= found.error < 1e-9
 
 
-@settings(max_examples=20, deadline=None)
+@pytest.mark.identity
+@examples(20)
 @given(place=st.floats(0.05, 0.9), v=log_uniform(1e-2, 10.0))
 def test_second_difference_of_either_sign_on_a_semicircle(place, v):
     """Around 0, where D^2 of both ends is that of each and of what x > b and y < -b have together; by midpoints in angles.
@@ -158,7 +161,8 @@ def test_power_law_bulks_and_outliers_hold_all_eigenvalues():
         assert outlier.overlap == pytest.approx(1 - v * np.sum(w[others] / (s[others] - outlier.target) ** 2))
 
 
-@settings(max_examples=30, deadline=None)
+@pytest.mark.identity
+@examples(30)
 @given(v=log_uniform(1e-3, 10.0), exponent=st.floats(0.3, 1.5), place=st.floats(0.05, 0.95))
 def test_eigenvectors_of_the_target_are_complete(v, exponent, place):
     """What eigenvectors of Y at x have of all of the target's is what there is of them: the density."""
@@ -171,7 +175,8 @@ def test_eigenvectors_of_the_target_are_complete(v, exponent, place):
     assert generated.feature_density(u[:, None], s) @ w == pytest.approx(target.density(v, x), rel=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@pytest.mark.identity
+@examples(30)
 @given(v=log_uniform(1e-3, 10.0), exponent=st.floats(0.3, 1.5))
 @example(
     v=0.0306, exponent=0.75
@@ -185,7 +190,8 @@ def test_all_of_each_eigenvector_is_in_the_eigenvectors_of_the_noisy_target(v, e
     assert moments == pytest.approx(s, abs=1e-3 * (s.max() + np.sqrt(v)))  # the noise has no mean
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.identity
+@examples(40)
 @given(
     v=log_uniform(1e-3, 30.0),
     exponent=st.floats(0.3, 1.5),

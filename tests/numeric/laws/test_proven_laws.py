@@ -6,8 +6,9 @@ import mpmath
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from numeric.laws.marchenko_pastur import TRUSTED, MarchenkoPastur, physical_root
 from numeric.maths.balls import Unresolved, working
@@ -77,7 +78,7 @@ laws = st.sampled_from(
 )
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(law=laws, v=st.floats(0.05, 3), x=st.floats(0, 2), width=st.sampled_from([1e-4, 1e-3]), place=st.floats(-1, 1))
 def test_values_over_balls_hold_the_values_at_their_points(law, v, x, width, place):
     with working(100):
@@ -164,7 +165,8 @@ def test_many_pairs_at_once_are_the_pairs_one_by_one(kappa0):
         assert [row[index] for row in grid] == pytest.approx([one.J, one.J_v, one.J_b, one.mass], rel=TRUSTED)
 
 
-@settings(max_examples=200)
+@pytest.mark.identity
+@examples(200)
 @given(kappa0=st.floats(0.01, 10), v=st.floats(-14, 4), place=st.floats(-1, 3))
 def test_the_physical_root_solves_its_equation_on_its_branch(kappa0, v, place):
     law, variance = (kappa0, np.sqrt(kappa0)), 10**v

@@ -6,8 +6,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from numeric.__main__ import main
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -93,7 +94,8 @@ def test_the_whole_target_leaves_the_label_noise():
     assert posterior_errors(replace(PROBLEM, noise=0.0), 0.0).plug_in == pytest.approx(0.0, abs=1e-15)
 
 
-@settings(max_examples=8, deadline=None)
+@pytest.mark.identity
+@examples(8)
 @given(
     problem=st.builds(
         Problem,

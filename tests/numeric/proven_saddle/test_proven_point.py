@@ -8,8 +8,9 @@ import mpmath
 import pytest
 from exact_problems import ROWS, exact
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from numeric.maths.ball_systems import Linearised, krawczyk, newton, proven_near
 from numeric.maths.balls import Unresolved, around, working
@@ -155,7 +156,7 @@ def test_signs_do_not_change_what_symmetric_and_general_matrices_share():
         assert symmetric.values[key] == general.values[key], key
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(
     name=st.sampled_from(sorted(CLOSED.values())),
     alpha=st.fractions(Fraction(1, 5), 4, max_denominator=50), kappa0=st.fractions(TENTH, 2, max_denominator=20),

@@ -5,57 +5,38 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import log_uniform
+from strategies import examples, heats_of, problems_of
 
 from numeric import model as models
 from numeric.channel.rules import coarse_rules
 from numeric.maths.replicates import half_width
 from numeric.problem.overlaps import Overlaps
-from numeric.problem.problem import Problem, own_parts
 from numeric.problem.solution import Status
 from numeric.saddle.estimator import reduced, spectral_energy
 from numeric.saddle.solve import solve
-from verify.sensing.run import default_target
 
-NAMES = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
-HEATS = {"beta", "beta0"}
-SLOW = {"tied_attention_cross_entropy", "label_noise_attention", "cross_attention"}  # seconds a solve
-PARAMETERS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in NAMES]
-
-
-@st.composite
-def problems(draw, name):
-    """Where a solve is quick and minimisers do not jump: not much less decay than signal."""
-    shape = models.structure(name)
-    heat = {key: draw(st.floats(0.7, 1.4)) for key in sorted(HEATS & set(shape["channel_settings"]))}
-    own = tuple((key, draw(log_uniform(0.01, 0.3))) for key in own_parts(name))
-    return Problem(
-        draw(log_uniform(0.5, 3.0)),
-        default_target(name, draw(st.floats(0.2, 1.2)), draw(st.floats(0.1, 0.9))),
-        draw(log_uniform(0.03, 0.2)),
-        draw(log_uniform(0.1, 1.0)),
-        model=name,
-        extra=own,
-        **heat,
-    )
-
-
-def examples(name, most):
-    return settings(max_examples=1 if name in SLOW else most, derandomize=True)
+SLOW = {
+    "tied_attention_cross_entropy",
+    "label_noise_attention",
+    "cross_attention",
+    "tied_attention_two_bulks",
+}  # seconds a solve
+PARAMETERS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in models.available()]
 
 
 def for_every_model(most):
     """Runs a check of (solution, data) for each model at random problems that learn something."""
 
     def decorate(check):
+        @pytest.mark.identity
         @pytest.mark.parametrize("name", PARAMETERS)
         def test(name):
-            @examples(name, most)
+            @examples(1 if name in SLOW else most)
             @given(data=st.data())
             def run(data):
-                found = solve(data.draw(problems(name)))
+                found = solve(data.draw(problems_of(name)))
                 if found.status is not Status.UNLEARNED:
                     check(found)
 
@@ -135,10 +116,10 @@ def test_a_target_of_another_scale_is_learned_alike(found):
     problem, s = found.problem, 1.3
     shape = models.structure(problem.model)
     target = problem.target.scaled(s)
-    heated = bool(HEATS & set(shape["channel_settings"]))
+    heated = bool(heats_of(problem.model))
     # A linear cost of S goes like lambda s, a quadratic one like lambda s^2; the loss is unchanged, or goes like s^2.
     power = (1 if shape["threshold"] else 2) - (0 if heated else 2)
-    changed = {key: getattr(problem, key) / s for key in sorted(HEATS & set(shape["channel_settings"]))}
+    changed = {key: getattr(problem, key) / s for key in heats_of(problem.model)}
     extra = tuple((key, value / s ** (2 if heated and key in shape["penalty"] else 0)) for key, value in problem.extra)
     other = replace(
         problem, target=target, noise=problem.noise * s**2, lambda_=problem.lambda_ / s**power, extra=extra, **changed

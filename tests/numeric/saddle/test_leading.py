@@ -41,6 +41,7 @@ def problem(leading: int, dim: int = DIM, **changed: object) -> Problem:
 parts, weights = log_uniform(1e-3, 1e3), log_uniform(1e-6, 0.5)
 
 
+@pytest.mark.identity
 @given(learned=parts, s=parts, weight=weights)
 def test_what_a_feature_adds_to_the_overlaps_are_the_covariances_of_its_indices(learned, s, weight):
     """By Gauss and Hermite's rule, exact for polynomials of this degree: per unit, that is over 1 + delta_ab."""
@@ -58,6 +59,7 @@ def test_what_a_feature_adds_to_the_overlaps_are_the_covariances_of_its_indices(
         assert found == pytest.approx(list(generated.leading_parts(learned, s, weight)), rel=1e-12)
 
 
+@pytest.mark.identity
 @given(learned=parts, s=parts, weight=weights, M_m=log_uniform(1e-4, 1e2), M_q=log_uniform(1e-4, 1e2))
 def test_a_feature_with_a_gaussian_index_is_seen_as_it_is(learned, s, weight, M_m, M_q):
     """Its envelope depends on l through the overlaps alone: M_l = dm/dl M_m + dq/dl M_q, and nothing is unseen."""

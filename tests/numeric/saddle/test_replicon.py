@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from strategies import log_uniform
+from strategies import examples, log_uniform
 
 from numeric.channel.blocks import block_response, samples
 from numeric.laws.divided_difference import either_sign_second_difference
@@ -19,6 +19,7 @@ from verify.studies.models import SETTINGS, ModelSetting, at_setting
 positive, responses = log_uniform(1e-3, 1e3), st.tuples(*[log_uniform(1e-4, 1e2)] * 4)
 
 
+@pytest.mark.identity
 @given(alpha=positive, responses=responses, V=positive, V_a=positive)
 def test_the_largest_eigenvalue_of_the_growth_decides(alpha, responses, V, V_a):
     matrix = 2 * alpha * np.diag([V**2, V_a**2]) @ np.reshape(responses, (2, 2))
@@ -27,6 +28,7 @@ def test_the_largest_eigenvalue_of_the_growth_decides(alpha, responses, V, V_a):
     assert found == pytest.approx(1 - largest, abs=1e-12 * (1 + largest))
 
 
+@pytest.mark.identity
 @given(alpha=positive, F=positive, mh=positive, qh=positive, Vh=positive, decay=positive, V_a=positive)
 def test_without_an_antisymmetric_response_it_is_that_of_a_symmetric_matrix(alpha, F, mh, qh, Vh, decay, V_a):
     """Linear shrinkage: DD = 1."""
@@ -37,6 +39,7 @@ def test_without_an_antisymmetric_response_it_is_that_of_a_symmetric_matrix(alph
     )
 
 
+@pytest.mark.identity
 @given(alpha=positive, responses=responses, V=positive, V_a=positive)
 def test_parts_that_perturb_each_other_are_less_stable(alpha, responses, V, V_a):
     same, cross, back, other = responses
@@ -66,11 +69,12 @@ def test_either_sign_by_random_matrices(ratio):
     assert found.value == pytest.approx((D**2).mean(), abs=5 / dim)  # eigenvalues fluctuate by 1/dim
 
 
+@pytest.mark.identity
 @pytest.mark.parametrize(
     "name", ["quadratic_network", "signed_quadratic_network", "linear_attention", "cross_attention_cross_entropy"]
 )
 @given(alpha=log_uniform(0.1, 4), lambda_=log_uniform(1e-2, 1), noise=log_uniform(0.05, 2))
-@settings(max_examples=6)
+@examples(6)
 def test_a_convex_problem_is_stable(name, alpha, lambda_, noise):
     found = solve(at_setting(name, ModelSetting(alpha, 0.5, lambda_, noise)))
     assert found.status in (Status.CONVERGED, Status.UNLEARNED)

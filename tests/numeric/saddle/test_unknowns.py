@@ -72,6 +72,7 @@ def test_more_labels_than_directions_are_left_to_the_conjugates():
     assert isinstance(unknowns_at(problem, Conjugates.unpack(saddle_map(problem).unlearned(), problem)), Logarithms)
 
 
+@pytest.mark.identity
 @given(v=log_uniform(0.1, 100.0), V=log_uniform(1.0, 1e12), c=log_uniform(0.1, 10.0))
 def test_coordinates_above_interpolation_and_conjugates_are_inverse(v, V, c):
     above = AboveInterpolation.of(ABOVE)

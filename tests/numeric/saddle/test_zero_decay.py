@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 from exact_problems import HALF, exact
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import log_uniform
+from strategies import examples, log_uniform
 
 from numeric import model as models
 from numeric.laws.law import quantile
@@ -40,6 +40,7 @@ def test_small_decay_tends_to_the_limit(beta):
         assert close < 0.5 * far
 
 
+@pytest.mark.identity
 @given(
     kappa0=log_uniform(0.1, 2.0),
     noise=st.floats(0.05, 2.0),
@@ -48,7 +49,7 @@ def test_small_decay_tends_to_the_limit(beta):
     beta=log_uniform(0.3, 3.0),
     beta0=log_uniform(0.3, 3.0),
 )
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_labels_count_in_the_units_of_the_student(kappa0, noise, width, place, beta, beta0):
     """Labels of S0 at beta0 are those of (beta0/beta) S0 at beta, with its noise."""
     target, ratio = MarchenkoPastur(kappa0), beta0 / beta
@@ -64,6 +65,7 @@ def test_labels_count_in_the_units_of_the_student(kappa0, noise, width, place, b
     assert same.replicon == pytest.approx(found.replicon, abs=1e-7)
 
 
+@pytest.mark.identity
 @given(alpha=log_uniform(1e-3, 1e2), V=log_uniform(1.0, 1e12), c=log_uniform(0.1, 10.0), DD=st.floats(0.0, 1.0))
 def test_the_replicon_of_the_limit_is_that_of_a_linear_channel(alpha, V, c, DD):
     """The dual field answers with 1/V along D directions, Vh = alpha D/V: whatever V is."""
@@ -90,7 +92,7 @@ def test_the_loss_vanishes_below_interpolation_only():
 @example(
     0.171875, 0.171875, 1.0, -1
 )  # the rank limit cuts in a gap, where the quantile's root took more than 100 steps
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_double_precision_decides_as_the_proven_threshold_does(kappa0, width, noise, side):
     target, beyond = MarchenkoPastur(kappa0), 1 + side * 0.03  # where double precision may decide alone
     threshold = float(interpolation(target.exact(), Fraction(noise), 2, 6, Fraction(width)))
@@ -148,7 +150,7 @@ def test_the_upper_edge_itself_has_no_mass_above_it():
         assert target.mass_above(v, cut) == pytest.approx(mass, rel=1e-6)
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(
     name=st.sampled_from(["quadratic_network", "signed_quadratic_network", "linear_attention", "tied_attention"]),
     kappa0=st.fractions(Fraction(1, 20), Fraction(3, 2), max_denominator=50),

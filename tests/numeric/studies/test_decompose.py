@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import kappa0s, log_uniform
+from strategies import examples, kappa0s, log_uniform
 
 from numeric.__main__ import main
 from numeric.channel.softmax.sequence_average import sample_means
@@ -30,7 +30,8 @@ from numeric.studies.decompose import decompose
 ADDITIVE = 1e-8  # the closed forms behind m and q are exact to 1e-9 where they are trusted
 
 
-@settings(max_examples=12, deadline=None)
+@pytest.mark.identity
+@examples(12)
 @given(
     target=st.one_of(
         st.builds(MarchenkoPastur, log_uniform(0.1, 2.0)),
@@ -82,7 +83,8 @@ def test_top_energy_of_the_target_is_an_integral_of_its_density(kappa0):
     assert target.top_energy(1.0) == target.q0 and target.top_energy(0.0) == 0
 
 
-@settings(max_examples=20, deadline=None)
+@pytest.mark.identity
+@examples(20)
 @given(kappa0=kappa0s, noise=st.floats(0, 2), beta=st.floats(0.3, 3), beta0=st.floats(0.3, 3))
 @example(kappa0=1.0, noise=0.0, beta=1.0, beta0=3.0)  # needs more than the first rules
 def test_no_multiple_of_the_target_is_better_than_the_best(kappa0, noise, beta, beta0):
@@ -96,6 +98,7 @@ def test_no_multiple_of_the_target_is_better_than_the_best(kappa0, noise, beta, 
         assert c == pytest.approx(beta0 / beta, rel=1e-6)
 
 
+@pytest.mark.identity
 @given(
     labels=st.lists(st.tuples(st.floats(0, 1), log_uniform(1e-3, 1.0)), min_size=1, max_size=6),
     predictions=st.tuples(st.floats(0, 1), st.floats(0, 1)),
@@ -113,6 +116,7 @@ def test_the_mean_loss_is_the_variance_of_the_label_and_the_loss_at_its_mean(lab
         assert weights @ generated.residual_product(s, y[:, None], y) @ weights == pytest.approx(at_mean, abs=1e-14)
 
 
+@pytest.mark.identity
 @given(c=log_uniform(1e-2, 1e2), q0=log_uniform(1e-3, 1e3))
 def test_a_multiple_of_the_target_is_at_its_distance(c, q0):
     m, q = generated.multiple_overlaps(c, q0)

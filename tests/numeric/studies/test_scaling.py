@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws import power_law as law_of_powers
@@ -187,6 +188,7 @@ COEFFICIENT = 20.0
 BLOCKS = 1e-3  #: of the slope, by which the few blocks of the tail change it
 
 
+@pytest.mark.identity
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(
     gamma=st.fractions(Fraction(3, 5), Fraction(5, 2), max_denominator=100),
@@ -209,7 +211,8 @@ def test_anywhere_in_a_cell_the_slope_is_its_exponent_up_to_what_the_balance_lea
     assert abs(slope - float(cell.risk[0])) < COEFFICIENT * left_out + BLOCKS + error
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.identity
+@examples(200)
 @given(
     gamma=st.fractions(Fraction(51, 100), 10, max_denominator=100),
     x=st.floats(-5, 25),

@@ -9,8 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from numeric.__main__ import main
 from numeric.cli.arguments import BadInput
@@ -71,7 +72,8 @@ def test_slopes_along_the_width_approach_the_derived_exponents(gamma, dim, x, y,
     assert abs(slope - float(cell.exponent("m"))) < left_out + 1e-3
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.identity
+@examples(25)
 @given(
     alpha=st.floats(0.02),
     penalty=st.floats(0.05, 2.0),
@@ -110,7 +112,8 @@ def test_points_know_their_width():
     assert points[1].slope == pytest.approx(math.log(points[2].risk / points[0].risk) / math.log(4))
 
 
-@settings(max_examples=100, deadline=None)
+@pytest.mark.identity
+@examples(100)
 @given(
     gamma=st.fractions(Fraction(51, 100), 10, max_denominator=100),
     place=st.tuples(st.floats(-5, 25), st.floats(-20, 20), st.floats(0, 3)),

@@ -4,10 +4,11 @@ from fractions import Fraction
 from math import pi, sqrt
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
+from strategies import examples
 
 from numeric import model as models
 from numeric.maths.domain import InvalidParameter
@@ -51,9 +52,10 @@ def minimax_risk(rank, ends):
     return minimize_scalar(risk, bounds=(0, radius), method="bounded", options={"xatol": 1e-9}).fun
 
 
+@pytest.mark.identity
 @pytest.mark.parametrize("name", CLASSES)
 @given(rank=st.fractions(Fraction(1, 100), Fraction(9, 10), max_denominator=100))
-@settings(max_examples=15)
+@examples(15)
 def test_recovery_is_the_minimax_risk_of_denoising(name, rank):
     """Donoho, Gavish, Montanari 2013: as a share of the parameters; quadrature and its minimum are good to 1e-8."""
     kind, numbers = CLASSES[name]
@@ -99,9 +101,10 @@ def test_what_can_be_fitted_does_not_depend_on_the_penalty():
         assert interpolation(law(direct, "1/4"), ONE, digits=30) == interpolation(law(factors, "1/4"), ONE, digits=30)
 
 
+@pytest.mark.identity
 @pytest.mark.parametrize("name", CLASSES)
 @given(rank=st.fractions(Fraction(1, 100), Fraction(9, 10), max_denominator=100))
-@settings(max_examples=10)
+@examples(10)
 def test_no_learner_beats_the_optimum(name, rank):
     """Which needs as many labels as a matrix of that rank has parameters: r (2 - r) of all."""
     kind, numbers = CLASSES[name]
@@ -120,3 +123,74 @@ def test_settings_that_a_model_does_not_use_are_refused():
     for arguments, name in (({"tokens": 3}, "tokens"), ({"width": ONE / 2}, "width")):
         with pytest.raises(InvalidParameter, match=name):
             recovery(law("cross_attention", "1/4"), **arguments)
+
+
+RANKS = st.fractions(Fraction(1, 20), Fraction(9, 10), max_denominator=40)
+NOISES = st.fractions(Fraction(1, 50), 3, max_denominator=50)
+SCALES = st.fractions(Fraction(1, 4), 4, max_denominator=12)
+LIMITED = [name for name in models.available() if "recovery" not in models.structure(name)["without"]]
+ONE_SCALE = [name for name in LIMITED if "kappa0" in models.structure(name)["target"]]
+
+
+def numbers(name):
+    """Numbers in a label."""
+    return Fraction(models.call(models.functions("float64", name).label_numbers, (), {"T": 2}))
+
+
+def agree(left, right, digits):
+    assert abs(left - right) <= Fraction(10) ** (2 - digits) * max(abs(left), abs(right))
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("kind", ["positive", "general"])
+@given(rank=RANKS, noise=NOISES, data=st.data())
+@examples(4)
+def test_thresholds_of_a_class_differ_by_the_numbers_in_a_label(kind, rank, noise, data):
+    """Alpha D depends on neither output nor loss: to all digits."""
+    of_kind = [name for name in ONE_SCALE if models.structure(name)["matrix"] == kind]
+    one, other = (data.draw(st.sampled_from(of_kind)) for _ in range(2))
+    for threshold in (
+        lambda law: interpolation(law, noise, digits=20),
+        lambda law: recovery(law, digits=20),
+        lambda law: bayes_recovery(law, digits=20),
+    ):
+        left, right = (Fraction(threshold(law(name, rank)).value) * numbers(name) for name in (one, other))
+        agree(left, right, 20)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("name", ["quadratic_network", "signed_quadratic_network", "cross_attention"])
+@given(rank=RANKS, noise=NOISES, s=SCALES)
+@examples(4)
+def test_thresholds_have_no_unit(name, rank, noise, s):
+    """S0 -> s S0 with Delta -> s^2 Delta; what noise-free labels recover does not depend on s."""
+    values = {"kappa0": rank, "scale": s, "positive": Fraction(1, 3)}
+    scaled = rational_law(name, **{key: values[key] for key in models.structure(name)["target"]})
+    agree(
+        *(
+            Fraction(interpolation(one, level, digits=20).value)
+            for one, level in ((law(name, rank), noise), (scaled, s**2 * noise))
+        ),
+        20,
+    )
+    agree(*(Fraction(recovery(one, digits=20).value) for one in (law(name, rank), scaled)), 20)
+
+
+@pytest.mark.identity
+@pytest.mark.parametrize("name", ["quadratic_network", "signed_quadratic_network", "cross_attention"])
+@given(rank=RANKS, more=st.fractions(Fraction(11, 10), 2, max_denominator=10))
+@examples(5)
+def test_a_target_of_higher_rank_needs_more_samples(name, rank, more):
+    low, high = (float(recovery(law(name, one), digits=15)) for one in (rank / more, rank))
+    assert low < high < PARAMETERS[CLASSES[name][0]] / CLASSES[name][1]
+    assert float(bayes_recovery(law(name, rank / more), digits=15)) < float(bayes_recovery(law(name, rank), digits=15))
+
+
+@pytest.mark.identity
+@given(rank=RANKS, noise=NOISES, width=st.fractions(Fraction(1, 10), Fraction(9, 10), max_denominator=20))
+@examples(6)
+def test_a_wider_student_fits_more(rank, noise, width):
+    """And none more than the one without a limit."""
+    stated = law("quadratic_network", rank)
+    found = [float(interpolation(stated, noise, 2, 12, one)) for one in (width * Fraction(4, 5), width, ONE, 2 * ONE)]
+    assert found[0] < found[1] <= found[2] == found[3]

@@ -3,9 +3,11 @@
 from fractions import Fraction
 from itertools import combinations, pairwise
 
+import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.balls import Unresolved, working
@@ -27,12 +29,13 @@ def condition_and_points(kappa0, width, noise):
     return condition, points
 
 
+@pytest.mark.identity
 @given(
     kappa0=st.fractions("1/20", 2, max_denominator=20),
     width=st.fractions("1/50", "9/10", max_denominator=50),
     noise=st.fractions("1/1000", 20, max_denominator=1000),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_an_interval_with_a_root_is_never_excluded(kappa0, width, noise):
     with working(200):
         condition, points = condition_and_points(kappa0, width, noise)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 from devices import DEVICES
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter
@@ -69,7 +70,7 @@ def test_where_labels_determine_the_map_the_steps_are_those_of_one_run(data):
 
 
 @given(order=st.permutations(range(4)), alpha=st.sampled_from([0.2, 1.5]), entropy=st.integers(0, 9))
-@settings(max_examples=4)
+@examples(4)
 def test_the_order_and_the_number_of_runs_do_not_matter(order, alpha, entropy):
     runs = [TINY.varied(alpha=alpha, index=index, entropy=entropy) for index in range(4)]
     together, permuted = execute_batch(runs), execute_batch([runs[place] for place in order])

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 from devices import DEVICES
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from strategies import examples
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
@@ -48,7 +49,7 @@ def stacked(runs, samples):
     samples=st.integers(1, 40),
     left=st.sets(st.integers(0, 2), min_size=1),
 )
-@settings(max_examples=40)
+@examples(40)
 def test_risks_and_gradients_are_those_of_each_run(device, kind, seed, samples, left):
     """And stay so when some of the runs are left out."""
     run = TINY.varied(**kind, entropy=seed, device=device)
