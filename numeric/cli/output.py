@@ -19,7 +19,30 @@ def add_outputs(parser: argparse.ArgumentParser, table: bool = True) -> None:
     if table:
         parser.add_argument("--csv", metavar="F", help="write a table")
     parser.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
+    add_style(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def add_style(parser: argparse.ArgumentParser) -> None:
+    """Add --style, which goes with --plot."""
+    parser.add_argument(
+        "--style", metavar="NAME", help="draw it with a style of matplotlib over ours, a name or a file"
+    )
+
+
+def take_style(arguments: argparse.Namespace) -> None:
+    """Have figures drawn as the arguments say, checked before any work; matplotlib is imported where there is a figure only.
+
+    Raises:
+        BadInput: no figure is drawn, or there is no such style.
+    """
+    if arguments.plot is None:
+        if arguments.style is not None:
+            raise BadInput("--style", arguments.style, "is of the figure that --plot writes", "add --plot F")
+        return
+    from numeric.journal.style import choose_styles
+
+    choose_styles(*([] if arguments.style is None else [arguments.style]))
 
 
 def outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
@@ -27,6 +50,7 @@ def outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
     table, figure = writable("--csv", arguments.csv), writable("--plot", arguments.plot, *FIGURE_SUFFIXES)
     if table and table == figure:
         raise BadInput("--plot", figure, "is the file of --csv", "name two files")
+    take_style(arguments)
     return table, figure
 
 
@@ -77,7 +101,7 @@ def deliver(arguments: argparse.Namespace, rows: list[dict[str, object]], draw, 
 def save(figure, path: Path) -> None:  # type: ignore[no-untyped-def]  # matplotlib is imported where it is needed
     """Write a figure in the format of the file's suffix, whole or not at all."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=path.suffix.lstrip("."), dpi=150, bbox_inches="tight")
+    figure.savefig(buffer, format=path.suffix.lstrip("."))
     write_atomically(path, buffer.getvalue())
 
 

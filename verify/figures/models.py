@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from numeric.journal.style import Sheet, legend_above
 from verify.figures.curve_panel import add_legend, draw_curves, style_handles
 from verify.figures.drawing import styled
 from verify.studies.learning_curves import Curve
@@ -20,11 +21,11 @@ def model_figure(outcome: ModelOutcome) -> bytes:
     curve = Curve(outcome.model, outcome.curve, on_line)
 
     def draw() -> Figure:
-        figure = Figure(figsize=(8, 3.6), layout="constrained")
+        figure = Sheet(2, 2.8)
         for axes, label, quantities in zip(figure.subplots(1, 2), _LABELS, _PANELS, strict=True):
             draw_curves(axes, [curve], quantities)
             axes.set_ylabel(label)
-            axes.legend(handles=style_handles(quantities), loc="best", fontsize=9)
+            legend_above(axes, handles=style_handles(quantities))
         add_legend(figure, [curve])
         return figure
 

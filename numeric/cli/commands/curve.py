@@ -56,9 +56,13 @@ def run(arguments: argparse.Namespace) -> int:
     if table:
         write_table(table, points)
     if figure:
-        from numeric.plots import curve_figure
+        from numeric.journal.kinks import resolved
+        from numeric.plots import curve_figure, drawn_errors
 
-        save(curve_figure(solutions), figure)
+        def between(alphas):  # type: ignore[no-untyped-def]
+            return learning_curve(asked, alphas, lambda grid: progress(grid, desc="kinks of the figure"))
+
+        save(curve_figure(resolved(solutions, drawn_errors, between)), figure)
     if arguments.json:
         print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
     else:

@@ -75,7 +75,15 @@ def run(arguments: argparse.Namespace) -> int:
     deliver(
         arguments,
         rows,
-        lambda plots: plots.recovery_figure(found),
+        lambda plots: plots.recovery_figure([*found, *_ends(kappa0s, widths, tokens, chosen_model(arguments))]),
         lambda: {"rows": rows, "seconds": time.perf_counter() - started},
     )
     return 0
+
+
+def _ends(kappa0s, widths, tokens, model):  # type: ignore[no-untyped-def]
+    """Where lines end, with a kink, as the rank reaches the width: points of the figure whatever the grid."""
+    from numeric.studies.recovery_table import recovery_table
+
+    narrow = [width for width in widths if min(kappa0s) < width < max(kappa0s) and width < 1 and width not in kappa0s]
+    return [row for width in narrow for row in recovery_table((width,), (width,), tokens, model)]

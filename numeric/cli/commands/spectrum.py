@@ -6,7 +6,7 @@ import logging
 import sys
 
 from numeric.cli.arguments import BadInput, positive, print_json, writable
-from numeric.cli.output import FIGURE_SUFFIXES, add_outputs, save
+from numeric.cli.output import FIGURE_SUFFIXES, add_outputs, save, take_style
 from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
 
 _LOG = logging.getLogger(__name__)
@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.parametrisation == "general":
         raise BadInput("--parametrisation", "general", "eigenvalues are those of a symmetric map", "use symmetric")
     figure = writable("--plot", arguments.plot, *FIGURE_SUFFIXES)
+    take_style(arguments)
     asked, given = problem_of(arguments, arguments.alpha)
     from numeric.saddle.solve import solve
     from numeric.studies.spectrum import learned_spectrum
@@ -51,9 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     found = learned_spectrum(solution)
     if figure:
+        from numeric.journal.caption import settings
         from numeric.plots import spectrum_figure
 
-        save(spectrum_figure(found, rf"$\alpha={asked.alpha:g}$"), figure)
+        save(spectrum_figure(found, settings(asked)), figure)
     if arguments.json:
         print_json(
             {

@@ -16,7 +16,7 @@ from numeric.cli.arguments import (
     writable,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import FIGURE_SUFFIXES, print_rows, save
+from numeric.cli.output import FIGURE_SUFFIXES, add_style, print_rows, save, take_style
 from numeric.cli.power_laws.exponents import gamma
 from numeric.cli.power_laws.scaling import decay_law, dimension
 from numeric.model import DEFAULT
@@ -61,6 +61,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     add_model(parser)
     add_problem_arguments(parser, "noise", defaults={"noise": "1/2"})
     parser.add_argument("--plot", metavar="F", help="write a figure (png, pdf or svg)")
+    add_style(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
     parser.set_defaults(run=run)
 
@@ -73,6 +74,7 @@ def _decay(text: str) -> Fraction:
 def run(arguments: argparse.Namespace) -> int:
     """Print the regimes and the slopes."""
     figure = writable("--plot", arguments.plot, *FIGURE_SUFFIXES)
+    take_style(arguments)
     if arguments.gamma is None:
         raise BadInput("--gamma", "symbolic", "a diagram is drawn at one number", "give e.g. 3/4, or use `exponents`")
     started = time.perf_counter()

@@ -18,6 +18,7 @@ from numeric.cli.arguments import (
     writable,
     write_atomically,
 )
+from numeric.cli.output import add_style, take_style
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.messages.stages import FirstMessage
 from numeric.studies.against_bayes import bayes_curve
@@ -62,6 +63,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--bayes", action="store_true",
                         help="Bayes-optimal messages in place of those of the risk; the weight decay is not used")  # fmt: skip
     parser.add_argument("--plot", metavar="F", help="write a figure of the steps (png or pdf)")
+    add_style(parser)
     add_problem_arguments(parser, *_PARAMETERS, defaults={"kappa0": "0.5", "lambda_": "0.05", "noise": "0.5"})
     add_execution(parser)
     parser.set_defaults(run=run)
@@ -72,6 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     started, figure = time.perf_counter(), writable("--plot", arguments.plot, *_FIGURES)
     if figure and not arguments.steps:
         raise BadInput("--plot", figure, "shows steps, and --steps is 0", "leave one of them out")
+    take_style(arguments)
     sizes = size_counts(arguments.dim, arguments.runs)
     problem = stated_problem(arguments, MarchenkoPastur(float(arguments.kappa0)))
     base = Run(problem, sizes[0][0], data=DataKind(arguments.data), **execution_fields(arguments))
