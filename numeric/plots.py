@@ -142,14 +142,19 @@ def optimal_figure(found: Sequence["Optimum"], ax: Sequence[Axes] | None = None)
     return figure
 
 
+def drawn_costs(point: "CostPoint") -> tuple[float, float, float]:
+    """Where `cost_figure` draws a point, and what, as `drawn_errors`."""
+    learned = point.solution.estimation_error if point.solution.trusted else math.nan
+    return point.solution.problem.alpha, learned, math.nan if point.bayes_error is None else point.bayes_error
+
+
 @in_style
 def cost_figure(points: Sequence["CostPoint"], ax: Axes | None = None) -> Figure:
     """Estimation errors of the learned map and of the Bayes-optimal one against alpha."""
     figure, (axes,) = panels(ax)
-    solved = [point for point in points if point.solution.trusted]
-    alphas = [point.solution.problem.alpha for point in solved]
-    axes.plot(alphas, [point.solution.estimation_error for point in solved], label="learned")
-    axes.plot(alphas, [point.bayes_error or float("nan") for point in solved], "--", label="Bayes-optimal")
+    alphas, learned, optimal = zip(*map(drawn_costs, points), strict=True)
+    axes.plot(alphas, learned, label="learned")
+    axes.plot(alphas, optimal, "--", label="Bayes-optimal")
     axes.set(xscale="log", yscale="log", xlabel=_ALPHA, ylabel=r"estimation error $\|S-S_0\|^2/d$")
     legend_above(axes)
     add_caption(figure, settings(points[0].solution.problem, "alpha"))

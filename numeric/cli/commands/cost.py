@@ -29,10 +29,15 @@ def run(arguments: argparse.Namespace) -> int:
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
+    from numeric.journal.kinks import resolved
     from numeric.studies.against_bayes import cost_curve
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     found = cost_curve(asked, alphas, lambda values: progress(values, desc="alpha"))
+
+    def at(between):  # type: ignore[no-untyped-def]
+        return cost_curve(asked, between, lambda values: progress(values, desc="kinks of the figure"))
+
     points: list[dict[str, object]] = [
         {
             "alpha": item.solution.problem.alpha,
@@ -48,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     deliver(
         arguments,
         points,
-        lambda plots: plots.cost_figure(found),
+        lambda plots: plots.cost_figure(resolved(found, plots.drawn_costs, at)),
         lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
     )
     return 0 if all(item.solution.trusted and item.bayes_error is not None for item in found) else 1
