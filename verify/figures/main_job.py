@@ -6,6 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numeric.journal import caption
+from numeric.journal.caption import add_caption
 from numeric.journal.style import COLOURS, Sheet, legend_above, settings
 from numeric.problem.problem import Problem
 from verify.figures.curve_panel import QUANTITY_NAMES, add_legend, draw_curves
@@ -49,6 +51,7 @@ def trained_curve_figure(outcome: MainJobOutcome) -> Figure:
     draw_curves(axes, curves, BOTH_ERRORS)
     _threshold_lines(axes, outcome)
     add_legend(figure, curves, BOTH_ERRORS)
+    add_caption(figure, caption.settings(scores[0].problem, "alpha", "width"))
     return figure
 
 

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from numeric.journal.caption import add_caption, settings
 from numeric.journal.style import COLOURS, Sheet
 from verify.judging.scores import Score
 from verify.messages.study import TrajectoryPoint
@@ -33,6 +34,7 @@ def trajectory_figure(points: Sequence[TrajectoryPoint]) -> Figure:
                 _draw(axes, point, quantity, colour, line)
         axes.set(xlabel="step", ylabel=name)
     _add_legend(figure, points)
+    add_caption(figure, settings(points[0].problem, "alpha"))
     return figure
 
 

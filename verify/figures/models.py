@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from numeric.journal.caption import add_caption, settings
 from numeric.journal.style import Sheet, legend_above
 from verify.figures.curve_panel import add_legend, draw_curves, style_handles
 from verify.figures.drawing import styled
@@ -27,6 +28,7 @@ def model_figure(outcome: ModelOutcome) -> bytes:
             axes.set_ylabel(label)
             legend_above(axes, handles=style_handles(quantities))
         add_legend(figure, [curve])
+        add_caption(figure, settings(first, "alpha"))
         return figure
 
     return styled(draw)["png"]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
+from numeric.journal.caption import add_caption, settings
 from numeric.journal.style import COLOURS, Sheet, legend_above
 from verify.networks.width import WidthPoint
 
@@ -22,4 +23,5 @@ def width_figure(points: Sequence[WidthPoint]) -> Figure:
     )  # fmt: skip
     axes.set(xscale="log", yscale="log", xlabel="hidden units $m$", ylabel=r"estimation error $\|S-S_0\|^2/d$")
     legend_above(axes)
+    add_caption(figure, settings(points[0].solution.problem, "width"))
     return figure
