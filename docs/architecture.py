@@ -46,6 +46,7 @@ FLOORS = {
             "numeric.studies",
             "numeric.messages",
             "numeric.sweeps",
+            "numeric.journal",
             "numeric.plots",
             "numeric.cli",
             "numeric.cli.power_laws",

@@ -1,16 +1,24 @@
-"""Figures of theory curves and spectra, as a paper would print them."""
+"""Figures of theory curves and spectra, as a journal would print them: a column or a page wide, settings in a caption.
+
+Each function draws on a sheet of its own, or with `ax=` on axes that are handed over, as many as it has panels; it then leaves their
+settings and what stands around them alone.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib import colormaps
+from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_hex
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
+from numeric.journal.caption import add_caption, settings
+from numeric.journal.style import in_style, legend_above, panels
 from numeric.problem.solution import Solution, Status
 from numeric.studies.scaling import power_law_of, regime_of
 from numeric.studies.spectrum import LearnedSpectrum
@@ -25,98 +33,138 @@ if TYPE_CHECKING:
     from numeric.studies.scaling import ScalingPoint
     from numeric.studies.sequential_recovery import Recovered
 
-_STYLE = (
+_ERRORS = (
     ("test_error", "test error", "C0", "-"),
     ("train_error", "training error", "C1", "--"),
     ("estimation_error", "estimation error", "C2", ":"),
 )
+_ALPHA = r"$\alpha=n/d^2$"
+UNSTABLE = "dotted: replica symmetry broken, an approximation"
 
 
-def curve_figure(solutions: Sequence[Solution]) -> Figure:
+def drawn_errors(solution: Solution) -> tuple[float, ...]:
+    """Where `curve_figure` draws a point, and what; NaN where it was not solved. For `numeric.journal.kinks.resolved`."""
+    names = [name for name, *_ in _ERRORS]
+    return solution.problem.alpha, *(getattr(solution, name) if solution.trusted else math.nan for name in names)
+
+
+@in_style
+def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figure:
     """Errors against alpha, with bands of their error estimates; faint dots join points where replica symmetry is broken, no line
     passes one that was not solved.
     """
-    figure = Figure(figsize=(5, 3.4))
-    axes = figure.subplots()
+    figure, (axes,) = panels(ax)
     alphas = np.array([solution.problem.alpha for solution in solutions])
     stable = np.array([solution.status is not Status.UNSTABLE for solution in solutions])
-    for name, label, colour, line in _STYLE:
-        values = np.array([getattr(solution, name) if solution.trusted else np.nan for solution in solutions])
+    for column, (name, label, colour, line) in enumerate(_ERRORS, 1):
+        values = np.array([drawn[column] for drawn in map(drawn_errors, solutions)])
         errors = np.array([solution.errors.get(name, 0.0) for solution in solutions])
         axes.plot(alphas, np.where(stable, values, np.nan), line, color=colour, label=label)
         if not stable.all():
             axes.plot(alphas, values, ".:", color=colour, lw=0.8, ms=2.5)
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
-    if not stable.all():
-        axes.set_title("dotted: replica symmetry broken, an approximation", fontsize=8)
     scale = "log" if any(solution.trusted for solution in solutions) else "linear"  # a log of nothing cannot be drawn
-    axes.set(xscale="log", yscale=scale, xlabel=r"$\alpha=n/d^2$", ylabel="error")
-    axes.legend(frameon=False)
+    axes.set(xscale="log", yscale=scale, xlabel=_ALPHA, ylabel="error")
+    legend_above(axes)
+    add_caption(figure, settings(solutions[0].problem, "alpha"), "" if stable.all() else UNSTABLE)
     return figure
 
 
-def spectrum_figure(spectrum: LearnedSpectrum, title: str) -> Figure:
-    """Density of the eigenvalues of S, the mass at zero as a thick stem, outliers as thin ones of a fixed height."""
-    figure = Figure(figsize=(5, 3.2))
-    axes = figure.subplots()
+@in_style
+def spectrum_figure(spectrum: LearnedSpectrum, title: str = "", ax: Axes | None = None) -> Figure:
+    """Density of the eigenvalues of S; masses at one point, which have none, as arrows: at zero its mass beside it, outliers short.
+
+    title: what it is of, for the caption.
+    """
+    figure, (axes,) = panels(ax)
     axes.plot(*spectrum.outline(), color="C0")
     axes.fill_between(*spectrum.outline(), color="C0", alpha=0.15, lw=0)
+    axes.margins(x=0.04, y=0.15)
+    axes.set(xlabel="eigenvalue of $S$", ylabel="density", ylim=(0, None))
+    notes = []
     if spectrum.zero_mass:
-        height = spectrum.density.max() if len(spectrum.density) else 1
-        axes.plot([0, 0], [0, height], color="C0", lw=3, solid_capstyle="butt")
-    axes.vlines([outlier.value for outlier in spectrum.outliers], 0, 0.3 * axes.get_ylim()[1], color="C1", lw=1)
-    axes.set(
-        xlabel="eigenvalue of $S$",
-        ylabel="density",
-        title=f"{title}, mass at zero {spectrum.zero_mass:.4f}",
-        ylim=(0, None),
-    )
+        _point_mass(axes, 0, _TALL, "0.2")
+        axes.annotate(
+            f"mass {spectrum.zero_mass:.4f}", (0, _TALL), (6, 2), xycoords=axes.get_xaxis_transform(),
+            textcoords="offset points", va="top", color="0.2", fontsize="small",
+        )  # fmt: skip
+        notes.append(f"arrow: mass {spectrum.zero_mass:.4f} at zero, which has no density")
+    for outlier in spectrum.outliers:
+        _point_mass(axes, outlier.value, _SHORT, "C1")
+    if spectrum.outliers:
+        weights = sorted({f"{outlier.weight:.3g}" for outlier in spectrum.outliers})
+        notes.append(f"short arrows: outliers of mass {' or '.join(weights)} each")
+    add_caption(figure, title, *notes)
     return figure
 
 
-def decomposition_figure(parts: Sequence["Decomposition"]) -> Figure:
-    """Shares of the excess test error against alpha, with the mismatch that stays."""
-    figure = Figure(figsize=(5, 3.4))
-    axes = figure.subplots()
-    alphas = [part.solution.problem.alpha for part in parts]
+_TALL, _SHORT = 0.97, 0.3  # of the height of the axes
+
+
+def _point_mass(axes: Axes, at: float, height: float, colour: str) -> None:
+    """An arrow from the axis, whose height says nothing: the line is data, so that the axes hold it, its head is not."""
+    axes.plot([at, at], [0, height], color=colour, lw=1, transform=axes.get_xaxis_transform())
+    axes.plot([at], [height], "^", color=colour, ms=4, transform=axes.get_xaxis_transform(), clip_on=False)
+
+
+@in_style
+def decomposition_figure(parts: Sequence["Decomposition"], ax: Axes | None = None) -> Figure:
+    """Parts of the excess test error against alpha, with the mismatch that stays; of a part below zero its size, in open circles."""
+    figure, (axes,) = panels(ax)
+    alphas = np.array([part.solution.problem.alpha for part in parts])
     styles = {"overfitting": "-", "underfitting": "--", "approximation": "-."}
-    for name, line in styles.items():
-        axes.plot(alphas, [part.rate * getattr(part, name) for part in parts], line, label=name)
+    negative = []
+    for colour, (name, line) in enumerate(styles.items()):
+        values = np.array([part.excess[name] for part in parts])
+        axes.plot(alphas, np.where(values < 0, np.nan, values), line, color=f"C{colour}", label=name)
+        if (below := values < 0).any():
+            axes.plot(alphas[below], -values[below], "o", mfc="none", color=f"C{colour}", label=f"$-${name}")
+            negative.append(name)
     axes.plot(alphas, [part.mismatch for part in parts], ":", color="0.4", label="mismatch")
-    axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=r"test error above $E[y\,|\,X]$")
-    axes.legend(frameon=False)
+    axes.set(xscale="log", yscale="log", xlabel=_ALPHA, ylabel=r"test error above $E[y\,|\,X]$")
+    legend_above(axes, 3 if negative else 2)
+    note = f"open circles: minus {' and '.join(negative)}, which is below zero" if negative else ""
+    add_caption(figure, settings(parts[0].solution.problem, "alpha") if parts else "", note)
     return figure
 
 
-def optimal_figure(found: Sequence["Optimum"]) -> Figure:
-    """Least test error and the weight decay that gives it, against alpha."""
-    figure = Figure(figsize=(8, 3.4), layout="constrained")
+@in_style
+def optimal_figure(found: Sequence["Optimum"], ax: Sequence[Axes] | None = None) -> Figure:
+    """Least test error and the weight decay that gives it, against alpha; two panels."""
+    figure, (errors, decays) = panels(ax, 1, 2, 2.4)
     alphas = [best.solution.problem.alpha for best in found]
-    errors, decays = figure.subplots(1, 2)
     errors.plot(alphas, [best.solution.test_error for best in found])
-    errors.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=r"test error at optimal $\lambda$")
+    errors.set(xscale="log", yscale="log", xlabel=_ALPHA, ylabel=r"test error at optimal $\lambda$")
     decays.plot(alphas, [best.decay or float("nan") for best in found])
-    decays.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=r"optimal $\lambda$")
+    decays.set(xscale="log", yscale="log", xlabel=_ALPHA, ylabel=r"optimal $\lambda$")
+    none = "" if all(best.decay for best in found) else r"no line: the optimum is $\lambda \to 0$"
+    add_caption(figure, settings(found[0].solution.problem, "alpha", "lambda_"), none)
     return figure
 
 
-def cost_figure(points: Sequence["CostPoint"]) -> Figure:
+def drawn_costs(point: "CostPoint") -> tuple[float, float, float]:
+    """Where `cost_figure` draws a point, and what, as `drawn_errors`."""
+    learned = point.solution.estimation_error if point.solution.trusted else math.nan
+    return point.solution.problem.alpha, learned, math.nan if point.bayes_error is None else point.bayes_error
+
+
+@in_style
+def cost_figure(points: Sequence["CostPoint"], ax: Axes | None = None) -> Figure:
     """Estimation errors of the learned map and of the Bayes-optimal one against alpha."""
-    figure = Figure(figsize=(5, 3.4))
-    axes = figure.subplots()
-    solved = [point for point in points if point.solution.trusted]
-    alphas = [point.solution.problem.alpha for point in solved]
-    axes.plot(alphas, [point.solution.estimation_error for point in solved], label="learned")
-    axes.plot(alphas, [point.bayes_error or float("nan") for point in solved], "--", label="Bayes-optimal")
-    axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=r"estimation error $\|S-S_0\|^2/d$")
-    axes.legend(frameon=False)
+    figure, (axes,) = panels(ax)
+    alphas, learned, optimal = zip(*map(drawn_costs, points), strict=True)
+    axes.plot(alphas, learned, label="learned")
+    axes.plot(alphas, optimal, "--", label="Bayes-optimal")
+    axes.set(xscale="log", yscale="log", xlabel=_ALPHA, ylabel=r"estimation error $\|S-S_0\|^2/d$")
+    legend_above(axes)
+    add_caption(figure, settings(points[0].solution.problem, "alpha"))
     return figure
 
 
-def bayes_figure(points: Sequence["BayesPoint"]) -> Figure:
-    """Estimation and test errors: Bayes-optimal, of the label of the posterior mean, and learned at the best weight decay."""
-    figure = Figure(figsize=(8, 3.4), layout="constrained")
-    estimation, test = figure.subplots(1, 2)
+@in_style
+def bayes_figure(points: Sequence["BayesPoint"], ax: Sequence[Axes] | None = None) -> Figure:
+    """Estimation and test errors: Bayes-optimal, of the label of the posterior mean, learned at the best weight decay; two panels."""
+    figure, (estimation, test) = panels(ax, 1, 2, 2.6)
     known = [(p.problem.alpha, p.bayes_error, *p.predictions) for p in points if p.bayes_error and p.predictions]
     learned = [(p.problem.alpha, p.learned.solution) for p in points if p.learned]
     for axes, name, column in ((estimation, "estimation_error", 1), (test, "test_error", 2)):
@@ -124,69 +172,70 @@ def bayes_figure(points: Sequence["BayesPoint"]) -> Figure:
             [a for a, _ in learned], [getattr(s, name) for _, s in learned], "C0", label=r"learned, best $\lambda$"
         )
         axes.plot([row[0] for row in known], [row[column] for row in known], "C1--", label="Bayes-optimal")
-        axes.set(xscale="log", yscale="log", xlabel=r"$\alpha=n/d^2$", ylabel=name.replace("_", " "))
+        axes.set(xscale="log", yscale="log", xlabel=_ALPHA, ylabel=name.replace("_", " "))
     test.plot([row[0] for row in known], [row[3] for row in known], "C2:", label="label of the posterior mean")
-    test.legend(frameon=False)
+    for axes in (estimation, test):
+        legend_above(axes, 2)
+    add_caption(figure, settings(points[0].problem, "alpha", "lambda_"))
     return figure
 
 
-def recovery_figure(rows: Sequence["RecoveryRow"]) -> Figure:
+@in_style
+def recovery_figure(rows: Sequence["RecoveryRow"], ax: Axes | None = None) -> Figure:
     """Recovery thresholds against the target's rank ratio: one colour per number of tokens, one line style per width."""
-    figure = Figure(figsize=(5.6, 4))
-    axes = figure.subplots()
+    figure, (axes,) = panels(ax, height=3.0)
     tokens, widths = sorted({row.tokens for row in rows}), sorted({row.width for row in rows}, reverse=True)
     for colour, count in enumerate(tokens):
         for style, width in zip(cycle(_LINES), widths, strict=False):
-            chosen = sorted(
-                (row for row in rows if (row.tokens, row.width) == (count, width)), key=lambda row: row.kappa0
-            )
-            label = rf"$T={count}$, $\kappa={float(width):g}$"
-            axes.plot(
-                [float(r.kappa0) for r in chosen],
-                [float(r.recovery) for r in chosen],
-                ls=style,
-                color=f"C{colour}",
-                label=label,
-            )
-        widest = sorted(
-            (row for row in rows if (row.tokens, row.width) == (count, widths[0])), key=lambda row: row.kappa0
-        )
-        optimal = [float(row.bayes) for row in widest]
-        axes.plot(
-            [float(r.kappa0) for r in widest], optimal, ":", color=f"C{colour}", label=rf"$T={count}$, Bayes-optimal"
-        )
+            chosen = _along_rank(rows, count, width)
+            axes.plot(*zip(*((float(r.kappa0), float(r.recovery)) for r in chosen), strict=True),
+                      ls=style, color=f"C{colour}")  # fmt: skip
+        widest = _along_rank(rows, count, widths[0])
+        axes.plot(*zip(*((float(r.kappa0), float(r.bayes)) for r in widest), strict=True), ":", color=f"C{colour}")  # fmt: skip
     axes.set(xlabel=r"rank ratio of the target $\kappa_0$", ylabel=r"recovery threshold $\alpha_{\rm rec}$")
-    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+    handles = [Line2D([], [], color=f"C{colour}", label=f"$T={count}$") for colour, count in enumerate(tokens)]
+    for style, width in zip(cycle(_LINES), widths, strict=False):
+        handles.append(Line2D([], [], color="0.3", ls=style, label=rf"$\kappa={float(width):g}$"))
+    handles.append(Line2D([], [], color="0.3", ls=":", label="Bayes-optimal"))
+    legend_above(axes, handles=handles)
+    narrow = any(width < 1 for width in widths)
+    add_caption(
+        figure,
+        "no label noise",
+        r"lines end where $\kappa_0$ reaches the width $\kappa$, at the optimum" if narrow else "",
+    )
     return figure
+
+
+def _along_rank(rows: Iterable["RecoveryRow"], tokens: int, width: Fraction) -> list["RecoveryRow"]:
+    return sorted((row for row in rows if (row.tokens, row.width) == (tokens, width)), key=lambda row: row.kappa0)
 
 
 _LINES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))  # dots are the optimum's
 
 
+@in_style
 def scaling_figure(
     problem: "Problem",
     points: Sequence["ScalingPoint"],
     recovered: Sequence["Recovered"] = (),
     along: str = "samples",
+    ax: Sequence[Axes] | None = None,
 ) -> Figure:
-    """Risk along samples or hidden units; its local slope below, beside the derived exponent of the regime.
+    """Risk along samples or hidden units; its local slope below, beside the derived exponent of the regime; two panels.
 
     A tick where each feature leaves the bulk.
     """
-    figure = Figure(figsize=(5, 5.2), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
-    target = power_law_of(problem)
-    title = rf"$\gamma$ = {target.gamma:g}, $d$ = {target.dim:g}, $\lambda$ = {problem.lambda_:.3g}"
+    figure, (above, below) = panels(ax, 2, 1, 4.0, sharex=True, height_ratios=(3, 2))
+    dim = power_law_of(problem).dim
     solved = [point for point in points if point.risk > 0]
-    label, parameter = {"samples": ("samples $n$", "n"), "hidden": ("hidden units $m$", "m")}[along]
-    if along == "hidden":
-        title += rf", $n$ = {problem.alpha * target.dim**2:.3g}"
+    label, parameter, varied = {
+        "samples": ("samples $n$", "n", ("alpha",)),
+        "hidden": ("hidden units $m$", "m", ("alpha", "width")),
+    }[along]
     x = [getattr(point, along) for point in solved]
     above.loglog(x, [point.risk for point in solved], "o-", ms=3, color="C0")
-    above.set(
-        ylabel=r"risk $\|S/c-S_0\|^2/d$",
-        title=title,
-    )
+    above.set(ylabel=r"risk $\|S/c-S_0\|^2/d$")
     ticks = [one.before for one in recovered if one.after is not None and one.before is not None]
     above.plot(ticks, [0.02] * len(ticks), "|", ms=12, color="0.3", transform=above.get_xaxis_transform())
     inner = [point for point in solved if not math.isnan(point.slope)]
@@ -204,23 +253,19 @@ def scaling_figure(
         exponents = [float(regime.exponent(parameter)) for regime in regimes]
         below.step(x, exponents, "--", where="mid", color="C1", label="derived exponent")
     below.set(xscale="log", xlabel=label, ylabel="slope")
-    below.legend(frameon=False)
+    legend_above(below)
+    samples = f"$n = {problem.alpha * dim**2:.3g}$" if along == "hidden" else ""
+    add_caption(figure, settings(problem, *varied), samples, "ticks: a feature leaves the bulk" if ticks else "")
     return figure
 
 
-def phase_figure(diagram: "PhaseDiagram") -> Figure:
+@in_style
+def phase_figure(diagram: "PhaseDiagram", ax: Axes | None = None) -> Figure:
     """Cells coloured, with the exponents of the axes in each; local slopes of the theory at one dimension as numbers."""
-    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = panels(ax, height=4.3)
     along, vertical = {"decay": ("n", r"\lambda"), "width": ("m", "m")}[diagram.axis]
-    given = "" if diagram.decay is None else rf", $\lambda=d^{{{diagram.decay}}}$"
     shown = dict.fromkeys(("n", along))
-    cells, title = (
-        diagram.regimes,
-        rf"$\gamma={diagram.gamma}${given}: exponent of ${', '.join(shown)}$ in the excess risk",
-    )
-    if diagram.dim is not None:
-        title += rf"; numbers: local slope{' along $m$' if along == 'm' else ''} at $d={diagram.dim:g}$"
+    cells = diagram.regimes
     colours = [to_hex(colormaps["Pastel1" if len(cells) <= 9 else "tab20"](k)) for k in range(len(cells))]
     axes.imshow(
         diagram.image(400),
@@ -234,11 +279,18 @@ def phase_figure(diagram: "PhaseDiagram") -> Figure:
     )
     for colour, regime in zip(colours, cells, strict=True):
         powers = ", ".join(_power(regime.exponent(parameter)) for parameter in shown)
-        axes.plot([], [], "s", color=colour, label=f"{regime.name}: {powers}")
+        axes.plot([], [], "s", ms=6, color=colour, label=f"{regime.name}: {powers}")
     for x, y, slope in diagram.slopes:
-        axes.text(x, y, f"{slope:.2f}", ha="center", va="center", fontsize=7)
-    axes.set(xlabel=r"$\log n/\log d$", ylabel=rf"$\log {vertical}/\log d$", title=title)
-    figure.legend(loc="outside lower center", frameon=False, fontsize=7, ncols=2)
+        axes.text(x, y, f"{slope:.2f}", ha="center", va="center", fontsize="x-small")
+    axes.set(xlabel=r"$\log n/\log d$", ylabel=rf"$\log {vertical}/\log d$")
+    legend_above(axes, 1)
+    slopes = (
+        f"numbers: local slope{' along $m$' if along == 'm' else ''} at $d = {diagram.dim:g}$" if diagram.dim else ""
+    )
+    add_caption(
+        figure, rf"$\gamma = {diagram.gamma}$", "" if diagram.decay is None else rf"$\lambda = d^{{{diagram.decay}}}$",
+        f"cells: exponent of ${', '.join(shown)}$ in the excess risk", slopes,
+    )  # fmt: skip
     return figure
 
 

@@ -139,3 +139,16 @@ def test_a_point_of_two_tokens_loads_what_it_calls():
 
 def test_no_python_at_the_top():
     assert list(ROOT.glob("*.py")) == []
+
+
+def test_figures_are_of_one_style():
+    """Drawn on sheets, whose width and size of text numeric.journal has."""
+    drawing = {name: path for name, path in MODULES.items() if name.startswith(("numeric.plots", "verify.figures"))}
+    assert len(drawing) > 12
+    for name, path in drawing.items():
+        for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
+            assert not (isinstance(call.func, ast.Name) and call.func.id == "Figure"), (
+                f"{name} makes a figure of its own"
+            )
+            sizes = [one.value for one in call.keywords if (one.arg or "").endswith("fontsize")]
+            assert all(isinstance(size, ast.Constant) and isinstance(size.value, str) for size in sizes), name

@@ -13,4 +13,3 @@ from numeric.plots import decomposition_figure
 problem = numeric.Problem(alpha=1.0, target=numeric.power_law(1.0, 100), lambda_=0.1, noise=0.5)
 curve = numeric.learning_curve(problem, np.geomspace(0.05, 30, 24))
 figure = decomposition_figure([numeric.decompose(solution) for solution in curve])
-figure.axes[0].legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 0.06))

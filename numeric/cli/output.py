@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from attention_erm.commandline import provenance
@@ -25,8 +26,16 @@ def add_outputs(parser: argparse.ArgumentParser, table: bool = True) -> None:
     """Add --csv (where there is a table), --plot and --json."""
     if table:
         parser.add_argument("--csv", metavar="F", help=TABLE)
-    parser.add_argument("--plot", metavar="F", help=FIGURE)
+    add_figure(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def add_figure(parser: argparse.ArgumentParser, text: str = FIGURE) -> None:
+    """Add --plot, and --style, which goes with it."""
+    parser.add_argument("--plot", metavar="F", help=text)
+    parser.add_argument(
+        "--style", metavar="NAME", help="draw it with a style of matplotlib over ours, a name or a file"
+    )
 
 
 def outputs(arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES) -> tuple[Path | None, Path | None]:
@@ -39,11 +48,27 @@ def outputs(arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFI
 
 
 def figure_asked(arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES) -> Path | None:
-    """The figure to write, checked before any work, as the file of its data is."""
+    """The figure to write, checked before any work, as the file of its data and its style are."""
     figure = writable("--plot", arguments.plot, *formats)
     if figure:
         writable("--plot", str(data_of(figure)))
+    _take_style(arguments)
     return figure
+
+
+def _take_style(arguments: argparse.Namespace) -> None:
+    """Matplotlib is imported where there is a figure only.
+
+    Raises:
+        BadInput: no figure is drawn, or there is no such style.
+    """
+    if arguments.plot is None:
+        if arguments.style is not None:
+            raise BadInput("--style", arguments.style, "is of the figure that --plot writes", "add --plot F")
+        return
+    from numeric.journal.style import choose_styles
+
+    choose_styles(*([] if arguments.style is None else [arguments.style]))
 
 
 def document_key(quantity: str) -> str:
@@ -83,10 +108,17 @@ def print_rows(rows: Sequence[Mapping[str, object]]) -> None:
     sys.stdout.write(table_text(rows))
 
 
-def deliver(arguments: argparse.Namespace, rows: list[dict[str, object]], draw, document) -> None:  # type: ignore[no-untyped-def]
+def deliver(  # type: ignore[no-untyped-def]
+    arguments: argparse.Namespace,
+    rows: list[dict[str, object]],
+    draw,
+    document,
+    drawn: Mapping[str, object] = MappingProxyType({}),
+) -> None:
     """Write the table and the figure asked for, and print the rows, or the document that `document()` gives if it is JSON.
 
-    `draw` makes the figure from the module numeric.plots, which is imported only if it is needed.
+    `draw` makes the figure from the module numeric.plots, which is imported only if it is needed; `drawn` is what the data beside the
+    figure hold in place of the document's, where kinks are drawn with more points.
     """
     table, figure = outputs(arguments)
     written = document()
@@ -95,7 +127,7 @@ def deliver(arguments: argparse.Namespace, rows: list[dict[str, object]], draw, 
     if figure:
         from numeric import plots
 
-        save(draw(plots), figure, written)
+        save(draw(plots), figure, {**written, **drawn})
     if arguments.json:
         print_json(written)
     else:
@@ -106,7 +138,7 @@ def save(figure, path: Path, document: Mapping[str, object]) -> None:  # type: i
     """Write a figure in the format of the file's suffix, and beside it as JSON what it shows; each whole or not at all."""
     buffer, suffix = io.BytesIO(), path.suffix.lstrip(".")
     metadata = provenance.current().figure_metadata(suffix)
-    figure.savefig(buffer, format=suffix, dpi=150, bbox_inches="tight", metadata=metadata)
+    figure.savefig(buffer, format=suffix, metadata=metadata)
     write_atomically(path, buffer.getvalue())
     write_atomically(data_of(path), document_text(document).encode())
     _LOG.info("%s: its data are in %s", path, data_of(path))

@@ -65,6 +65,11 @@ class Decomposition:
     mismatch: float
     rate: float
 
+    @property
+    def excess(self) -> dict[str, float]:
+        """Overfitting, underfitting and approximation in units of the test error: with `least` and `mismatch` they add up to it."""
+        return {name: self.rate * getattr(self, name) for name in ("overfitting", "underfitting", "approximation")}
+
 
 def decompose(solution: Solution) -> Decomposition:
     """Split the error of a solved point.

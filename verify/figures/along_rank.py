@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numeric.journal.style import COLOURS, Sheet
 from numeric.laws.law import Array
 from numeric.thresholds.along_rank import RankThresholds
-from verify.figures.curve_panel import COLOURS
 
 _TOP = 0.56
 
@@ -20,24 +20,24 @@ def along_rank_figure(
     rows: Sequence[RankThresholds], noises: Sequence[Fraction], symmetric: float, general: float
 ) -> Figure:
     """D alpha against kappa0: recovery, interpolation at each label noise and without, that of matrices trained directly."""
-    figure = Figure(figsize=(7.4, 5.2), layout="constrained")
+    figure = Sheet(1, 3.6)
     axes = figure.subplots()
     kappa0, bayes, recovery, limit = (
         np.array([float(getattr(row, name)) for row in rows])
         for name in ("kappa0", "bayes", "recovery", "interpolation_limit")
     )
     axes.fill_between(kappa0, 0, bayes, color="0.5", alpha=0.12, lw=0)
-    axes.text(0.68, 0.1, "no estimator recovers $S_0$", fontsize=9, color="0.3", ha="center")
+    axes.text(0.68, 0.1, "no estimator recovers $S_0$", fontsize="small", color="0.3", ha="center")
     axes.axhline(symmetric, color=COLOURS[3], ls="--", lw=1.4, label="symmetric $A$ trained directly")
     axes.plot(kappa0, limit, color=COLOURS[0], lw=2.2, label="interpolation by factors")
     _interpolation(axes, kappa0, rows, noises)
     axes.plot(kappa0, recovery, color=COLOURS[1], lw=2.2, label=r"recovery by factors, $\Delta = 0$")
     axes.plot(kappa0, bayes, color="k", lw=1.6, label=r"Bayes-optimal recovery, $\kappa_0 - \kappa_0^2/2$")
     above = rf"$\uparrow$ general $A$, $T = 2$: $D\alpha = {general:g}$"
-    axes.text(0.02, _TOP, above, fontsize=9, color=COLOURS[3], va="top")
+    axes.text(0.02, _TOP, above, fontsize="small", color=COLOURS[3], va="top")
     axes.set(xlim=(0, 1), ylim=(0, _TOP), xlabel=r"rank of the target $\kappa_0 = m_0/d$")
     axes.set_ylabel(r"numbers in the labels per $d^2$, $D\alpha$")
-    figure.legend(fontsize=9, loc="outside upper center", ncols=2)
+    figure.legend(fontsize="small", loc="outside upper center", ncols=2)
     return figure
 
 
@@ -51,4 +51,4 @@ def _interpolation(axes: Axes, kappa0: Array, rows: Sequence[RankThresholds], no
 
 
 def _name(axes: Axes, height: float, name: str) -> None:
-    axes.text(1.01, height, name, fontsize=9, color=COLOURS[0], va="center", transform=axes.get_yaxis_transform())
+    axes.text(1.01, height, name, fontsize="small", color=COLOURS[0], va="center", transform=axes.get_yaxis_transform())

@@ -12,11 +12,12 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 from scipy.interpolate import PchipInterpolator
 
+from numeric.journal.style import COLOURS
 from numeric.problem.solution import Solution, Status
 from verify.studies.learning_curves import Curve
 
-COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f", "#b08b1a", "#2a8fa8", "#5b5b5b", "#a8324a")
 STYLES = (("-", "o"), ("--", "s"))  #: line and marker of the first and the second quantity in one panel
+_MOST_LISTED = 5  # entries of a legend in a row across a page
 SMOOTH = 200  #: points of a line as drawn
 LEAST_DRAWN = 3e-6  #: of the greatest value: training errors that vanish at interpolation leave the panel below it
 QUANTITY_NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
@@ -52,10 +53,9 @@ def add_legend(figure: Figure | SubFigure, curves: Sequence[Curve], quantities: 
     families = [Line2D([], [], color=c, lw=1.5, label=label) for c, label in zip(COLOURS, labels, strict=False)]
     styles = style_handles(quantities)
     others = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
-    figure.legend(
-        handles=[*families, *styles, *others], title=_title(curves), loc="outside upper center",
-        ncols=(len(families) + len(styles) + len(others) + 1) // (2 if styles else 1), fontsize=9, title_fontsize=9,
-    )  # fmt: skip
+    handles = [*families, *styles, *others]
+    ncols = min((len(handles) + 1) // (2 if styles else 1), _MOST_LISTED)
+    figure.legend(handles=handles, title=_title(curves), loc="outside upper center", ncols=ncols)
 
 
 def style_handles(quantities: Sequence[str]) -> list[Line2D]:

@@ -1,10 +1,9 @@
-"""Style of figures, and figures as files."""
+"""Figures as files, in the style of numeric.journal."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import Any
 
 import matplotlib
 
@@ -13,16 +12,12 @@ from attention_erm.commandline import provenance
 matplotlib.use("Agg")  # before pyplot is ever imported: no display is needed to write a file
 from matplotlib.figure import Figure
 
-STYLE: dict[Any, Any] = {
-    "font.family": "serif", "mathtext.fontset": "cm", "font.size": 11, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.linewidth": 0.7, "legend.frameon": False, "figure.dpi": 160,
-    "savefig.dpi": 160,
-}  # fmt: skip
+from numeric.journal.style import settings
 
 
 def styled(draw: Callable[[], Figure]) -> dict[str, bytes]:
     """The figure in our style as PNG and as PDF file, by suffix."""
-    with matplotlib.rc_context(STYLE):
+    with settings():
         figure = draw()
         return {"png": png(figure), "pdf": _pdf(figure)}
 

@@ -8,13 +8,14 @@ from itertools import groupby
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
+from numeric.journal.style import Sheet
 from verify.figures.curve_panel import add_legend, draw_curves
 from verify.figures.drawing import styled
 from verify.figures.spectra import draw_spectra
 from verify.studies.learning_curves import Curve, LearningCurveOutcome
 
-WIDE, HIGH = 3.6, 3.6  #: inches of a panel of curves
-SPECTRUM_WIDE, SPECTRUM_HIGH = 3.1, 2.9  #: and of a spectrum
+WIDE, HIGH = 2.2, 2.0  #: inches of a panel of curves
+SPECTRUM_WIDE, SPECTRUM_HIGH = 1.7, 2.0  #: and of a spectrum
 
 _Panel = tuple[str, list[Curve], str]  #: its name, its curves, the quantity shown
 
@@ -27,13 +28,13 @@ def preset_figure(outcome: LearningCurveOutcome) -> dict[str, bytes]:
 def _figure(outcome: LearningCurveOutcome) -> Figure:
     rows = list(_rows(outcome))
     spectra = [list(group) for _, group in groupby(outcome.spectra, key=lambda pair: pair[0])]
-    heights = [HIGH * len(rows) + 0.3, *(SPECTRUM_HIGH for _ in spectra)]
-    wide = max(1.2 + WIDE * len(rows[0]), *(SPECTRUM_WIDE * len(group) for group in spectra), 0)
-    figure = Figure(figsize=(wide, sum(heights)), layout="constrained")
+    heights = [HIGH * len(rows) + 0.5, *(SPECTRUM_HIGH for _ in spectra)]
+    wide = max(WIDE * len(rows[0]), *(SPECTRUM_WIDE * len(group) for group in spectra), 0)
+    figure = Sheet(1 if wide < 5 else 2, sum(heights))
     above, *below = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
     _draw_panels(above, rows, outcome)
     for part, group in zip(below, spectra, strict=True):
-        part.suptitle(group[0][0], fontsize=11)
+        part.suptitle(group[0][0], fontsize="medium")
         draw_spectra(part.subplots(1, len(group), squeeze=False)[0].tolist(), [spectrum for _, spectrum in group])
     return figure
 
@@ -60,4 +61,4 @@ def _draw_panels(part: SubFigure, rows: list[list[_Panel]], outcome: LearningCur
 
 def _draw_panel(axes: Axes, name: str, curves: list[Curve], quantity: str, axis: str) -> None:
     draw_curves(axes, curves, (quantity,), axis)
-    axes.set_title(name, fontsize=11)
+    axes.set_title(name, fontsize="medium")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numeric.journal import caption
+from numeric.journal.caption import add_caption
+from numeric.journal.style import COLOURS, Sheet, legend_above, settings
 from numeric.problem.problem import Problem
-from verify.figures.curve_panel import COLOURS, QUANTITY_NAMES, add_legend, draw_curves
-from verify.figures.drawing import STYLE, png
+from verify.figures.curve_panel import QUANTITY_NAMES, add_legend, draw_curves
+from verify.figures.drawing import png
 from verify.figures.power_laws.scaling import excess_figure
 from verify.figures.spectra import trained_spectrum_figure
 from verify.figures.thresholds import threshold_figure
@@ -24,7 +26,7 @@ BOTH_ERRORS = ("test_error", "train_error")
 
 def main_job_figures(outcome: MainJobOutcome) -> dict[str, bytes]:
     """Return the figures as PNG files, by file name; those with nothing to show are absent."""
-    with matplotlib.rc_context(STYLE):
+    with settings():
         figures = {"scores.png": score_figure(outcome)}
         if DataKind.SEQUENCES in outcome.comparisons and outcome.curves:
             figures["curve.png"] = trained_curve_figure(outcome)
@@ -39,7 +41,7 @@ def main_job_figures(outcome: MainJobOutcome) -> dict[str, bytes]:
 
 def trained_curve_figure(outcome: MainJobOutcome) -> Figure:
     """Test and train error against alpha: theory as lines, trained heads at the largest d as points."""
-    figure = Figure(figsize=(7.6, 4.4), layout="constrained")
+    figure = Sheet(2, 3.3)
     axes = figure.add_subplot()
     scores = outcome.comparisons[DataKind.SEQUENCES].scores
     curves = [
@@ -49,6 +51,7 @@ def trained_curve_figure(outcome: MainJobOutcome) -> Figure:
     draw_curves(axes, curves, BOTH_ERRORS)
     _threshold_lines(axes, outcome)
     add_legend(figure, curves, BOTH_ERRORS)
+    add_caption(figure, caption.settings(scores[0].problem, "alpha", "width"))
     return figure
 
 
@@ -61,7 +64,7 @@ def _threshold_lines(axes: Axes, outcome: MainJobOutcome) -> None:
 
 def score_figure(outcome: MainJobOutcome) -> Figure:
     """Score z of each quantity at each point, with the band outside which theory and simulation disagree."""
-    figure = Figure(figsize=(7.6, 3.4), layout="constrained")
+    figure = Sheet(2, 2.8)
     axes = figure.add_subplot()
     columns = [(kind, problem) for kind, c in outcome.comparisons.items() for problem in _problems(c)]
     for offset, (quantity, colour) in enumerate(zip(COMPARED_QUANTITIES, COLOURS, strict=False)):
@@ -71,11 +74,11 @@ def score_figure(outcome: MainJobOutcome) -> Figure:
         axes.plot(positions, z, "o", ms=4, color=colour, label=QUANTITY_NAMES[quantity])
     axes.axhspan(-BAND, BAND, color="0.93", zorder=0)
     axes.axhline(0, color="0.4", lw=0.7)
-    axes.set_xticks(range(len(columns)), [_tick(*column) for column in columns], rotation=90, fontsize=7)
+    axes.set_xticks(range(len(columns)), [_tick(*column) for column in columns], rotation=90, fontsize="x-small")
     axes.set_ylim(-_LIMIT - 0.5, _LIMIT + 0.5)
     axes.set_xlabel(r"$\alpha$, $\kappa$ (G: Gaussian-equivalent data)")
     axes.set_ylabel("$z$ (simulation $-$ theory)")
-    axes.legend(ncols=4, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    legend_above(axes)
     return figure
 
 

@@ -9,7 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from verify.figures.curve_panel import COLOURS
+from numeric.journal.caption import add_caption, settings
+from numeric.journal.style import COLOURS, Sheet
 from verify.judging.scores import Score
 from verify.messages.study import TrajectoryPoint
 
@@ -26,13 +27,14 @@ LINES = ("-", "--")  #: of the quantities in one panel
 
 def trajectory_figure(points: Sequence[TrajectoryPoint]) -> Figure:
     """State evolution as lines, messages as points with their standard errors, at every size; one colour for each sample ratio."""
-    figure = Figure(figsize=(11.6, 3.3), layout="constrained")
+    figure = Sheet(2, 2.2)
     for axes, (name, quantities) in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
         for colour, point in zip(cycle(COLOURS), points, strict=False):
             for line, quantity in zip(LINES, quantities, strict=False):
                 _draw(axes, point, quantity, colour, line)
         axes.set(xlabel="step", ylabel=name)
     _add_legend(figure, points)
+    add_caption(figure, settings(points[0].problem, "alpha"))
     return figure
 
 
@@ -47,8 +49,8 @@ def _add_legend(figure: Figure, points: Sequence[TrajectoryPoint]) -> None:
         for marker, group in zip(cycle(MARKERS), points[0].steps[0][0].groups, strict=False)
     ]
     figure.legend(
-        handles=[*alphas, *sizes], loc="outside upper center", ncols=len(alphas) + len(sizes), fontsize=9,
-        title=_title(points[0]), title_fontsize=9,
+        handles=[*alphas, *sizes], loc="outside upper center", ncols=len(alphas) + len(sizes), fontsize="small",
+        title=_title(points[0]), title_fontsize="small",
     )  # fmt: skip
 
 

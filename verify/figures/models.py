@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from numeric.journal.caption import add_caption, settings
+from numeric.journal.style import Sheet, legend_above
 from verify.figures.curve_panel import add_legend, draw_curves, style_handles
 from verify.figures.drawing import styled
 from verify.studies.learning_curves import Curve
@@ -22,10 +24,11 @@ def model_figure(outcome: ModelOutcome) -> bytes:
 
 def trained_figure(curve: Curve) -> Figure:
     """Overlaps m and q, train and test error of one curve: theory as lines, what was trained as points."""
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    figure = Sheet(2, 2.8)
     for axes, label, quantities in zip(figure.subplots(1, 2), _LABELS, _PANELS, strict=True):
         draw_curves(axes, [curve], quantities)
         axes.set_ylabel(label)
-        axes.legend(handles=style_handles(quantities), loc="best", fontsize=9)
+        legend_above(axes, handles=style_handles(quantities))
     add_legend(figure, [curve])
+    add_caption(figure, settings(curve.solutions[0].problem, "alpha"))
     return figure

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
-from verify.figures.curve_panel import COLOURS, QUANTITY_NAMES
+from numeric.journal.style import COLOURS, Sheet, legend_above
+from verify.figures.curve_panel import QUANTITY_NAMES
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.phenomena.output import OutputDifference, OutputOutcome
 from verify.training.data import Output
@@ -22,7 +23,7 @@ _ERRORS = ("test_error", "train_error")
 
 def output_figure(outcome: OutputOutcome) -> Figure:
     """Errors along alpha, differences between the outputs along d, and their term of order d^-1/2 by the number of tokens."""
-    figure = Figure(figsize=(12.6, 4.3), layout="constrained")
+    figure = Sheet(2, 2.9)
     errors, differences, roots = figure.subplots(1, 3)
     _errors(errors, outcome)
     alpha = outcome.differences[-1].problem.alpha
@@ -48,7 +49,6 @@ def _errors(axes: Axes, outcome: OutputOutcome) -> None:
     axes.set(xscale="log", yscale="log", xlabel=r"sample ratio $\alpha = n/d^2$", ylabel="mean square error per sample")
     _plain_ticks(axes.xaxis, (0.3, 1, 3))
     _plain_ticks(axes.yaxis, (0.01, 0.02, 0.05, 0.1, 0.2))
-    axes.set_title(f"theory, and heads trained at $d = {dim}$", fontsize=11)
     names = [
         Line2D([], [], color="k", ls=ls, label=QUANTITY_NAMES[q]) for q, ls in zip(_ERRORS, ("-", "--"), strict=True)
     ]
@@ -56,7 +56,7 @@ def _errors(axes: Axes, outcome: OutputOutcome) -> None:
         Line2D([], [], ls="", marker=marker, mfc="none", mec=COLOURS[colour], ms=5 + 3 * colour, label=f"on {name}")
         for marker, name, colour in _MARKERS.values()
     ]
-    axes.legend(handles=[*names, *points], fontsize=9)
+    legend_above(axes, 1, handles=[*names, *points], title=f"theory, and heads trained at $d = {dim}$")
 
 
 def _differences(axes: Axes, differences: Sequence[OutputDifference]) -> None:
@@ -72,8 +72,7 @@ def _differences(axes: Axes, differences: Sequence[OutputDifference]) -> None:
     axes.set(xscale="log", yscale="log", xlabel="dimension $d$", ylabel="relative change by training on sequences")
     _plain_ticks(axes.xaxis, differences[0].dims)
     _plain_ticks(axes.yaxis, (0.002, 0.005, 0.01, 0.02, 0.05))
-    axes.set_title(rf"two tokens, $\alpha = {differences[0].problem.alpha:g}$; lines $\propto 1/d$", fontsize=11)
-    axes.legend(fontsize=9)
+    legend_above(axes, 1, title=rf"two tokens, $\alpha = {differences[0].problem.alpha:g}$; lines $\propto 1/d$")
 
 
 def _plain_ticks(axis: Axis, places: Sequence[float]) -> None:
@@ -95,5 +94,4 @@ def _roots(axes: Axes, differences: Sequence[OutputDifference]) -> None:
                       label=f"theory: {item.expected_root.value:.4f}")  # fmt: skip
     axes.set(xlim=(0, None), xlabel=r"$d^{-1/2}$")
     axes.set_ylabel(r"$\sqrt{d}$ $\times$ change of the error of $c^* S_0$")
-    axes.set_title(r"the term of order $d^{-1/2}$", fontsize=11)
-    axes.legend(fontsize=9)
+    legend_above(axes, 2, title=r"the term of order $d^{-1/2}$")

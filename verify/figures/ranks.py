@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from verify.figures.curve_panel import COLOURS
+from numeric.journal.style import COLOURS, Sheet
 from verify.judging.scores import Score
 from verify.phenomena.rank import RankCurve
 
@@ -17,7 +17,7 @@ _LEAST = 1e-3  #: eigenvalue that is drawn
 
 def rank_figure(curves: Sequence[RankCurve]) -> Figure:
     """The rank of S along alpha with the share of the upper bulk; below, a panel for each target: where the eigenvalues are."""
-    figure = Figure(figsize=(9.6, 8.0), layout="constrained")
+    figure = Sheet(2, 5.6)
     (upper,), (lower,) = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.3, 1))
     shares, panels = upper.subplots(), lower.subplots(1, len(curves), sharey=True, squeeze=False)[0]
     for colour, curve, panel in zip(COLOURS, curves, panels, strict=False):
@@ -29,7 +29,7 @@ def rank_figure(curves: Sequence[RankCurve]) -> Figure:
         axes.set(xscale="log", xlabel=r"sample ratio $\alpha = n/d^2$")
         axes.set_xlim(curves[0].theory.alphas[0], curves[0].theory.alphas[-1])
         axes.xaxis.set_major_formatter("{x:g}")
-    upper.legend(handles=_legend(curves), fontsize=9, loc="outside upper center", ncols=2)
+    upper.legend(handles=_legend(curves), fontsize="small", loc="outside upper center", ncols=2)
     return figure
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from verify.figures.curve_panel import COLOURS
+from numeric.journal.style import COLOURS, Sheet
 from verify.judging.spectra import ZERO, TrainedSpectrum
 
 
@@ -17,7 +17,7 @@ def trained_spectrum_figure(spectra: Sequence[TrainedSpectrum]) -> Figure:
     """One panel per alpha."""
     columns = min(4, len(spectra))
     rows = math.ceil(len(spectra) / columns)
-    figure = Figure(figsize=(3.1 * columns, 2.9 * rows), layout="constrained")
+    figure = Sheet(1 if columns < 3 else 2, 1.9 * rows)
     draw_spectra(figure.subplots(rows, columns, squeeze=False).ravel().tolist(), spectra)
     return figure
 
@@ -27,7 +27,9 @@ def draw_spectra(panels: Sequence[Axes], spectra: Sequence[TrainedSpectrum]) -> 
     for axes, spectrum in zip(panels, spectra, strict=False):
         _spectrum_panel(axes, spectrum)
     panels[0].set_ylabel("density")
-    panels[0].legend(fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.72))
+    figure = panels[0].get_figure()
+    assert figure is not None  # axes belong to one
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 def _spectrum_panel(axes: Axes, panel: TrainedSpectrum) -> None:
@@ -41,10 +43,10 @@ def _spectrum_panel(axes: Axes, panel: TrainedSpectrum) -> None:
     axes.plot(*panel.theory.outline(), color=COLOURS[0], lw=1.6, label="theory")
     if panel.target:
         axes.plot(*panel.target, "--", color="#c0392b", lw=1.1, label="target")
-    axes.set_title(rf"$\alpha = {panel.alpha:g}$", fontsize=11)
+    axes.set_title(rf"$\alpha = {panel.alpha:g}$", fontsize="medium")
     axes.text(
         0.97, 0.97, f"mass at 0\ntheory {panel.theory.zero_mass:.3f}\ntrained {1 - len(nonzero) / len(values):.3f}",
-        transform=axes.transAxes, ha="right", va="top", fontsize=8,
+        transform=axes.transAxes, ha="right", va="top", fontsize="small",
     )  # fmt: skip
     axes.set_xlabel("singular value of $S$")
     bulk = panel.target.density if panel.target else panel.theory.density
@@ -58,6 +60,6 @@ def _scale(axes: Axes, peak: float, bulk: float) -> None:
     axes.set_ylim(0, top)
     if peak > top:
         axes.annotate(
-            f"peak {peak:.1f}", (0.03, 1), xycoords="axes fraction", xytext=(0.14, 0.93), fontsize=8,
+            f"peak {peak:.1f}", (0.03, 1), xycoords="axes fraction", xytext=(0.14, 0.93), fontsize="small",
             arrowprops={"arrowstyle": "->", "lw": 0.7},
         )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from verify.figures.curve_panel import COLOURS
+from numeric.journal.style import COLOURS, Sheet, legend_above
 from verify.studies.thresholds import INTERPOLATION, RECOVERY, Sighting
 
 
@@ -16,7 +16,7 @@ def threshold_figure(sightings: Sequence[Sighting]) -> Figure:
     rows = [[one for one in sightings if one.sought.kind is kind] for kind in (INTERPOLATION, RECOVERY)]
     rows = [row for row in rows if row]
     columns = max(map(len, rows))
-    figure = Figure(figsize=(max(4.8, 3.6 * columns), 3.4 * len(rows)), layout="constrained")
+    figure = Sheet(1 if columns < 2 else 2, 2.7 * len(rows))
     for row, panels in zip(rows, figure.subplots(len(rows), columns, squeeze=False), strict=True):
         for axes, sighting in zip(panels, row, strict=False):
             _threshold_panel(axes, sighting)
@@ -46,5 +46,4 @@ def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
     axes.axvspan(infinite.low, infinite.high, color=COLOURS[3], alpha=0.2, lw=0, label="crossing, 95 %")
     axes.axhline(0, color="0.6", lw=0.6)
     axes.set_xlabel(r"sample ratio $\alpha = n/d^2$")
-    axes.set_title(f"{sighting.sought.kind.name}, {sighting.sought.setting}", fontsize=9)
-    axes.legend(fontsize=7, loc="lower right" if sighting.sought.kind is INTERPOLATION else "lower left")
+    legend_above(axes, 2, title=f"{sighting.sought.kind.name}, {sighting.sought.setting}", fontsize="x-small")

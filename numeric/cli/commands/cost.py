@@ -29,26 +29,38 @@ def run(arguments: argparse.Namespace) -> int:
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
+    from numeric.journal.kinks import resolved
     from numeric.studies.against_bayes import cost_curve
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     found = cost_curve(asked, alphas, lambda values: progress(values, desc="alpha"))
-    points: list[dict[str, object]] = [
-        {
-            "alpha": item.solution.problem.alpha,
-            "estimation_error": item.solution.estimation_error if item.solution.trusted else None,
-            "bayes_error": item.bayes_error,
-            "ratio": item.ratio if item.solution.trusted and item.bayes_error else None,
-            "status": item.solution.status.name.lower()
-            if item.bayes_error is not None
-            else "optimum beyond double precision",
-        }
-        for item in found
-    ]
+
+    def at(between):  # type: ignore[no-untyped-def]
+        return cost_curve(asked, between, lambda values: progress(values, desc="kinks of the figure"))
+
+    drawn = found
+    if arguments.plot:
+        from numeric.plots import drawn_costs
+
+        drawn = resolved(found, drawn_costs, at)
+    points = [_point(item) for item in found]
     deliver(
         arguments,
         points,
-        lambda plots: plots.cost_figure(found),
+        lambda plots: plots.cost_figure(drawn),
         lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
+        {"points": [_point(item) for item in drawn]},
     )
     return 0 if all(item.solution.trusted and item.bayes_error is not None for item in found) else 1
+
+
+def _point(item) -> dict[str, object]:  # type: ignore[no-untyped-def]
+    return {
+        "alpha": item.solution.problem.alpha,
+        "estimation_error": item.solution.estimation_error if item.solution.trusted else None,
+        "bayes_error": item.bayes_error,
+        "ratio": item.ratio if item.solution.trusted and item.bayes_error else None,
+        "status": item.solution.status.name.lower()
+        if item.bayes_error is not None
+        else "optimum beyond double precision",
+    }

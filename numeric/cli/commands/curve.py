@@ -57,9 +57,14 @@ def run(arguments: argparse.Namespace) -> int:
         write_table(table, points, given)
     document = {"parameters": given, "points": points, "seconds": time.perf_counter() - started}
     if figure:
-        from numeric.plots import curve_figure
+        from numeric.journal.kinks import resolved
+        from numeric.plots import curve_figure, drawn_errors
 
-        save(curve_figure(solutions), figure, document)
+        def between(alphas):  # type: ignore[no-untyped-def]
+            return learning_curve(asked, alphas, lambda grid: progress(grid, desc="kinks of the figure"))
+
+        drawn = resolved(solutions, drawn_errors, between)
+        save(curve_figure(drawn), figure, {**document, "points": [point(solution) for solution in drawn]})
     if arguments.json:
         print_json(document)
     else:

@@ -1,12 +1,16 @@
 """Command `python -m numeric decompose`: parts of the test error."""
 
 import argparse
+import logging
 import time
 
 from attention_erm.commandline.log import progress
 from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 
+_LOG = logging.getLogger(__name__)
+
+EXCESS = ("overfitting", "underfitting", "approximation")
 PARTS = ("c_star", "overfitting", "underfitting", "approximation", "gain", "distance", "least", "mismatch", "rate")
 
 
@@ -17,8 +21,9 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         help="parts of the test error along alpha: overfitting, underfitting, approximation, mismatch",
         description="Split the test error of the learned S at each alpha into what it owes to overfitting (energy in "
         "noise), underfitting (features not learned), approximation (features learned wrongly) and mismatch "
-        "(of the best multiple of the target). Prints a row a point, in units of the loss per sample and of "
-        "eigenvalue^2, with the rate that joins them.",
+        "(of the best multiple of the target). Prints a row a point: the parts in eigenvalue^2, and the rate that turns them "
+        "into those of the test error, which are printed as excess_ and drawn: with `least` and `mismatch` they add up to it, in "
+        "units of the loss per sample. A part can fall below zero, which is said.",
         epilog="example: python -m numeric decompose --alpha 0.1:100:20 --power-law 1 --dim 100 --lambda .1 --noise .5",
     )
     parser.set_defaults(run=run)
@@ -42,11 +47,22 @@ def run(arguments: argparse.Namespace) -> int:
         {
             "alpha": solution.problem.alpha,
             "test_error": solution.test_error if solution.trusted else None,
-            **{name: getattr(found.get(solution.problem.alpha), name, None) for name in PARTS},
+            **{name: getattr(parts, name, None) for name in PARTS},
+            **{f"excess_{name}": excess.get(name) for name in EXCESS},
             "status": solution.status.name.lower(),
         }
         for solution in solutions
+        for parts in [found.get(solution.problem.alpha)]
+        for excess in [parts.excess if parts else {}]
     ]
+    for name in EXCESS:
+        below = [alpha for alpha, parts in found.items() if parts.excess[name] < 0]
+        if below:
+            where = f"alpha = {below[0]:g}" + (f" to {below[-1]:g}" if len(below) > 1 else "")
+            _LOG.warning(
+                "%s is below zero at %s: parts hold cross terms, of which a small one can consist (docs/theory.md, section 7)",
+                name, where,
+            )  # fmt: skip
     deliver(
         arguments,
         points,

@@ -62,21 +62,32 @@ def run(arguments: argparse.Namespace) -> int:
     left_out = len(kappa0s) * len(widths) * len(tokens) - len(found)
     if left_out:
         _LOG.warning("%d combinations left out: the width is below the target's rank ratio", left_out)
-    rows: list[dict[str, object]] = [
-        {
-            "kappa0": exact_text(row.kappa0),
-            "width": exact_text(row.width),
-            "tokens": row.tokens,
-            "recovery": row.recovery,
-            "bayes": row.bayes,
-            "ratio": row.ratio,
-        }
-        for row in found
-    ]
+    drawn = [*found, *_ends(kappa0s, widths, tokens, model)] if arguments.plot else found
+    rows = [_row(row) for row in found]
     deliver(
         arguments,
         rows,
-        lambda plots: plots.recovery_figure(found),
+        lambda plots: plots.recovery_figure(drawn),
         lambda: {"parameters": {"model": model}, "rows": rows, "seconds": time.perf_counter() - started},
+        {"rows": [_row(row) for row in drawn]},
     )
     return 0
+
+
+def _ends(kappa0s, widths, tokens, model):  # type: ignore[no-untyped-def]
+    """Where lines end, with a kink, as the rank reaches the width: points of the figure whatever the grid."""
+    from numeric.studies.recovery_table import recovery_table
+
+    narrow = [width for width in widths if min(kappa0s) < width < max(kappa0s) and width < 1 and width not in kappa0s]
+    return [row for width in narrow for row in recovery_table((width,), (width,), tokens, model)]
+
+
+def _row(row) -> dict[str, object]:  # type: ignore[no-untyped-def]
+    return {
+        "kappa0": exact_text(row.kappa0),
+        "width": exact_text(row.width),
+        "tokens": row.tokens,
+        "recovery": row.recovery,
+        "bayes": row.bayes,
+        "ratio": row.ratio,
+    }

@@ -63,9 +63,10 @@ def run(arguments: argparse.Namespace) -> int:
         "error_estimate": solution.error_estimate,
     }
     if figure:
+        from numeric.journal.caption import settings
         from numeric.plots import spectrum_figure
 
-        save(spectrum_figure(found, rf"$\alpha={asked.alpha:g}$"), figure, document)
+        save(spectrum_figure(found, settings(asked)), figure, document)
     if arguments.json:
         print_json(document)
     else:

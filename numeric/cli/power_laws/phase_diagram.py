@@ -15,7 +15,7 @@ from numeric.cli.arguments import (
     print_json,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import FIGURE, figure_asked, print_rows, save
+from numeric.cli.output import add_figure, figure_asked, print_rows, save
 from numeric.cli.power_laws.exponents import gamma
 from numeric.cli.power_laws.scaling import decay_law, dimension
 
@@ -58,7 +58,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     )
     add_model(parser)
     add_problem_arguments(parser, "noise", defaults={"noise": "1/2"})
-    parser.add_argument("--plot", metavar="F", help=FIGURE)
+    add_figure(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
     parser.set_defaults(run=run)
 

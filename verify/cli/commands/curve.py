@@ -13,7 +13,7 @@ import numpy as np
 
 from attention_erm.commandline.log import progress
 from numeric.cli.arguments import GRID, BadInput, grid, print_json
-from numeric.cli.output import TABLE, outputs, print_rows, write_table
+from numeric.cli.output import TABLE, add_figure, outputs, print_rows, write_table
 from numeric.model import DEFAULT
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
@@ -53,7 +53,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
                         help="runs per point, one number or one for each size (default 8)")  # fmt: skip
     parser.add_argument("--csv", metavar="F", help=TABLE)
-    parser.add_argument("--plot", metavar="F", help=PNG_OR_PDF)
+    add_figure(parser, PNG_OR_PDF)
     add_training_problem(parser)
     parser.set_defaults(run=run)
 

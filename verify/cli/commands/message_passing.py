@@ -17,7 +17,7 @@ from numeric.cli.arguments import (
     integer,
     print_json,
 )
-from numeric.cli.output import figure_asked
+from numeric.cli.output import add_figure, figure_asked
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.messages.stages import FirstMessage
 from numeric.studies.against_bayes import bayes_curve
@@ -59,7 +59,7 @@ def add(commands: Any) -> None:
                         "the mean eigenvalue (default with --bayes), random, or informed by the target itself")  # fmt: skip
     parser.add_argument("--bayes", action="store_true",
                         help="Bayes-optimal messages in place of those of the risk; the weight decay is not used")  # fmt: skip
-    parser.add_argument("--plot", metavar="F", help=f"{PNG_OR_PDF}: the steps")
+    add_figure(parser, f"{PNG_OR_PDF}: the steps")
     add_problem_arguments(parser, *_PARAMETERS, defaults={"kappa0": "0.5", "lambda_": "0.05", "noise": "0.5"})
     add_execution(parser)
     parser.set_defaults(run=run)

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from numeric.journal.style import COLOURS, Sheet
 from verify.emergence.study import EmergenceOutcome
-from verify.figures.curve_panel import COLOURS
 
 _MARK = 0.05  #: height of the marks of n_k, and between those of two features, in the upper panel
 
@@ -19,7 +19,7 @@ def emergence_figure(outcome: EmergenceOutcome) -> Figure:
     Lines: theory. Points: trained, with standard errors. At the top: n_k of training with intervals of 95 %, ticks for the theory's.
     """
     dims = list(outcome.theory)
-    figure = Figure(figsize=(1.0 + 4.4 * len(dims), 6.4), layout="constrained")
+    figure = Sheet(min(2, len(dims)), 4.6)
     panels = figure.subplots(2, len(dims), squeeze=False, sharex="col", sharey="row")
     for (upper, lower), dim in zip(panels.T, dims, strict=True):
         eigenvalues = outcome.plan.at(dim).target_eigenvalues()[: outcome.plan.features]
@@ -35,7 +35,12 @@ def emergence_figure(outcome: EmergenceOutcome) -> Figure:
     panels[0, 0].set_yticks(np.linspace(0, 1, 6))
     panels[0, 0].set_ylabel(r"$(u_k \cdot v_k)^2$")
     panels[1, 0].set_ylabel(r"$v_k^\top S\, v_k / s_k$")
-    panels[1, 0].legend(fontsize=9, title="feature", ncols=2)
+    figure.legend(
+        *panels[1, 0].get_legend_handles_labels(),
+        title="feature",
+        loc="outside upper center",
+        ncols=outcome.plan.features,
+    )
     return figure
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numeric.journal.style import COLOURS, Sheet, legend_above
 from verify.exponents.study import ExponentOutcome, ExponentSeen
-from verify.figures.curve_panel import COLOURS
 
 _TITLES = {"decay": "limited by weight decay", "noise": "limited by noise"}
 
@@ -14,14 +14,14 @@ _TITLES = {"decay": "limited by weight decay", "noise": "limited by noise"}
 def exponent_figure(outcome: ExponentOutcome) -> Figure:
     """A panel for each cell: slopes against d, trained with intervals of 95 % and of the theory; dashed, the exponents."""
     paths = list(dict.fromkeys(one.path for one in outcome.exponents))
-    figure = Figure(figsize=(1.2 + 4.2 * len(paths), 3.8), layout="constrained")
+    figure = Sheet(min(2, len(paths)), 2.8)
     panels = figure.subplots(1, len(paths), squeeze=False)[0]
     for axes, path in zip(panels, paths, strict=True):
         for colour, one in zip(COLOURS, (e for e in outcome.exponents if e.path == path), strict=False):
             _draw(axes, one, colour)
         quantity = path.quantity.replace("_", " ")
-        axes.set(xscale="log", xlabel="$d$", ylabel=f"d log({quantity})/d log $n$", title=_TITLES[path.name])
-        axes.legend(fontsize=8, frameon=True, framealpha=0.9, edgecolor="none")
+        axes.set(xscale="log", xlabel="$d$", ylabel=f"d log({quantity})/d log $n$")
+        legend_above(axes, 1, title=_TITLES[path.name])
         if not any(one.approach for one in outcome.exponents):  # else decades are enough
             dims = sorted({slope.dim for one in outcome.exponents if one.path == path for slope in one.slopes})
             axes.set_xticks(dims, [str(dim) for dim in dims])

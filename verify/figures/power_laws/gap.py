@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from verify.figures.curve_panel import COLOURS
+from numeric.journal.style import COLOURS, Sheet, legend_above
 from verify.studies.gap import GapTrend
 
 
 def gap_figure(trends: Sequence[GapTrend]) -> Figure:
     """Ratio of excess errors against d, with the fits."""
-    figure = Figure(figsize=(5.2, 3.6), layout="constrained")
+    figure = Sheet(height=2.6)
     axes = figure.add_subplot()
     for colour, trend in zip(COLOURS, trends, strict=False):
         name, limit = rf"$\gamma = {trend.gamma:g}${trend.features_kept}", rf"${trend.limit:.3f} \pm {trend.error:.3f}$"
@@ -26,5 +26,5 @@ def gap_figure(trends: Sequence[GapTrend]) -> Figure:
     axes.set(xscale="log", xlabel="$d$", ylabel="excess error, trained / theory")
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()
-    axes.legend(fontsize=9)
+    legend_above(axes, 1)
     return figure

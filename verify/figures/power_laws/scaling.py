@@ -9,10 +9,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numeric.journal.caption import add_caption
+from numeric.journal.style import COLOURS, PAGE, Sheet, legend_above
 from numeric.plots import phase_figure
 from numeric.problem.decay_law import DecayLaw
 from numeric.studies.phase_diagram import Sketch
-from verify.figures.curve_panel import COLOURS
 from verify.judging.error_parts import ERROR_PARTS
 from verify.judging.spectra import ZERO, TrainedSpectrum
 from verify.studies.scaling import PHASE_DIM, SKETCH_DIM, ScalingOutcome, Slope
@@ -23,7 +24,7 @@ SMALLER = 0.45  #: opacity of what belongs to a size that is not the largest
 def excess_figure(outcome: ScalingOutcome) -> Figure:
     """The paper's Figure 4: left, excess test error and its ratio to the theory; right, eigenvalues of S by rank."""
     alphas = sorted({alpha for _, alpha in outcome.panels})
-    figure = Figure(figsize=(5.6 + 3.4 * bool(alphas), 5.2), layout="constrained")
+    figure = Sheet(1 + bool(alphas), 4.2)
     sides = figure.subfigures(1, 2 if alphas else 1, width_ratios=(5.6, 3.4) if alphas else None, squeeze=False)[0]
     above, below = sides[0].subplots(2, 1, sharex=True, height_ratios=(3, 1.3))
     for colour, decay in zip(COLOURS, outcome.plan.decays, strict=False):
@@ -35,8 +36,8 @@ def excess_figure(outcome: ScalingOutcome) -> Figure:
     above.set(xscale="log", yscale="log", ylabel="excess test error")
     below.set(xlabel="samples $n$", ylabel="trained / theory")
     below.axhline(1, color="0.4", lw=0.8)
-    above.legend(fontsize=9, loc="lower left")
-    figure.suptitle(_title(outcome), fontsize=10)
+    legend_above(above)
+    add_caption(figure, _description(outcome))
     for axes, alpha in zip(
         sides[-1].subplots(len(alphas), 1, squeeze=False)[:, 0] if alphas else (), alphas, strict=True
     ):
@@ -44,14 +45,11 @@ def excess_figure(outcome: ScalingOutcome) -> Figure:
     return figure
 
 
-def _title(outcome: ScalingOutcome) -> str:
+def _description(outcome: ScalingOutcome) -> str:
     sizes = ", ".join(str(dim) for dim, _ in reversed(outcome.plan.sizes))
     kind = "Gaussian-equivalent data" if outcome.gaussian else "token sequences"
-    trained, guides = "points: trained with standard deviation", "black: derived exponents"
-    if outcome.gaussian:
-        return f"{kind}, $d =$ {sizes} (pale: smaller); {trained}\nlines: theory, {guides}"
-    lines = "lines: theory of Gaussian indices, dashed: with leading features exact"
-    return f"{kind}, $d =$ {sizes} (pale: smaller); {trained}\n{lines}, {guides}"
+    lines = "theory" if outcome.gaussian else "theory of Gaussian indices, dashed: with leading features exact"
+    return f"{kind}, $d =$ {sizes} (pale: smaller); points: trained with standard deviation; lines: {lines}; black: derived exponents"
 
 
 def _title_of(decay: DecayLaw) -> str:
@@ -93,7 +91,9 @@ def _guide(axes: Axes, outcome: ScalingOutcome, slope: Slope) -> None:
     errors = GUIDE_ABOVE * height * (n / centre) ** slope.exponent
     axes.plot(n, errors, "k--", lw=1)
     power = Fraction(slope.exponent).limit_denominator(100)
-    axes.annotate(f"$n^{{{power}}}$", (centre, GUIDE_ABOVE * height), (3, 3), textcoords="offset points", fontsize=9)
+    axes.annotate(
+        f"$n^{{{power}}}$", (centre, GUIDE_ABOVE * height), (3, 3), textcoords="offset points", fontsize="small"
+    )
 
 
 def _rank_plot(axes: Axes, outcome: ScalingOutcome, alpha: float) -> None:
@@ -113,24 +113,22 @@ def _rank_plot(axes: Axes, outcome: ScalingOutcome, alpha: float) -> None:
         yscale="log",
         xlabel="rank",
         ylabel="eigenvalue of $S$",
-        title=f"$n = {round(alpha * dim**2)}$",
     )
     axes.set_ylim(least / 2)
-    axes.legend(fontsize=8, loc="lower left")
+    legend_above(axes, title=f"$n = {round(alpha * dim**2)}$")
 
 
 def trained_decomposition_figure(outcome: ScalingOutcome) -> Figure:
     """The paper's Figure 3: above, spectra of S and of the target face to face; below, shares of the error along n."""
     decays, spectra = outcome.plan.decays, list(outcome.panels.values())
-    across = max(len(decays), 1.6)
-    figure = Figure(figsize=(1.2 + 3.8 * across, 3.6 + 2.6 * bool(spectra)), layout="constrained")
+    figure = Sheet(2, 2.6 + 2.0 * bool(spectra))
     *above, below = figure.subfigures(
-        1 + bool(spectra), 1, height_ratios=[2.6, 3.6][-1 - bool(spectra) :], squeeze=False
+        1 + bool(spectra), 1, height_ratios=[2.0, 2.6][-1 - bool(spectra) :], squeeze=False
     )[:, 0]
     for part in above:
         for axes, spectrum in zip(part.subplots(1, len(spectra), squeeze=False)[0], spectra, strict=True):
             _face_to_face(axes, spectrum, outcome.target)
-        part.legend(*part.axes[0].get_legend_handles_labels(), fontsize=9, loc="outside right upper")
+        part.legend(*part.axes[0].get_legend_handles_labels(), fontsize="small", loc="outside right upper")
         part.axes[0].set_ylabel("eigenvalues per run")
     for axes, decay in zip(below.subplots(1, len(decays), sharey=True, squeeze=False)[0], decays, strict=True):
         _parts(axes, outcome, decay)
@@ -138,7 +136,11 @@ def trained_decomposition_figure(outcome: ScalingOutcome) -> Figure:
     below.axes[0].set_ylabel("share of the error above the least")
     title = f"lines: theory; points: trained, $d = {dim}$"
     below.legend(
-        *below.axes[0].get_legend_handles_labels(), fontsize=9, title=title, title_fontsize=9, loc="outside right upper"
+        *below.axes[0].get_legend_handles_labels(),
+        fontsize="small",
+        title=title,
+        title_fontsize="small",
+        loc="outside right upper",
     )
     return figure
 
@@ -177,19 +179,18 @@ def regime_figure(outcome: ScalingOutcome) -> Figure:
     """The paper's Figure 5: over the theory's phase diagram, a spectrum in each cell and windows over which slopes were fitted."""
     assert outcome.phases is not None  # as the plan asks for it
     figure = phase_figure(outcome.phases)
-    figure.set_size_inches(8.6, 7.4)
+    figure.set_size_inches(PAGE, 6.4)
     axes, dim = figure.axes[0], outcome.plan.sizes[-1][0]
     for sketch in outcome.sketches:
         _sketch(axes, sketch)
     for slope in outcome.slopes:
         if slope.dim == dim:
             _window(axes, slope)
-    axes.set_title(
-        rf"$\gamma = {outcome.plan.gamma}$: exponents of $n$; local slopes, theory at $d = {PHASE_DIM}$, "
-        rf"framed: trained, $d = {dim}$; "
-        "\n"
-        rf"insets: eigenvalues of $S$ by rank (dotted: the target), theory at $d = {SKETCH_DIM}$",
-        fontsize=8.5,
+    add_caption(
+        figure,
+        rf"$\gamma = {outcome.plan.gamma}$",
+        f"cells: exponents of $n$; local slopes: theory at $d = {PHASE_DIM}$, framed: trained at $d = {dim}$",
+        f"insets: eigenvalues of $S$ by rank (dotted: the target), theory at $d = {SKETCH_DIM}$",
     )
     return figure
 
@@ -220,4 +221,4 @@ def _window(axes: Axes, slope: Slope) -> None:
     y = math.log(slope.decay.at(slope.dim)) / log_d
     axes.plot(x, [y, y], "k-", lw=2)
     box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "k", "lw": 0.7}
-    axes.text(sum(x) / 2, y + 0.13, f"{slope.trained.value:.2f}", fontsize=8, ha="center", va="center", bbox=box)
+    axes.text(sum(x) / 2, y + 0.13, f"{slope.trained.value:.2f}", fontsize="small", ha="center", va="center", bbox=box)

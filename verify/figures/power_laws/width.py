@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from verify.figures.curve_panel import COLOURS
+from numeric.journal.caption import add_caption, settings
+from numeric.journal.style import COLOURS, Sheet, legend_above
 from verify.networks.width import WidthPoint
 
 
 def width_figure(points: Sequence[WidthPoint]) -> Figure:
     """Trained estimation errors with two standard errors against hidden units, beside the theory."""
-    figure = Figure(figsize=(5.2, 3.6), layout="constrained")
+    figure = Sheet(height=2.6)
     axes = figure.add_subplot()
     m = [point.hidden for point in points]
     axes.plot(m, [point.solution.estimation_error for point in points], "-", color="0.3", lw=1, label="theory")
@@ -21,5 +22,6 @@ def width_figure(points: Sequence[WidthPoint]) -> Figure:
         ms=4.5, mfc="white", capsize=2, color=COLOURS[0], label="trained",
     )  # fmt: skip
     axes.set(xscale="log", yscale="log", xlabel="hidden units $m$", ylabel=r"estimation error $\|S-S_0\|^2/d$")
-    axes.legend(fontsize=9)
+    legend_above(axes)
+    add_caption(figure, settings(points[0].solution.problem, "width"))
     return figure

@@ -1,0 +1,1 @@
+"""How figures look in a journal: one style, captions that state the settings."""

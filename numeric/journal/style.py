@@ -1,0 +1,140 @@
+"""One style of all figures: as wide as a column or a page of a journal, text of its size, fonts embedded whole.
+
+Figures are `Sheet`s, drawn by functions under `in_style`. Who hands over axes of a figure of his own keeps its settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any, ParamSpec
+
+import matplotlib
+import matplotlib.style
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from numeric.maths.domain import InvalidParameter
+
+P = ParamSpec("P")
+
+COLUMN, PAGE = 3.4, 7.0  #: inches, widths of a column and of both of them in journals of two columns
+COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f", "#b08b1a", "#2a8fa8", "#5b5b5b", "#a8324a")
+#: Type 42 is the font itself, which journals ask for and editors of figures can edit; matplotlib's own choice is Type 3.
+FONTS_WHOLE: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
+JOURNAL: dict[Any, Any] = {
+    "figure.figsize": (COLUMN, 2.5), "figure.dpi": 150, "savefig.dpi": 300, "font.family": "STIXGeneral",
+    "mathtext.fontset": "stix", "font.size": 8.5, "axes.titlesize": "medium", "axes.labelsize": "medium",
+    "figure.titlesize": "medium", "figure.labelsize": "small", "xtick.labelsize": "small", "ytick.labelsize": "small",
+    "legend.fontsize": "small", "legend.title_fontsize": "small", "legend.frameon": False, "legend.handlelength": 1.7,
+    "legend.columnspacing": 1.2, "legend.borderpad": 0.2, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4, "lines.linewidth": 1.2, "lines.markersize": 3.5, "axes.prop_cycle": cycler(color=COLOURS),
+    **FONTS_WHOLE,
+}  # fmt: skip
+_OF_THE_PROCESS = (
+    "backend",
+    "backend_fallback",
+    "interactive",
+    "toolbar",
+    "webagg",
+)  # groups of settings that no figure has
+_MOST_LISTED = 4  # entries of a legend in a row across a column
+
+_chosen: list[str | Path] = []  # styles over ours, of the process
+
+
+def choose_styles(*styles: str | Path) -> None:
+    """From here on figures have the settings of these matplotlib styles, each a name or a file, over ours.
+
+    Raises:
+        InvalidParameter: there is no such style, or its file cannot be read.
+    """
+    for style in styles:
+        try:
+            with matplotlib.style.context(style):
+                pass
+        except OSError:
+            known = ", ".join(name for name in matplotlib.style.available if not name.startswith("_"))
+            raise InvalidParameter(
+                "style", str(style), "is no style of matplotlib and no file of one", f"use a file or one of {known}"
+            ) from None
+    _chosen[:] = styles
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """Inside, what is drawn has our style, and over it the styles that were chosen."""
+    with matplotlib.style.context([JOURNAL, *_chosen]):
+        yield
+
+
+def in_style(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """The drawing in our style; on axes that are handed over, under the settings that are in force."""
+
+    @wraps(draw)
+    def drawn(*arguments: P.args, **options: P.kwargs) -> Figure:
+        if options.get("ax") is not None:
+            return draw(*arguments, **options)
+        with settings():
+            return draw(*arguments, **options)
+
+    return drawn
+
+
+class Sheet(Figure):
+    """A figure whose parts leave each other room, and whose fonts are embedded whole however it is saved.
+
+    columns: of the journal, 1 or 2; height in inches at the width of our style, scaled with that of another.
+    """
+
+    def __init__(self, columns: int = 1, height: float = 2.5, **options: Any) -> None:
+        column = float(matplotlib.rcParams["figure.figsize"][0])
+        width = column if columns == 1 else column * PAGE / COLUMN
+        self._in_force = {
+            key: value for key, value in matplotlib.rcParams.items() if key.partition(".")[0] not in _OF_THE_PROCESS
+        }
+        super().__init__(figsize=(width, height * column / COLUMN), **{"layout": "constrained", **options})
+
+    def draw(self, renderer: Any) -> None:
+        """As any figure, with the settings that it was made under: ticks and colours are looked up late."""
+        with matplotlib.rc_context(self._in_force):
+            super().draw(renderer)
+
+    def savefig(self, fname: Any, **options: Any) -> None:
+        """As any figure, with its own settings; fonts whole."""
+        with matplotlib.rc_context({**self._in_force, **FONTS_WHOLE}):
+            super().savefig(fname, **options)
+
+
+def panels(
+    ax: Axes | Sequence[Axes] | None, rows: int = 1, columns: int = 1, height: float = 2.5, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure and its axes, row by row: those handed over, or a new sheet with these.
+
+    Raises:
+        InvalidParameter: as many axes are needed as there are panels.
+    """
+    if ax is None:
+        sheet = Sheet(columns, height)
+        return sheet, list(sheet.subplots(rows, columns, squeeze=False, **options).ravel())
+    given = [ax] if isinstance(ax, Axes) else list(ax)
+    if len(given) != rows * columns:
+        raise InvalidParameter("ax", given, f"must be {rows * columns} axes", "make them by subplots")
+    figure = given[0].get_figure(root=True)
+    assert figure is not None  # axes belong to one
+    return figure, given
+
+
+def legend_above(axes: Axes, ncols: int | None = None, **options: Any) -> None:
+    """The legend of these axes above them, off what is drawn; in a figure that is not ours, where its owner may move it from."""
+    handles = options.pop("handles", None) or axes.get_legend_handles_labels()[0]
+    if not isinstance(axes.get_figure(root=True), Sheet):
+        axes.legend(handles=handles)
+        return
+    axes.legend(
+        handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=ncols or min(len(handles), _MOST_LISTED), **options,
+    )  # fmt: skip
