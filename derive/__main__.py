@@ -3,6 +3,11 @@
 import os
 import sys
 
+from attention_erm.commandline import interrupts
+
+if __name__ == "__main__":
+    interrupts.watch(compiled=False)
+
 from attention_erm.commandline.parser import Parser, add_habits
 from derive.cli.commands import check, diff, explain, gen, listing, new, tex
 
@@ -26,6 +31,7 @@ def build_parser() -> Parser:
 def main() -> int:
     """Run the command of sys.argv; its exit code."""
     arguments = build_parser().parse_args()
+    interrupts.work_begins()
     try:
         code = int(arguments.run(arguments))
         sys.stdout.flush()
@@ -34,8 +40,7 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        return 130
+        return interrupts.tell()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,11 @@
 
 from typing import NoReturn
 
+from attention_erm.commandline import interrupts
+
+if __name__ == "__main__":
+    interrupts.watch()
+
 from attention_erm.commandline.parser import Parser, add_habits
 from numeric.cli.arguments import run
 from numeric.cli.commands import (
@@ -57,6 +62,7 @@ def build_parser() -> Parser:
 def main() -> int:
     """Run the command line."""
     arguments = build_parser().parse_args()
+    interrupts.work_begins()
     return int(arguments.run(arguments))
 
 

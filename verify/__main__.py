@@ -6,6 +6,11 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from attention_erm.commandline import interrupts
+
+if __name__ == "__main__":
+    interrupts.watch()
+
 import torch
 
 from attention_erm.commandline.parser import Parser, add_habits
@@ -70,6 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises BadInput for arguments that make no sense, alone or together, and NoAnswer where the theory has none.
     """
     arguments = build_parser().parse_args(argv)
+    interrupts.work_begins()
     if arguments.device == "cuda" and not torch.cuda.is_available():
         raise BadInput("--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu")
     try:
@@ -80,8 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"failed: {error}\n")
         return 1
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted: finished runs are kept, the same command goes on from there\n")
-        return 130
+        return interrupts.tell("finished runs are kept, the same command goes on from there")
 
 
 def command_line() -> NoReturn:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
+from attention_erm.commandline import interrupts
 from attention_erm.commandline.refusal import BadInput as BadInput  # of all commands, and named here by each
 from numeric.maths.domain import InvalidParameter, NoAnswer
 
@@ -206,20 +207,20 @@ _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES)
 def run(main: Callable[[], int]) -> NoReturn:
     """Exit with the code of `main`; bad input gives its one line on stderr and 2, what has no answer its one line and 1.
 
-    An interrupt ends with a line and 130, and whoever stops reading the output, as `head` does, ends the command in silence.
+    An interrupt ends with a line and 130, whatever it made of the command, and whoever stops reading the output, as `head` does, ends
+    the command in silence.
     """
     try:
         code = main()
         sys.stdout.flush()
-        raise SystemExit(code)
+        raise SystemExit(interrupts.tell("what had finished is given") if interrupts.interrupted() else code)
     except BrokenPipeError:
         os.dup2(
             os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
         )  # or the interpreter would flush into the pipe once more
         raise SystemExit(1) from None
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted\n")
-        raise SystemExit(130) from None
+        raise SystemExit(interrupts.tell()) from None
     except (BadInput, InvalidParameter) as error:
         line = error if isinstance(error, BadInput) else bad_argument(error)
         sys.stderr.write(f"{line}\n")
@@ -233,5 +234,9 @@ def run(main: Callable[[], int]) -> NoReturn:
         what = f"{error.filename}: " if error.filename else ""
         sys.stderr.write(f"failed: {what}cannot be written ({error.strerror}); what had finished is kept\n")
         raise SystemExit(1) from None
+    except Exception:
+        if not interrupts.interrupted():
+            raise
+        raise SystemExit(interrupts.tell()) from None
     finally:
         gc.freeze()  # the interpreter's search for garbage at exit would take .15 s, among all that numba holds

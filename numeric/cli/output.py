@@ -5,10 +5,14 @@ import csv
 import io
 import logging
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 from numeric.cli.arguments import BadInput, print_json, writable, write_atomically
+from numeric.engines.interrupted import Interrupted
 
+T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
@@ -28,6 +32,19 @@ def outputs(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
     if table and table == figure:
         raise BadInput("--plot", figure, "is the file of --csv", "name two files")
     return table, figure
+
+
+def so_far(study: Callable[..., T], *arguments: Any) -> T:
+    """What a study gives, or what had finished of it when it was interrupted: the command goes on with that, and `run` ends it.
+
+    Raises KeyboardInterrupt where nothing had.
+    """
+    try:
+        return study(*arguments)
+    except Interrupted as interrupt:
+        if not interrupt.finished:
+            raise
+        return interrupt.finished
 
 
 def document_key(quantity: str) -> str:

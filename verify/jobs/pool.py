@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 import torch
 from filelock import FileLock
 
+from attention_erm.commandline.interrupts import answered
 from numeric.engines.processes import WorkerProcesses, cores, use_one_thread
 from numeric.engines.progress import seconds_bar
 from numeric.maths.domain import NoAnswer
@@ -77,6 +78,8 @@ class Pool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if error is not None:
+            answered()
         for processes in self._processes.values():
             processes.end(at_once=error is not None)
         for lock in self._locks.values():

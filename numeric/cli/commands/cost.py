@@ -4,7 +4,7 @@ import argparse
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs
+from numeric.cli.output import add_outputs, deliver, outputs, so_far
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.studies.against_bayes import cost_curve
 
     alphas = [float(alpha) for alpha in arguments.alpha]
-    found = cost_curve(asked, alphas, lambda values: progress(values, desc="alpha"))
+    found = so_far(cost_curve, asked, alphas, lambda values: progress(values, desc="alpha"))
     points: list[dict[str, object]] = [
         {
             "alpha": item.solution.problem.alpha,

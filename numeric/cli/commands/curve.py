@@ -8,7 +8,7 @@ import time
 from attention_erm.commandline.log import progress
 from numeric.cli import digits
 from numeric.cli.arguments import print_json
-from numeric.cli.output import add_outputs, document_key, outputs, print_unsolved, save, write_table
+from numeric.cli.output import add_outputs, document_key, outputs, print_unsolved, save, so_far, write_table
 from numeric.cli.problem_arguments import (
     add_alpha_grid,
     add_parametrisation,
@@ -49,9 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     asked, given = problem_of(arguments, arguments.alpha[0])
     from numeric.saddle.curve import learning_curve
 
-    solutions = learning_curve(
-        asked, [float(alpha) for alpha in arguments.alpha], lambda grid: progress(grid, desc="alpha")
-    )
+    alphas = [float(alpha) for alpha in arguments.alpha]
+    solutions = so_far(learning_curve, asked, alphas, lambda grid: progress(grid, desc="alpha"))
     points = [point(solution) for solution in solutions]
     if table:
         write_table(table, points)

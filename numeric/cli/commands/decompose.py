@@ -4,7 +4,7 @@ import argparse
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved
+from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, so_far
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 
 PARTS = ("c_star", "overfitting", "underfitting", "approximation", "gain", "distance", "least", "mismatch", "rate")
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.studies.decompose import decompose as parts_of
 
     alphas = [float(alpha) for alpha in arguments.alpha]
-    solutions = learning_curve(asked, alphas, lambda values: progress(values, desc="alpha"))
+    solutions = so_far(learning_curve, asked, alphas, lambda values: progress(values, desc="alpha"))
     found = {solution.problem.alpha: parts_of(solution) for solution in solutions if solution.trusted}
     points: list[dict[str, object]] = [
         {

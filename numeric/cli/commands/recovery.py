@@ -5,9 +5,10 @@ import logging
 import time
 from fractions import Fraction
 
+from attention_erm.commandline.log import progress
 from numeric.cli.arguments import BadInput, exact_text, grid, integer
 from numeric.cli.model_arguments import add_model_name, chosen_model
-from numeric.cli.output import add_outputs, deliver, outputs
+from numeric.cli.output import add_outputs, deliver, outputs, so_far
 
 _LOG = logging.getLogger(__name__)
 
@@ -57,9 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
     kappa0s, widths, tokens = (
         tuple(dict.fromkeys(values)) for values in (arguments.kappa0, arguments.width, arguments.tokens)
     )
-    found = recovery_table(kappa0s, widths, tokens, chosen_model(arguments))
-    left_out = len(kappa0s) * len(widths) * len(tokens) - len(found)
-    if left_out:
+    asked = kappa0s, widths, tokens, chosen_model(arguments)
+    found = so_far(recovery_table, *asked, lambda values: progress(values, desc="thresholds"))
+    if left_out := len(tokens) * sum(width < min(kappa0, 1) for width in widths for kappa0 in kappa0s):
         _LOG.warning("%d combinations left out: the width is below the target's rank ratio", left_out)
     rows: list[dict[str, object]] = [
         {

@@ -16,7 +16,7 @@ from numeric.cli.arguments import (
     writable,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import FIGURE_SUFFIXES, print_rows, save
+from numeric.cli.output import FIGURE_SUFFIXES, print_rows, save, so_far
 from numeric.cli.power_laws.exponents import gamma
 from numeric.cli.power_laws.scaling import decay_law, dimension
 from numeric.model import DEFAULT
@@ -85,9 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
     own = {setting: float(value) for setting, value in own_settings(arguments, name, listed=True).items()}
     rest = arguments.dim, float(arguments.noise), arguments.points, watch, name, own
     if arguments.axis == "width":
-        diagram = width_diagram(arguments.gamma, _decay(arguments.lambda_ or "1/d"), *rest)
+        diagram = so_far(width_diagram, arguments.gamma, _decay(arguments.lambda_ or "1/d"), *rest)
     elif arguments.lambda_ is None:
-        diagram = phase_diagram(arguments.gamma, *rest)
+        diagram = so_far(phase_diagram, arguments.gamma, *rest)
     else:
         raise BadInput("--lambda", arguments.lambda_, "is an axis of the diagram", "add --axis width, or leave it out")
     if figure:

@@ -6,6 +6,7 @@ import re
 import sys
 import time
 
+from attention_erm.commandline import interrupts
 from attention_erm.commandline.log import progress
 from numeric.cli.arguments import (
     BadInput,
@@ -19,7 +20,7 @@ from numeric.cli.arguments import (
     positive,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved
+from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved, so_far
 from numeric.cli.power_laws.exponents import decay_exponent
 from numeric.maths.domain import InvalidParameter
 from numeric.model import DEFAULT, has_singular_values
@@ -171,10 +172,10 @@ def run(arguments: argparse.Namespace) -> int:
     )  # fmt: skip
     hidden = sorted({max(1, round(ratio * target.dim)) for ratio in widths})
     curve, values = (scaling_curve, samples) if along == "samples" else (width_curve, hidden)
-    found = curve(asked, values, lambda values: progress(values, desc=along))
+    found = so_far(curve, asked, values, lambda values: progress(values, desc=along))
     points = [record(point, along) for point in found]
-    features = progress(range(1, arguments.recovery + 1), disable=not arguments.recovery or None, desc="recovery")
-    recovered = sequential_recovery(asked, found, features)
+    features = progress(range(1, arguments.recovery + 1), disable=not arguments.recovery, desc="recovery")
+    recovered = [] if interrupts.interrupted() else so_far(sequential_recovery, asked, found, features)
     recovery = [recovery_record(one) for one in recovered]
     given = {"power_law": exact_text(arguments.power_law), "dim": arguments.dim, "lambda": arguments.lambda_}
     given["leading"] = arguments.leading
