@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
@@ -26,6 +27,8 @@ from verify.training.cross_validation import DecaySearch
 from verify.training.measure import execute
 from verify.training.run import Run
 from verify.training.vanishing_decay import NestedRun
+
+_LOG = logging.getLogger(__name__)
 
 
 class WorkerError(RuntimeError):
@@ -115,6 +118,10 @@ class Pool:
         for store in {job.store for job in jobs if job.store and job not in self._known}:
             asked = {job: job.arguments[0] for job in jobs if job.store is store}
             done = store.load(set(asked.values()))
+            if done:
+                _LOG.info(
+                    "%s: %d of %d runs found, the others are made", store.path, len(done), len(set(asked.values()))
+                )
             self._known |= {job: done[run] for job, run in asked.items() if run in done}
 
     def _stream(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, _Timed]]:
