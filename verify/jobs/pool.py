@@ -22,6 +22,7 @@ from numeric.maths.domain import NoAnswer
 from verify.batches.execute import execute_batch
 from verify.batches.memory import MOST_RUNS
 from verify.batches.shape import BatchShape, can_be_batched
+from verify.jobs.stated_model import require_stated_heads
 from verify.jobs.store import AnyResult, Store
 from verify.training.cross_validation import DecaySearch
 from verify.training.measure import execute
@@ -91,12 +92,15 @@ class Pool:
     def results(self, jobs: Sequence[Job]) -> list[Any]:
         """Return the results of `jobs`, in their order, carrying out those that neither a store nor this pool knows.
 
-        Raises InvalidParameter if another process writes a store that has to be written, NoAnswer where the theory has none,
-        WorkerError at the first job that fails otherwise; what had finished is kept.
+        Raises InvalidParameter if another process writes a store that has to be written, or heads would be trained on other data than
+        the model file states, NoAnswer where the theory has none, WorkerError at the first job that fails otherwise; what had finished
+        is kept.
         """
         self._look_up(jobs)
         missing = sorted({job for job in jobs if job not in self._known}, key=lambda job: -job.cost)
         if missing:
+            if any(job.store and job.stage == "training" for job in missing):
+                require_stated_heads()
             self._lock(jobs)
             with seconds_bar(_title(missing), sum(job.cost for job in missing), self._progress) as bar:
                 for job, (result, seconds) in self._stream(missing):
