@@ -1,6 +1,6 @@
 """Whether what is trained is what the model file states.
 
-Heads are trained by code of their own (verify.training), which is faster than what is generated and knows sequences. The theory follows
+Heads are trained by code of their own (verify.training), faster than what is generated, which knows sequences. The theory follows
 the model file: where the two part, a disagreement would say nothing about either.
 """
 
