@@ -1,6 +1,7 @@
 """Command `python -m numeric phase-diagram`: scaling regimes of a power-law target by samples and weight decay or width."""
 
 import argparse
+import math
 import sys
 import time
 from fractions import Fraction
@@ -17,6 +18,7 @@ from numeric.cli.arguments import (
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.output import FIGURE_SUFFIXES, print_rows, save, so_far
+from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import gamma
 from numeric.cli.power_laws.scaling import decay_law, dimension
 from numeric.model import DEFAULT
@@ -95,9 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
 
         save(phase_figure(diagram), figure)
     second = {"decay": "lambda", "width": "m"}[arguments.axis]
-    points = []
+    points, slopes = [], []
     for x, y, slope in diagram.slopes:
-        regime = diagram.regime(x, y)
+        regime, log_d = diagram.regime(x, y), math.log(arguments.dim)
+        slopes.append(PlacedSlope(slope, 0.0, regime, (x * log_d, y * log_d, log_d), "m" if second == "m" else "n"))
         points.append(
             {
                 "log_n": x,
@@ -107,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "regime": regime.name,
             }
         )
+    tell_crossovers(slopes)
     if arguments.json:
         given = {"gamma": exact_text(arguments.gamma), "dim": arguments.dim, **exact_texts(arguments, "noise")}
         if name != DEFAULT:
