@@ -2,11 +2,12 @@
 
 from typing import NoReturn
 
-from attention_erm.commandline.ending import end_in_one_line, leave_while_loading, run_to_exit
+from attention_erm.commandline import interrupts
 
-if __name__ == "__main__":  # libraries load for seconds
-    leave_while_loading()
+if __name__ == "__main__":
+    interrupts.watch(compiled=False)
 
+from attention_erm.commandline.ending import run_to_exit
 from attention_erm.commandline.parser import Parser, add_habits
 from attention_erm.commandline.working_folder import search_it_no_more
 
@@ -35,12 +36,12 @@ def build_parser() -> Parser:
 def main() -> int:
     """Run the command of sys.argv; its exit code."""
     arguments = build_parser().parse_args()
+    interrupts.work_begins()
     return int(arguments.run(arguments))
 
 
 def command_line() -> NoReturn:
     """Run the command line and exit."""
-    end_in_one_line()
     run_to_exit(main)
 
 

@@ -6,15 +6,17 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from attention_erm.commandline import NO_TORCH
-from attention_erm.commandline.ending import end_in_one_line, leave_while_loading
+from attention_erm.commandline import NO_TORCH, interrupts
+
+if __name__ == "__main__":
+    interrupts.watch()
+
 from attention_erm.commandline.parser import Parser, add_habits
 from attention_erm.commandline.refusal import fail
 from attention_erm.commandline.working_folder import search_it_no_more
 
 if __name__ == "__main__":
     search_it_no_more()
-    leave_while_loading()  # libraries load for seconds
 
 try:
     import torch
@@ -84,6 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises BadInput for arguments that make no sense, alone or together, and NoAnswer where the theory has none.
     """
     arguments = build_parser().parse_args(argv)
+    interrupts.work_begins()
     if arguments.device == "cuda" and not torch.cuda.is_available():
         raise BadInput("--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu")
     try:
@@ -94,13 +97,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"failed: {error}\n")
         return 1
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted: finished runs are kept, the same command goes on from there\n")
-        return 130
+        return interrupts.tell("finished runs are kept, the same command goes on from there")
 
 
 def command_line() -> NoReturn:
     """Run the command line and exit."""
-    end_in_one_line()
     run_to_exit(main)
 
 

@@ -1,4 +1,4 @@
-"""What commands say on stderr beside their results, by level: errors, warnings, what goes on (with progress bars), what solvers do.
+"""What commands say on stderr beside their results, by level: errors, warnings, what goes on (with its progress), what solvers do.
 
 Modules log under their own names, as `logging.getLogger(__name__)`. Errors that end a command are written whatever the level.
 """
@@ -6,7 +6,10 @@ Modules log under their own names, as `logging.getLogger(__name__)`. Errors that
 import logging
 import sys
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
+
+from attention_erm.commandline.lines import Lines
 
 LEVELS = ("error", "warning", "info", "debug")
 DEFAULT = "info"
@@ -38,8 +41,26 @@ def level_set() -> str:
     return logging.getLevelName(number).lower() if number else DEFAULT
 
 
-def progress(values: Iterable[Any] | None = None, disable: bool | None = None, **options: Any) -> Any:
-    """A bar of tqdm at level `info`: graver levels are silent, and at `debug` lines say more. `disable=None`: on terminals alone."""
-    from tqdm import tqdm  # a twentieth of a second that a threshold does not need
+def at_work(what: str) -> AbstractContextManager[Any]:
+    """Say at level `info` that something in one piece is being done, if it takes long."""
+    return Lines(None, what, None, False) if level_set() == "info" else nullcontext()
 
-    return tqdm(values, disable=disable if level_set() == "info" else True, **options)
+
+def progress(
+    values: Iterable[Any] | None = None,
+    *,
+    desc: str,
+    total: float | None = None,
+    disable: bool = False,
+    shares: bool = False,
+    **options: Any,
+) -> Any:
+    """How far the work is, at level `info`: graver levels are silent, and at `debug` lines say more.
+
+    A bar of tqdm, with its `options`, on a terminal; elsewhere a line where it takes over two seconds, and then now and then.
+    """
+    if disable or level_set() != "info" or sys.stderr.isatty():
+        from tqdm import tqdm  # a twentieth of a second that a threshold does not need
+
+        return tqdm(values, desc=desc, total=total, disable=disable or level_set() != "info", **options)
+    return Lines(values, desc, total, shares)

@@ -6,11 +6,13 @@ import sys
 import time
 from fractions import Fraction
 
+from attention_erm.commandline.log import progress
 from numeric.cli.arguments import BadInput, exact_text, integer, print_json
 from numeric.cli.model_arguments import chosen_model, own_settings
-from numeric.cli.output import document_key, outputs, write_table
+from numeric.cli.output import document_key, outputs, so_far, write_table
 from numeric.cli.problem_arguments import problem_of
 from numeric.cli.target_arguments import lists_target, target_law
+from numeric.engines.interrupted import keeping
 from numeric.maths.domain import NoAnswer
 
 _LOG = logging.getLogger(__name__)
@@ -38,15 +40,20 @@ def run(arguments: argparse.Namespace) -> int:
     started, failures = time.perf_counter(), []
     points: list[dict[str, object]] = []
     solver = solver_of(exact_problem_of(arguments, arguments.alpha[0]), arguments.digits)
-    for alpha in arguments.alpha:
-        try:
-            found = solver(exact_problem_of(arguments, alpha), arguments.digits)
-        except NoAnswer as error:
-            failures.append(f"alpha = {exact_text(alpha)}: {error}")
-            continue
-        values = {document_key(name): text for name, text in found.values.items()}
-        how = {"status": found.status, "digits": found.digits, "proof": found.basis}
-        points.append({"alpha": exact_text(alpha), **values, **how})
+
+    def along(alphas):  # type: ignore[no-untyped-def]
+        with keeping(lambda: points):
+            for alpha in alphas:
+                try:
+                    found = solver(exact_problem_of(arguments, alpha), arguments.digits)
+                except NoAnswer as error:
+                    failures.append(f"alpha = {exact_text(alpha)}: {error}")
+                    continue
+                values = {document_key(name): text for name, text in found.values.items()}
+                how = {"status": found.status, "digits": found.digits, "proof": found.basis}
+                points.append({"alpha": exact_text(alpha), **values, **how})
+
+    so_far(along, progress(arguments.alpha, desc="alpha"))
     _, given = problem_of(arguments, arguments.alpha[0])
     if table and points:
         write_table(table, points, given)

@@ -5,16 +5,18 @@ import csv
 import io
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from attention_erm.commandline import provenance
 from attention_erm.commandline.provenance import document_text
 from attention_erm.commandline.table import table_text
 from numeric.cli.arguments import BadInput, print_json, writable, write_atomically
+from numeric.engines.interrupted import Interrupted
 
+T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
@@ -69,6 +71,19 @@ def _take_style(arguments: argparse.Namespace) -> None:
     from numeric.journal.style import choose_styles
 
     choose_styles(*([] if arguments.style is None else [arguments.style]))
+
+
+def so_far(study: Callable[..., T], *arguments: Any) -> T:
+    """What a study gives, or what had finished of it when it was interrupted: the command goes on with that, and `run` ends it.
+
+    Raises KeyboardInterrupt where nothing had.
+    """
+    try:
+        return study(*arguments)
+    except Interrupted as interrupt:
+        if not interrupt.finished:
+            raise
+        return interrupt.finished
 
 
 def document_key(quantity: str) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -13,6 +12,7 @@ import dask
 from distributed import Client, LocalCluster, as_completed
 from distributed.deploy.cluster import Cluster
 
+from attention_erm.commandline.interrupts import answered, passed_over
 from numeric.engines.processes import cores, use_one_thread
 from numeric.engines.task import EngineFailed, Outcome, Task
 
@@ -51,6 +51,8 @@ class DaskWorkers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if error is not None:
+            answered()
         with suppress(OSError, TimeoutError):  # of a scheduler that is gone there is nothing to end
             if self._client is not None:
                 self._client.close(timeout=2)
@@ -93,7 +95,7 @@ def local_workers(workers: int | None = None) -> DaskWorkers:
     """Processes of this machine, one per core by default."""
 
     def connect() -> Cluster:
-        with _interrupts_passed_over():
+        with passed_over():
             return LocalCluster(
                 n_workers=workers or cores(),
                 threads_per_worker=1,
@@ -103,16 +105,6 @@ def local_workers(workers: int | None = None) -> DaskWorkers:
             )
 
     return DaskWorkers(connect)
-
-
-@contextmanager
-def _interrupts_passed_over() -> Iterator[None]:
-    """Processes that begin here never see an interrupt, which is the parent's to answer, in one line."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # for them too; ours comes when they have begun
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def running_workers(address: str) -> DaskWorkers:

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from threadpoolctl import threadpool_limits
 
+from attention_erm.commandline.interrupts import answered, on_leaving, passed_over
 from attention_erm.commandline.log import level_set, set_level
 from numeric.engines.task import EngineFailed, Outcome, Task
 
@@ -43,6 +44,8 @@ class Processes:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if error is not None:
+            answered()
         if self._running is not None:
             self._running.end(at_once=error is not None)
 
@@ -89,9 +92,11 @@ class WorkerProcesses:
     ) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(sorted({function.__module__ for function in functions}))
-        _start_server()
+        with passed_over():
+            _start_server()
         ended, self._open = context.Pipe(duplex=False)  # closing our end tells every worker
         self._begun = context.Event()
+        on_leaving(_kill_server)
         self._executor = ProcessPoolExecutor(workers, context, _begin, (ended, self._begun, level_set(), prepare))
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
@@ -105,9 +110,17 @@ class WorkerProcesses:
     def end(self, at_once: bool) -> None:
         """Wait for what has begun, or end it `at_once`; what has not begun is not done."""
         if at_once:
+            _kill_server()
             self._open.close()
         self._executor.shutdown(wait=True, cancel_futures=True)
         self._open.close()
+
+
+def _kill_server() -> None:
+    """A server that is still importing would fork workers for whom nobody waits; the next pool starts another."""
+    server: Any = forkserver._forkserver  # which nothing public ends
+    if server._forkserver_pid is not None:
+        os.kill(server._forkserver_pid, signal.SIGKILL)
 
 
 def cores() -> int:

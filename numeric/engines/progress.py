@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from attention_erm.commandline.log import progress
@@ -15,6 +14,7 @@ def seconds_bar(title: str, seconds: float, shown: bool = True) -> Any:
         disable=not shown,
         desc=title,
         bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed} elapsed, {remaining} left",
-        mininterval=0.2 if sys.stderr.isatty() else 30,  # a log file gets a line now and then, not a bar that moves
+        shares=True,
+        mininterval=0.2,
         smoothing=0,
     )

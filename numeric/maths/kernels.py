@@ -187,9 +187,13 @@ def over_blocks(kernel: Callable[[int, int], None], blocks: int) -> None:
             kernel(first, last)
 
     others = [_pool().submit(work) for _ in range(threads - 1)]
-    work()
-    for other in others:
-        other.result()
+    try:
+        work()
+        for other in others:
+            other.result()
+    finally:
+        for _ in todo:  # an interrupt leaves some, which nobody needs
+            pass
 
 
 def cores() -> int:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from numeric.engines.interrupted import becoming, keeping
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
@@ -28,6 +29,9 @@ def learning_curve(
     Returns:
         One Solution per alpha, converged or not: read `status`, or call `unwrap()`. Where several were found, the physical one.
 
+    Raises:
+        Interrupted: with the points that had finished.
+
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
 
     >>> from attention_erm import MarchenkoPastur, Problem, learning_curve
@@ -35,7 +39,8 @@ def learning_curve(
     >>> [round(solution.test_error, 4) for solution in learning_curve(problem, [0.5, 1, 2])]
     [0.136, 0.102, 0.0871]
     """
-    return [found[0] for found in coexisting_along(problem, alphas, watch, accuracy)]
+    with becoming(_physical):
+        return _physical(coexisting_along(problem, alphas, watch, accuracy))
 
 
 def coexisting_along(
@@ -47,13 +52,22 @@ def coexisting_along(
     and so on backwards as long as that finds something new: at a fold the two directions part. `numeric.saddle.continuation` follows
     the branches themselves.
 
-    Args: as `learning_curve`.
+    Args, Raises: as `learning_curve`.
     """
     solutions: list[Solution] = []
-    for alpha in watch(alphas):
-        learned = [found for found in solutions if _learned(found)]
-        solutions.append(solve(problem.at(alpha), _predict(learned, alpha), accuracy))
+    with keeping(lambda: [(solution,) for solution in solutions]):
+        for alpha in watch(alphas):
+            learned = [found for found in solutions if _learned(found)]
+            solutions.append(solve(problem.at(alpha), _predict(learned, alpha), accuracy))
     along: list[tuple[Solution, ...]] = [(solution,) for solution in solutions]
+    with keeping(lambda: along):
+        _solve_from_above(along, accuracy)
+    return along
+
+
+def _solve_from_above(along: list[tuple[Solution, ...]], accuracy: float | None) -> None:
+    """Add to the points what is found from the one after them, backwards."""
+    solutions = _physical(along)
     new: Solution | None = None  # what the retry of the point after found, if it is new
     for k in reversed(range(len(solutions) - 1)):
         after = new or solutions[k + 1]
@@ -63,7 +77,10 @@ def coexisting_along(
             along[k] = _physical_first(solutions[k], new)
         else:
             new = None
-    return along
+
+
+def _physical(along: Sequence[tuple[Solution, ...]]) -> list[Solution]:
+    return [first for first, *_ in along]
 
 
 def _learned(solution: Solution) -> bool:

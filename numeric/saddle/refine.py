@@ -30,12 +30,14 @@ class Refinement:
 
     tolerance: residual (of the logarithms of the conjugates) at a root: far below the quadrature error
     chord_steps, patience: of the chord on a finer rule; those in which it must halve the residual
+    beyond: how often a rule is refined further where less than half of the error is asked for that it has at a reasonable price
     inaccurate: relative error of what is DECISIVE above which a solution is not called converged
     """
 
     tolerance: float = 1e-8
     chord_steps: int = 8
     patience: int = 3
+    beyond: int = 3
     inaccurate: float = INACCURATE
 
     def refined(self, saddle: SaddleMap, outcome: Outcome, accuracy: float) -> Solution:
@@ -47,9 +49,10 @@ class Refinement:
         unknowns = unknowns_at(saddle.problem, at_root)
         outcome = outcome._replace(point=unknowns.coordinates(at_root))
         response = respond(saddle, unknowns, outcome.point)
+        beyond = self.beyond if accuracy < saddle.rule.accuracy / 2 else 0
         steps, coarser, solution, best = outcome.steps, saddle, without_root(saddle.problem, outcome), outcome
         rule = saddle.rule
-        for left in reversed(range(rule.refinements + rule.spare)):
+        for left in reversed(range(rule.refinements + rule.spare + beyond)):
             finer = replace(saddle, rule=coarser.rule.refined())
             outcome = chord(
                 in_unknowns(finer.image, unknowns), outcome.point, response.jacobian,
@@ -61,7 +64,8 @@ class Refinement:
             best = outcome._replace(steps=steps)
             solution = _solution(finer, coarser, unknowns, best, response)
             error = solution.relative_error(DECISIVE)
-            hopeless, enough = error > rule.gain**left * self.inaccurate, left <= rule.spare and error < self.inaccurate
+            hopeless = error > rule.gain**left * self.inaccurate
+            enough = left <= rule.spare and error < self.inaccurate and not beyond
             if solution.error_estimate < accuracy or hopeless or enough:
                 break
             coarser = finer

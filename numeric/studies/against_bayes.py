@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from numeric.engines.interrupted import becoming, keeping
 from numeric.maths.domain import OutsideDomain
 from numeric.prediction.posterior_prediction import PosteriorErrors, posterior_errors
 from numeric.problem.problem import Problem
@@ -33,8 +34,20 @@ def cost_curve(
 
     Raises:
         InvalidParameter: a model without a Bayes optimum.
+        Interrupted: with the points that had finished.
     """
-    return [CostPoint(solution, _optimum(solution.problem)) for solution in learning_curve(problem, alphas, observe)]
+    optima: dict[float, float | None] = {}
+
+    def with_optima(values: Iterable[float]) -> Iterable[float]:
+        for alpha in observe(values):
+            optima[alpha] = _optimum(problem.at(alpha))
+            yield alpha
+
+    def beside(solutions: Sequence[Solution]) -> list[CostPoint]:
+        return [CostPoint(solution, optima[solution.problem.alpha]) for solution in solutions]
+
+    with becoming(beside):
+        return beside(learning_curve(problem, alphas, with_optima))
 
 
 def _optimum(problem: Problem) -> float | None:
@@ -78,9 +91,14 @@ def bayes_curve(
 
     Raises:
         InvalidParameter: a model without a Bayes optimum.
+        Interrupted: with the points that had finished.
     """
     require_bayes(problem.model)
-    return [_bayes_point(problem.at(alpha), tolerance) for alpha in observe(alphas)]
+    points: list[BayesPoint] = []
+    with keeping(lambda: points):
+        for alpha in observe(alphas):
+            points.append(_bayes_point(problem.at(alpha), tolerance))
+    return points
 
 
 def _bayes_point(problem: Problem, tolerance: float) -> BayesPoint:

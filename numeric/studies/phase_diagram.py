@@ -4,7 +4,7 @@ Both are logarithms over log d; local slopes of the theory at one dimension stan
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from numeric.engines.interrupted import becoming, keeping
 from numeric.laws.law import Array
 from numeric.laws.power_law import power_law
 from numeric.model import DEFAULT
@@ -23,6 +24,7 @@ from numeric.studies.scaling import ScalingPoint, local_slope, local_width_slope
 from numeric.studies.spectrum import learned_spectrum
 
 Range = tuple[float, float]
+Slopes = tuple[tuple[float, float, float], ...]
 NONE: Mapping[str, float] = MappingProxyType({})
 
 
@@ -39,7 +41,7 @@ class PhaseDiagram:
     samples: Range
     vertical: Range
     regimes: tuple[Regime, ...]
-    slopes: tuple[tuple[float, float, float], ...]
+    slopes: Slopes
     decay: Fraction | None = None
 
     @property
@@ -76,6 +78,7 @@ def phase_diagram(
         ValueError: gamma is at most 1/2.
         InvalidParameter: no exponents are derived for the model, or its own settings are others.
         ArithmeticError: the best multiple of the target cannot be found.
+        Interrupted: with the diagram of the slopes that had finished.
     """
     samples, decays = (0.5, 2 * float(gamma) + 2.0), (-1.5, float(gamma) + 1.0)
 
@@ -86,8 +89,12 @@ def phase_diagram(
         return local_slope(problem, dim**x)
 
     cells = regimes(gamma, model)
-    found = _slopes(slope, dim, _grid(samples, decays, count), watch)
-    return PhaseDiagram(gamma, dim, samples, decays, cells, found)
+
+    def diagram(slopes: Slopes) -> PhaseDiagram:
+        return PhaseDiagram(gamma, dim, samples, decays, cells, slopes)
+
+    with becoming(diagram):
+        return diagram(_slopes(slope, dim, _grid(samples, decays, count), watch))
 
 
 @dataclass(frozen=True)
@@ -140,8 +147,12 @@ def width_diagram(
 
     cells = (cell.at_decay(decay) for cell in width_regimes(gamma, model))
     within = tuple(cell for cell in cells if cell.meets(samples, widths))
-    found = _slopes(slope, dim, _grid(samples, widths, count), watch)
-    return PhaseDiagram(gamma, dim, samples, widths, within, found, decay)
+
+    def diagram(slopes: Slopes) -> PhaseDiagram:
+        return PhaseDiagram(gamma, dim, samples, widths, within, slopes, decay)
+
+    with becoming(diagram):
+        return diagram(_slopes(slope, dim, _grid(samples, widths, count), watch))
 
 
 def _grid(samples: Range, vertical: Range, count: int) -> list[tuple[float, float]]:
@@ -155,12 +166,12 @@ def _slopes(
     dim: int | None,
     places: list[tuple[float, float]],
     watch: Watch,
-) -> tuple[tuple[float, float, float], ...]:
-    def found() -> Iterable[tuple[float, float, float]]:
-        for number in watch(range(len(places))):
+) -> Slopes:
+    found: list[tuple[float, float, float]] = []
+    with keeping(lambda: tuple(found)):
+        for number in watch(range(len(places) if dim is not None else 0)):
             x, y = places[int(number)]
             point = slope(x, y, float(dim or 0))
             if not math.isnan(point.slope):
-                yield x, y, point.slope
-
-    return () if dim is None else tuple(found())
+                found.append((x, y, point.slope))
+    return tuple(found)

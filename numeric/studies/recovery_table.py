@@ -1,9 +1,11 @@
 """Recovery thresholds of empirical risk minimisation beside those of the Bayes optimum (arXiv 2509.24914, section 3)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from itertools import product
+from typing import Any, NamedTuple
 
+from numeric.engines.interrupted import keeping
 from numeric.model import DEFAULT
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.bayes_recovery import bayes_recovery
@@ -28,21 +30,25 @@ class RecoveryRow(NamedTuple):
 
 
 def recovery_table(
-    kappa0s: Sequence[Fraction], widths: Sequence[Fraction], tokens: Sequence[int], model: str = DEFAULT
+    kappa0s: Sequence[Fraction],
+    widths: Sequence[Fraction],
+    tokens: Sequence[int],
+    model: str = DEFAULT,
+    watch: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> list[RecoveryRow]:
     """Recovery thresholds for every combination in which the width reaches the target's rank.
 
-    They depend on the target through its rank alone.
+    They depend on the target through its rank alone. `watch` wraps the combinations, for a progress bar.
 
     Raises:
+        Interrupted: with the rows that had finished.
         InvalidParameter: the model has none, or not these tokens or widths.
     """
-    rows = []
-    for count in tokens:
-        for width in widths:
-            for kappa0 in kappa0s:
-                if width >= min(kappa0, Fraction(1)):
-                    law = exact_marchenko_pastur(kappa0).of_model(model)
-                    learned, optimal = recovery(law, count, DIGITS, width), bayes_recovery(law, count, DIGITS)
-                    rows.append(RecoveryRow(kappa0, width, count, learned.value, optimal.value))
+    rows: list[RecoveryRow] = []
+    asked = [(kappa0, width, count) for count, width, kappa0 in product(tokens, widths, kappa0s)]
+    with keeping(lambda: rows):
+        for kappa0, width, count in watch([one for one in asked if one[1] >= min(one[0], Fraction(1))]):
+            law = exact_marchenko_pastur(kappa0).of_model(model)
+            learned, optimal = recovery(law, count, DIGITS, width), bayes_recovery(law, count, DIGITS)
+            rows.append(RecoveryRow(kappa0, width, count, learned.value, optimal.value))
     return rows

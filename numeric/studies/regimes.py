@@ -16,6 +16,7 @@ from numeric.model import DEFAULT, available, functions, record, structure
 Powers = tuple[Fraction, ...]
 PLANE, SPACE = ("n", "lambda", "d"), ("n", "lambda", "m", "d")  #: parameters of the cells, without and with the width
 TOUCHING = 1e-9  #: radius of a circle below which two regions share a boundary only
+FARTHEST = 1000  # log10 of the dimension beyond which nothing is said to settle
 LEAST_GAMMA = Fraction(1, 2)  #: below it the second moment of the target diverges with the dimension
 
 
@@ -81,6 +82,21 @@ class Regime:
         """Size of what is left out of the exponent of one parameter, up to a constant: each correction times its own exponent."""
         axis = self.parameters.index(along)
         return sum(abs(float(row[axis])) * math.exp(-_form(row, logs)) for row in self.corrections)
+
+    def settled(self, *logs: float, along: str = "n", within: float = 0.1) -> float:
+        """Logarithm to base 10 of the d from which on `correction` is below `within`, at the same powers of d as these parameters.
+
+        Infinite where it never is, as on an edge of the cell.
+        """
+        powers = [log / logs[-1] for log in logs]
+
+        def excess(log_d: float) -> float:
+            return self.correction(*(power * log_d for power in powers), along=along) - within
+
+        most = math.log(10) * FARTHEST
+        if excess(most) > 0:
+            return math.inf
+        return 0.0 if excess(0.0) <= 0 else float(scipy.optimize.brentq(excess, 0.0, most)) / math.log(10)
 
     def margin(self, *logs: float) -> float:
         """Smallest logarithm of a condition: positive inside the cell, how far from its boundary; negative outside."""

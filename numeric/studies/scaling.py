@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from numeric.engines.interrupted import keeping
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.power_law import PowerLaw, power_law
 from numeric.maths.domain import InvalidParameter
@@ -80,6 +81,7 @@ def scaling_curve(
     Raises:
         InvalidParameter: the target is no power law.
         OutsideDomain: the best multiple of the target cannot be found.
+        Interrupted: with the points that had finished.
 
     >>> from attention_erm import Problem, power_law, scaling_curve
     >>> problem = Problem(alpha=1, target=power_law(0.75, dim=200), lambda_=1 / 200, noise=0.5)
@@ -122,12 +124,13 @@ def _curve(
     dim, prediction = power_law_of(problem).dim, prediction_of(problem)
     prediction.best_multiple()  # if there is none, no point needs to be solved
     points: list[ScalingPoint] = []
-    for value in watch(values):
-        asked = at(value)
-        solution = solve(asked, start)
-        start = solution if solution.trusted and solution.q > 0 else None
-        here = {"samples": asked.alpha * dim**2, "hidden": asked.width * dim, along: value}
-        points.append(_point(here["samples"], here["hidden"], solution, prediction, dim))
+    with keeping(lambda: _with_slopes(points, along)):
+        for value in watch(values):
+            asked = at(value)
+            solution = solve(asked, start)
+            start = solution if solution.trusted and solution.q > 0 else None
+            here = {"samples": asked.alpha * dim**2, "hidden": asked.width * dim, along: value}
+            points.append(_point(here["samples"], here["hidden"], solution, prediction, dim))
     return _with_slopes(points, along)
 
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from numeric.engines.interrupted import keeping
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, quantile
 from numeric.maths.domain import InvalidParameter, NoAnswer
@@ -90,10 +91,15 @@ def sequential_recovery(
     Raises:
         InvalidParameter: the target is no power law.
         OutsideDomain: the best multiple of the target cannot be found.
+        Interrupted: with the features that were found.
     """
     known = [point for point in points if point.solution.trusted]
     eigenvalues = power_law_of(problem).eigenvalues[::-1]
-    return [_recovered(problem, known, k, eigenvalues[k - 1], tolerance) for k in features]
+    found: list[Recovered] = []
+    with keeping(lambda: found):
+        for k in features:
+            found.append(_recovered(problem, known, k, eigenvalues[k - 1], tolerance))
+    return found
 
 
 def _recovered(

@@ -7,12 +7,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from threading import Event
-from types import SimpleNamespace
 
 import pytest
 
-from attention_erm.commandline import ending
 from attention_erm.commandline.ending import run_to_exit
 from derive import __main__ as derive
 from numeric.cli.arguments import run, write_atomically
@@ -45,14 +42,6 @@ def test_an_interrupt_at_any_moment_is_one_line(command, after, number, tmp_path
         started.kill()
     assert started.returncode == 130
     assert said[-1].startswith("interrupted") and "Traceback" not in "".join(said)
-
-
-def test_an_interrupt_that_python_passes_over_comes_again(monkeypatch):
-    """One that came in a callback of a compiler was said and forgotten."""
-    again = Event()
-    monkeypatch.setattr(ending, "interrupt_main", again.set)
-    ending._raise_again(SimpleNamespace(exc_type=KeyboardInterrupt))
-    assert again.wait(5)
 
 
 @pytest.mark.parametrize(

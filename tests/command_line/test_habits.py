@@ -7,12 +7,14 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
 import pytest
 
 import attention_erm
+from attention_erm.commandline import lines
 from attention_erm.commandline.log import PACKAGES, level_set, progress, set_level
 from attention_erm.commandline.parser import MANY, commands
 from derive import __main__ as derive
@@ -238,12 +240,39 @@ def test_levels_say_less_and_more(said):
     assert said("--log-level", "error", *left_out)[2] == ""
 
 
-def test_bars_are_drawn_at_the_default_level_alone(capsys):
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_is_shown_at_the_default_level_alone(terminal, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    monkeypatch.setattr(lines, "PATIENCE", 0.01)
     for level in ("error", "warning", "info", "debug"):
         set_level(level)
-        assert list(progress([1, 2], disable=False)) == [1, 2]
-        assert (capsys.readouterr().err != "") == (level == "info")
+        values = progress([1, 2], desc="alpha")
+        for value, expected in zip(values, (1, 2), strict=True):
+            assert value == expected
+            time.sleep(0.05)
+        shown = capsys.readouterr().err
+        assert (shown != "") == (level == "info")
+        assert (
+            terminal or level != "info" or shown == "alpha: 0 of 2 after 0 s\n"
+        )  # a bar is not what a file should hold
         assert level_set() == level
+
+
+def test_what_is_quick_is_silent_where_there_is_no_terminal(capsys):
+    set_level("info")
+    assert list(progress([1, 2], desc="alpha")) == [1, 2]
+    assert capsys.readouterr().err == ""
+
+
+def test_lines_tell_how_far_the_work_is():
+    points = lines.Lines(range(30), "alpha", None, False)
+    assert points.line(2) == "alpha: 0 of 30 after 2 s"
+    points.update(3)
+    assert points.line(4) == "alpha: 3 of 30 after 4 s, about 36 s left"
+    shares = lines.Lines(None, "training", 80.0, True)
+    shares.update(20)
+    assert shares.line(5) == "training: 25 % after 5 s, about 15 s left"
+    assert lines.Lines(None, "solving", None, False).line(2) == "solving: at work after 2 s"
 
 
 def test_a_level_is_of_the_packages_alone():

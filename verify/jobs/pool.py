@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
@@ -14,17 +15,21 @@ from typing import Any, NamedTuple, Self
 import torch
 from filelock import FileLock
 
+from attention_erm.commandline.interrupts import answered
 from numeric.engines.processes import NONE_BEGAN, WorkerProcesses, cores, use_one_thread
 from numeric.engines.progress import seconds_bar
 from numeric.maths.domain import NoAnswer
 from verify.batches.execute import execute_batch
 from verify.batches.memory import MOST_RUNS
 from verify.batches.shape import BatchShape, can_be_batched
+from verify.jobs.stated_model import require_stated_heads
 from verify.jobs.store import AnyResult, Store
 from verify.training.cross_validation import DecaySearch
 from verify.training.measure import execute
 from verify.training.run import Run
 from verify.training.vanishing_decay import NestedRun
+
+_LOG = logging.getLogger(__name__)
 
 
 class WorkerError(RuntimeError):
@@ -77,6 +82,8 @@ class Pool:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if error is not None:
+            answered()
         for processes in self._processes.values():
             processes.end(at_once=error is not None)
         for lock in self._locks.values():
@@ -85,12 +92,15 @@ class Pool:
     def results(self, jobs: Sequence[Job]) -> list[Any]:
         """Return the results of `jobs`, in their order, carrying out those that neither a store nor this pool knows.
 
-        Raises InvalidParameter if another process writes a store that has to be written, NoAnswer where the theory has none,
-        WorkerError at the first job that fails otherwise; what had finished is kept.
+        Raises InvalidParameter if another process writes a store that has to be written, or heads would be trained on other data than
+        the model file states, NoAnswer where the theory has none, WorkerError at the first job that fails otherwise; what had finished
+        is kept.
         """
         self._look_up(jobs)
         missing = sorted({job for job in jobs if job not in self._known}, key=lambda job: -job.cost)
         if missing:
+            if any(job.store and job.stage == "training" for job in missing):
+                require_stated_heads()
             self._lock(jobs)
             with seconds_bar(_title(missing), sum(job.cost for job in missing), self._progress) as bar:
                 for job, (result, seconds) in self._stream(missing):
@@ -112,6 +122,10 @@ class Pool:
         for store in {job.store for job in jobs if job.store and job not in self._known}:
             asked = {job: job.arguments[0] for job in jobs if job.store is store}
             done = store.load(set(asked.values()))
+            if done:
+                _LOG.info(
+                    "%s: %d of %d runs found, the others are made", store.path, len(done), len(set(asked.values()))
+                )
             self._known |= {job: done[run] for job, run in asked.items() if run in done}
 
     def _stream(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, _Timed]]:

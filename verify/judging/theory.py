@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -105,8 +104,7 @@ def trained_norm(solution: Solution) -> float:
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Watch]:
     """Give what wraps any number of iterables of `total` points in all and shows how many are done."""
-    # a log file gets a line now and then, not a bar that moves
-    with bar(disable=False, total=total, desc=title, mininterval=0.2 if sys.stderr.isatty() else 30) as shown:
+    with bar(total=total, desc=title, mininterval=0.2) as shown:
 
         def watch(points: Iterable[float]) -> Iterable[float]:
             for point in points:

@@ -16,6 +16,7 @@ from numeric.problem.problem import Problem, own_parts
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
 from verify.jobs.pool import Job, Pool
+from verify.jobs.stated_model import require_stated_decay
 from verify.judging.scores import Score, SizeGroup, extrapolated
 from verify.sensing.run import default_target, trained
 
@@ -116,6 +117,7 @@ def _theory_job(problems: Sequence[Problem], grid: Sequence[float] = CURVE) -> J
 
 
 def _all_jobs(problem: Problem, trial: Trial) -> list[Job]:
+    require_stated_decay(problem.model)
     runs = [_job(problem, dim, index, trial) for dim, runs in trial.sizes for index in range(runs)]
     return [_theory_job([problem], ()), *runs]
 

@@ -5,7 +5,7 @@ import logging
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs
+from numeric.cli.output import add_outputs, deliver, outputs, so_far
 from numeric.cli.problem_arguments import add_decay_search, problem_of_any_decay
 
 _LOG = logging.getLogger(__name__)
@@ -36,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.studies.against_bayes import bayes_curve
 
     alphas = [float(alpha) for alpha in arguments.alpha]
-    found = bayes_curve(asked, alphas, lambda values: progress(values, desc="alpha"), float(arguments.tolerance))
+    tolerance = float(arguments.tolerance)
+    found = so_far(bayes_curve, asked, alphas, lambda values: progress(values, desc="alpha"), tolerance)
     points = [point(item) for item in found]
     deliver(
         arguments,

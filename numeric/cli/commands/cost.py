@@ -4,7 +4,7 @@ import argparse
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs
+from numeric.cli.output import add_outputs, deliver, outputs, so_far
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 
 
@@ -33,10 +33,10 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.studies.against_bayes import cost_curve
 
     alphas = [float(alpha) for alpha in arguments.alpha]
-    found = cost_curve(asked, alphas, lambda values: progress(values, desc="alpha"))
+    found = so_far(cost_curve, asked, alphas, lambda values: progress(values, desc="alpha"))
 
     def at(between):  # type: ignore[no-untyped-def]
-        return cost_curve(asked, between, lambda values: progress(values, desc="kinks of the figure"))
+        return so_far(cost_curve, asked, between, lambda values: progress(values, desc="kinks of the figure"))
 
     drawn = found
     if arguments.plot:

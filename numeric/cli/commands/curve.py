@@ -7,8 +7,8 @@ import time
 
 from attention_erm.commandline.log import progress
 from numeric.cli import digits
-from numeric.cli.arguments import print_json
-from numeric.cli.output import add_outputs, document_key, outputs, print_unsolved, save, write_table
+from numeric.cli.arguments import number, print_json
+from numeric.cli.output import add_outputs, document_key, outputs, print_unsolved, save, so_far, write_table
 from numeric.cli.problem_arguments import (
     add_alpha_grid,
     add_parametrisation,
@@ -36,6 +36,12 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     add_problem(parser)
     add_parametrisation(parser)
     add_sample_minimum(parser)
+    parser.add_argument(
+        "--accuracy",
+        type=number("--accuracy", "must lie from 1e-8 to 1e-2", lambda value: 1e-8 <= value <= 0.01, "try 1e-3"),
+        metavar="X",
+        help="relative error asked of every quantity (default 1e-4 for two tokens, 5e-3 where the channel is sampled)",
+    )
     digits.add_digits(parser)
     add_outputs(parser)
 
@@ -47,11 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
     table, figure = outputs(arguments)
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
+    from numeric.channel.rules import coarse_rules
     from numeric.saddle.curve import learning_curve
 
-    solutions = learning_curve(
-        asked, [float(alpha) for alpha in arguments.alpha], lambda grid: progress(grid, desc="alpha")
-    )
+    alphas = [float(alpha) for alpha in arguments.alpha]
+    accuracy = float(arguments.accuracy) if arguments.accuracy else None
+    solutions = so_far(learning_curve, asked, alphas, lambda grid: progress(grid, desc="alpha"), accuracy)
     points = [point(solution) for solution in solutions]
     if table:
         write_table(table, points, given)
@@ -70,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_points(solutions)
     warn_unstable(solutions)
+    way_out = "no finer rule is tried" if accuracy else "a smaller --accuracy takes longer and comes closer"
+    warn_inexact(solutions, accuracy or coarse_rules(asked)[0].accuracy, way_out)
     return print_unsolved(solutions)
 
 
@@ -81,6 +90,16 @@ def warn_unstable(solutions) -> None:  # type: ignore[no-untyped-def]  # the imp
     if unstable:
         where = f"alpha = {unstable[0]:g}" + (f" to {unstable[-1]:g}" if len(unstable) > 1 else "")
         _LOG.warning("%d points (%s): %s", len(unstable), where, Status.UNSTABLE.value)
+
+
+def warn_inexact(solutions, accuracy: float, way_out: str) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
+    """One line on stderr where errors are larger than was asked for, or than is the default."""
+    inexact = [solution for solution in solutions if solution.trusted and solution.error_estimate > accuracy]
+    if inexact:
+        worst = max(solution.error_estimate for solution in inexact)
+        _LOG.warning(
+            "%d points have relative errors of up to %.1e, more than %.0e; %s", len(inexact), worst, accuracy, way_out
+        )
 
 
 def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred

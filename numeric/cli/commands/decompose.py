@@ -5,7 +5,7 @@ import logging
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved
+from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, so_far
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 
 _LOG = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.studies.decompose import decompose as parts_of
 
     alphas = [float(alpha) for alpha in arguments.alpha]
-    solutions = learning_curve(asked, alphas, lambda values: progress(values, desc="alpha"))
+    solutions = so_far(learning_curve, asked, alphas, lambda values: progress(values, desc="alpha"))
     found = {solution.problem.alpha: parts_of(solution) for solution in solutions if solution.trusted}
     points: list[dict[str, object]] = [
         {

@@ -5,13 +5,14 @@ import logging
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs
+from numeric.cli.output import add_outputs, deliver, outputs, so_far
 from numeric.cli.problem_arguments import (
     add_decay_search,
     add_parametrisation,
     add_sample_minimum,
     problem_of_any_decay,
 )
+from numeric.engines.interrupted import keeping
 
 _LOG = logging.getLogger(__name__)
 
@@ -44,18 +45,20 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.studies.optimal_decay import optimal_lambda as search
 
     found, points, unsolved = [], list[dict[str, object]](), list[str]()
-    for alpha in progress(arguments.alpha, desc="alpha"):
-        try:
-            best = search(asked.at(float(alpha)), float(arguments.tolerance))
-        except NotConverged as error:
-            unsolved.append(str(error))
-            points.append({"alpha": float(alpha), **dict.fromkeys(OPTIMUM), "status": "not converged"})
-            continue
-        found.append(best)
-        uncertainty = best.uncertainty if best.uncertainty < float("inf") else None
-        values = (best.decay, uncertainty, best.solution.test_error, best.solution.errors["test_error"])
-        status = best.solution.status.name.lower()
-        points.append({"alpha": float(alpha), **dict(zip(OPTIMUM, values, strict=True)), "status": status})
+
+    def along(alphas):  # type: ignore[no-untyped-def]
+        with keeping(lambda: points):
+            for alpha in alphas:
+                try:
+                    best = search(asked.at(float(alpha)), float(arguments.tolerance))
+                except NotConverged as error:
+                    unsolved.append(str(error))
+                    points.append({"alpha": float(alpha), **dict.fromkeys(OPTIMUM), "status": "not converged"})
+                else:
+                    found.append(best)
+                    points.append(record(float(alpha), best))
+
+    so_far(along, progress(arguments.alpha, desc="alpha"))
     deliver(
         arguments,
         points,
@@ -71,3 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
     for line in unsolved:
         _LOG.error(line)
     return 1 if unsolved else 0
+
+
+def record(alpha: float, best) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
+    """One sample ratio as a JSON object."""
+    uncertainty = best.uncertainty if best.uncertainty < float("inf") else None
+    values = (best.decay, uncertainty, best.solution.test_error, best.solution.errors["test_error"])
+    status = best.solution.status.name.lower()
+    return {"alpha": alpha, **dict(zip(OPTIMUM, values, strict=True)), "status": status}

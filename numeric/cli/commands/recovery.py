@@ -5,9 +5,10 @@ import logging
 import time
 from fractions import Fraction
 
+from attention_erm.commandline.log import progress
 from numeric.cli.arguments import BadInput, exact_text, grid, integer
 from numeric.cli.model_arguments import add_model_name, chosen_model
-from numeric.cli.output import add_outputs, deliver, outputs
+from numeric.cli.output import add_outputs, deliver, outputs, so_far
 
 _LOG = logging.getLogger(__name__)
 
@@ -58,9 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
         tuple(dict.fromkeys(values)) for values in (arguments.kappa0, arguments.width, arguments.tokens)
     )
     model = chosen_model(arguments)
-    found = recovery_table(kappa0s, widths, tokens, model)
-    left_out = len(kappa0s) * len(widths) * len(tokens) - len(found)
-    if left_out:
+    found = so_far(recovery_table, kappa0s, widths, tokens, model, lambda values: progress(values, desc="thresholds"))
+    if left_out := len(tokens) * sum(width < min(kappa0, 1) for width in widths for kappa0 in kappa0s):
         _LOG.warning("%d combinations left out: the width is below the target's rank ratio", left_out)
     drawn = [*found, *_ends(kappa0s, widths, tokens, model)] if arguments.plot else found
     rows = [_row(row) for row in found]

@@ -5,6 +5,7 @@ import dataclasses
 import logging
 import sys
 
+from attention_erm.commandline.log import at_work
 from numeric.cli.arguments import BadInput, positive, print_json
 from numeric.cli.output import add_outputs, figure_asked, save
 from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
@@ -45,11 +46,13 @@ def run(arguments: argparse.Namespace) -> int:
     from numeric.saddle.solve import solve
     from numeric.studies.spectrum import learned_spectrum
 
-    solution = solve(asked)
+    with at_work("solving"):
+        solution = solve(asked)
     if not solution.trusted:
         _LOG.error("alpha = %g: %s", asked.alpha, solution.status.value)
         return 1
-    found = learned_spectrum(solution)
+    with at_work("spectrum"):
+        found = learned_spectrum(solution)
     document = {
         "parameters": {"alpha": str(arguments.alpha), **given},
         "status": solution.status.name.lower(),

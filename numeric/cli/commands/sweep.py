@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from attention_erm.commandline import interrupts
 from attention_erm.commandline.ending import FULL
 from numeric.cli.arguments import BadInput, print_json
 from numeric.cli.study.engine import SLURM, add_engine, engine_of, slurm_script
@@ -74,8 +75,7 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
     try:
         swept = carry_out(plan, out, engine)
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted: finished points are stored, the same command goes on from there\n")
-        return 130
+        return interrupts.tell("finished points are stored, the same command goes on from there")
     except OSError as error:
         if error.errno in FULL:
             error.filename = out  # not the file of the store that was written last

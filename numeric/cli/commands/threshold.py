@@ -5,6 +5,7 @@ import sys
 import time
 from fractions import Fraction
 
+from attention_erm.commandline.log import at_work
 from numeric.cli.arguments import BadInput, exact_texts, integer, print_json
 from numeric.cli.model_arguments import chosen_model, own_settings
 from numeric.cli.problem_arguments import add_problem
@@ -61,14 +62,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise BadInput("--digits", arguments.digits, rule, f"ask for at most {MAX_WORK // len(law)}")
     tokens, digits, width = arguments.tokens, arguments.digits, arguments.width
     try:
-        if arguments.kind == "interpolation-limit":
-            found = interpolation_limit(law, tokens, digits)
-        elif arguments.kind == "interpolation":
-            found = interpolation(law, arguments.noise, tokens, digits, width)
-        elif arguments.kind == "recovery":
-            found = recovery(law, tokens, digits, width)
-        else:
-            found = bayes_recovery(law, tokens, digits)
+        with at_work("proving the digits"):
+            if arguments.kind == "interpolation-limit":
+                found = interpolation_limit(law, tokens, digits)
+            elif arguments.kind == "interpolation":
+                found = interpolation(law, arguments.noise, tokens, digits, width)
+            elif arguments.kind == "recovery":
+                found = recovery(law, tokens, digits, width)
+            else:
+                found = bayes_recovery(law, tokens, digits)
     except Unresolved as error:
         sys.stderr.write(f"{error}; ask for fewer digits or less extreme parameters\n")
         return 1

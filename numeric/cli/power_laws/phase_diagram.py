@@ -1,6 +1,7 @@
 """Command `python -m numeric phase-diagram`: scaling regimes of a power-law target by samples and weight decay or width."""
 
 import argparse
+import math
 import sys
 import time
 from fractions import Fraction
@@ -15,7 +16,8 @@ from numeric.cli.arguments import (
     print_json,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import add_figure, figure_asked, print_rows, save
+from numeric.cli.output import add_figure, figure_asked, print_rows, save, so_far
+from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import gamma
 from numeric.cli.power_laws.scaling import decay_law, dimension
 
@@ -83,15 +85,17 @@ def run(arguments: argparse.Namespace) -> int:
     own = {setting: float(value) for setting, value in own_settings(arguments, name, listed=True).items()}
     rest = arguments.dim, float(arguments.noise), arguments.points, watch, name, own
     if arguments.axis == "width":
-        diagram = width_diagram(arguments.gamma, _decay(arguments.lambda_ or "1/d"), *rest)
+        diagram = so_far(width_diagram, arguments.gamma, _decay(arguments.lambda_ or "1/d"), *rest)
     elif arguments.lambda_ is None:
-        diagram = phase_diagram(arguments.gamma, *rest)
+        diagram = so_far(phase_diagram, arguments.gamma, *rest)
     else:
         raise BadInput("--lambda", arguments.lambda_, "is an axis of the diagram", "add --axis width, or leave it out")
     second = {"decay": "lambda", "width": "m"}[arguments.axis]
     points: list[dict[str, object]] = []
+    slopes = []
     for x, y, slope in diagram.slopes:
-        regime = diagram.regime(x, y)
+        regime, log_d = diagram.regime(x, y), math.log(arguments.dim)
+        slopes.append(PlacedSlope(slope, 0.0, regime, (x * log_d, y * log_d, log_d), "m" if second == "m" else "n"))
         points.append(
             {
                 "log_d_n": x,
@@ -101,6 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "regime": regime.name,
             }
         )
+    tell_crossovers(slopes)
     given: dict[str, object] = {"model": name, "gamma": exact_text(arguments.gamma), "dim": arguments.dim}
     given |= {**exact_texts(arguments, "noise"), **own}
     if diagram.decay is not None:

@@ -6,6 +6,7 @@ import re
 import sys
 import time
 
+from attention_erm.commandline import interrupts
 from attention_erm.commandline.log import progress
 from numeric.cli.arguments import (
     BadInput,
@@ -19,7 +20,8 @@ from numeric.cli.arguments import (
     positive,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved
+from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved, so_far
+from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import decay_exponent
 from numeric.maths.domain import InvalidParameter
 from numeric.model import has_singular_values
@@ -171,10 +173,11 @@ def run(arguments: argparse.Namespace) -> int:
     )  # fmt: skip
     hidden = sorted({max(1, round(ratio * target.dim)) for ratio in widths})
     curve, values = (scaling_curve, samples) if along == "samples" else (width_curve, hidden)
-    found = curve(asked, values, lambda values: progress(values, desc=along))
+    found = so_far(curve, asked, values, lambda values: progress(values, desc=along))
     points = [record(point, along) for point in found]
-    features = progress(range(1, arguments.recovery + 1), disable=not arguments.recovery or None, desc="recovery")
-    recovered = sequential_recovery(asked, found, features)
+    tell_crossovers(slope for point in found for slope in slopes_of(point, along))
+    features = progress(range(1, arguments.recovery + 1), disable=not arguments.recovery, desc="recovery")
+    recovered = [] if interrupts.interrupted() else so_far(sequential_recovery, asked, found, features)
     recovery = [recovery_record(one) for one in recovered]
     given = {"model": name, "power_law": exact_text(arguments.power_law), "dim": arguments.dim}
     given |= {"lambda": arguments.lambda_, "leading": arguments.leading}
@@ -218,6 +221,19 @@ def _axis(arguments: argparse.Namespace) -> str:
     if arguments.recovery:
         raise BadInput("--recovery", arguments.recovery, "is along --samples", "give one --width, or leave it out")
     return "hidden"
+
+
+def slopes_of(point, along: str) -> list[PlacedSlope]:  # type: ignore[no-untyped-def]  # the import is deferred
+    """The local slope of a point, where it has one, in its regime."""
+    from numeric.studies.scaling import power_law_of, regime_of
+
+    regime = regime_of(point, along)
+    if regime is None or math.isnan(point.slope):
+        return []
+    problem = point.solution.problem
+    values = {"n": point.samples, "lambda": problem.lambda_, "m": point.hidden, "d": power_law_of(problem).dim}
+    logs = tuple(math.log(values[name]) for name in regime.parameters)
+    return [PlacedSlope(point.slope, point.slope_error, regime, logs, AXES[along])]
 
 
 def recovery_record(recovered) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
