@@ -8,17 +8,17 @@ GAP = "  "
 NOTHING = "-"  #: in place of a value that there is not
 
 
-def table_text(rows: Sequence[Mapping[str, object]]) -> str:
+def table_text(rows: Sequence[Mapping[str, object]], keys: int = 1) -> str:
     """Records of the same keys as lines, names first; numbers stand to the right, texts to the left.
 
-    What is wider than WIDTH is cut into parts below each other, each beginning with the first column.
+    What is wider than WIDTH is cut into parts below each other, each beginning with the first `keys` columns, which tell rows apart.
     """
-    first, *others = (_padded(name, [_cell(row[name]) for row in rows]) for name in rows[0])
-    parts = [[first]]
-    for column in others:
+    columns = [_padded(name, [_cell(row[name]) for row in rows]) for name in rows[0]]
+    first, parts = columns[:keys], [columns[:keys]]
+    for column in columns[keys:]:
         width = sum(len(one[0]) + len(GAP) for one in parts[-1]) + len(column[0])
-        if width > WIDTH and len(parts[-1]) > 1:
-            parts.append([first])
+        if width > WIDTH and len(parts[-1]) > keys:
+            parts.append(list(first))
         parts[-1].append(column)
     return "\n".join("".join(GAP.join(cells).rstrip() + "\n" for cells in zip(*part, strict=True)) for part in parts)
 

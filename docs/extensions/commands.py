@@ -12,7 +12,7 @@ def pages() -> dict[str, str]:
     toctree = "\n".join(["```{toctree}", *PROGRAMS, "```"])
     index = (
         "# Commands\n\nMade from the parsers that read the command line; `--help` prints the same. Values such as `1/2`, `.5` and "
-        "`5e-1` are one exact number, and `first:last:count` is a geometric grid.\n\n"
+        "`5e-1` are one exact number, `first:last:count` is a geometric grid, `first:last:count:linear` a linear one.\n\n"
     )
     return {"commands/index.md": f"{index}{toctree}\n"} | {f"commands/{name}.md": page(name) for name in PROGRAMS}
 

@@ -5,8 +5,10 @@ import json
 import shlex
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
@@ -181,3 +183,46 @@ def test_a_parameter_that_is_a_column_is_not_repeated(tmp_path):
     header, row = path.read_text().splitlines()
     assert header == "width,recovery,tokens,version,commit,command"
     assert row.startswith('1,2,"2,3",')
+
+
+ALONG = ["--alpha", "0.5,2", "--kappa0", ".5", "--noise", ".5"]
+DRAWN = [
+    ["curve", *ALONG, "--lambda", ".05"],
+    ["spectrum", "--alpha", ".5", *ALONG[2:], "--lambda", ".05"],
+    ["cost", *ALONG, "--lambda", ".05"],
+    ["decompose", *ALONG, "--lambda", ".05"],
+    ["recovery", "--kappa0", "1/4,1/2", "--width", "1,3/4"],
+    ["optimal-lambda", *ALONG, "--tolerance", "1/5"],
+    ["scaling", "--power-law", "3/4", "--dim", "50", "--lambda", "1/d", "--samples", "1e3,1e4,1e5", "--noise", ".5"],
+]
+
+
+@pytest.mark.parametrize("arguments", DRAWN, ids=lambda arguments: arguments[0])
+def test_every_number_that_is_drawn_is_in_the_data_beside_the_figure(arguments, numeric, tmp_path, monkeypatch):
+    drawn = []
+    written = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (drawn.append(self), written(self, *a, **k)))
+    numeric(*arguments, "--plot", str(tmp_path / "figure.png"))
+    known = np.unique([*numbers_of(json.loads((tmp_path / "figure.json").read_text()))])
+    (figure,) = drawn
+    seen = np.concatenate([line.get_xydata().ravel() for axes in figure.axes for line in axes.lines])
+    seen = seen[np.isfinite(seen)]
+    nearest = known[np.abs(known[None] - seen[:, None]).argmin(axis=1)]
+    assert len(seen) >= 8 and seen == pytest.approx(nearest, rel=1e-9, abs=1e-12)
+
+
+def numbers_of(value):
+    """All numbers of a document, texts that are some, too; of a decomposition also what its parts are of the test error."""
+    if isinstance(value, dict):
+        if "rate" in value:
+            yield from (value["rate"] * value[name] for name in ("overfitting", "underfitting", "approximation"))
+        for part in value.values():
+            yield from numbers_of(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from numbers_of(part)
+    elif value is not None:
+        try:
+            yield float(Fraction(value))
+        except (ValueError, TypeError):
+            return

@@ -65,6 +65,15 @@ def test_numbers_stand_to_the_right_and_texts_to_the_left():
     ]
 
 
+def test_columns_that_tell_rows_apart_begin_each_part():
+    rows = [{"d": 16, "n": n, **{f"long_column_{k}": 1.0 for k in range(9)}} for n in (6, 13)]
+    parts = [part.splitlines() for part in table_text(rows, keys=2).split("\n\n")]
+    assert (
+        len(parts) == 2
+        and [[line.split()[:2] for line in part] for part in parts] == [[["d", "n"], ["16", "6"], ["16", "13"]]] * 2
+    )
+
+
 def test_a_column_wider_than_a_terminal_is_printed_all_the_same(capsys):
     print_rows([{"alpha": 1, "status": "x" * 200}])
     assert "x" * 200 in capsys.readouterr().out

@@ -53,6 +53,7 @@ def _document(curve: RankCurve) -> dict[str, Any]:
         "alpha": curve.theory.alphas,
         "rank": curve.theory.ranks,
         "bulks": curve.theory.bulks,
+        "singular_values": [{"alpha": alpha, "values": values} for alpha, values in curve.spectra.items()],
         "scores": [score_document(score) for score in (*curve.ranks, *curve.uppers)],
     }
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
+from attention_erm.commandline.table import table_text
 from numeric.thresholds.along_rank import RankThresholds, direct_interpolation, thresholds_along_rank
 from verify.figures.along_rank import along_rank_figure
 from verify.figures.drawing import styled
@@ -57,13 +58,16 @@ def ordered(row: RankThresholds) -> bool:
 
 
 def _lines(rows: Sequence[RankThresholds]) -> Iterator[str]:
-    names = ("kappa0", "Bayes", "recovery", "Delta 0+", *(f"Delta {float(noise):g}" for noise in NOISES))
-    yield "D alpha\n" + _columns(names)
-    for row in rows:
-        if row.kappa0 in _LINES:
-            values = (row.bayes, row.recovery, row.interpolation_limit, *row.interpolation)
-            yield _columns((f"{float(row.kappa0):g}", *(f"{value:.6f}" for value in values)))
+    yield "D alpha\n"
+    yield table_text([_record(row) for row in rows if row.kappa0 in _LINES])
 
 
-def _columns(cells: Iterable[str]) -> str:
-    return "".join(f"{cell:<12}" for cell in cells).rstrip() + "\n"
+def _record(row: RankThresholds) -> dict[str, object]:
+    noisy = {f"Delta {float(noise):g}": value for noise, value in zip(NOISES, row.interpolation, strict=True)}
+    return {
+        "kappa0": float(row.kappa0),
+        "Bayes": row.bayes,
+        "recovery": row.recovery,
+        "Delta 0+": row.interpolation_limit,
+        **noisy,
+    }

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw
@@ -182,6 +184,11 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def listed(values: np.ndarray) -> Any:
+    """An array as a list of its rows, down to numbers; those that do not exist are null."""
+    return [listed(row) for row in values] if values.ndim else _finite(float(values))
+
+
 def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
     """The outcome as JSON values; numbers that do not exist are null."""
     base, problem = outcome.plan.base, outcome.plan.base.problem
@@ -196,6 +203,14 @@ def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
             for (decay, _), p in outcome.panels.items()
         ],
         "comparison": comparison_document(outcome.comparison),
+        "lines": [
+            {"dim": dim, "lambda": decay.name, "samples": [point.samples for point in line],
+             "excess_error": [_finite(point.excess_error) for point in line]}
+            for (dim, decay), line in outcome.lines.items()
+        ],
+        "target": listed(outcome.target),
+        "phases": outcome.phases and {"dim": outcome.phases.dim, "local_slopes": outcome.phases.slopes},
+        "sketches": [{name: listed(np.asarray(value)) for name, value in vars(sketch).items()} for sketch in outcome.sketches],
     }  # fmt: skip
 
 
@@ -229,9 +244,11 @@ def spectrum_summary(spectrum: TrainedSpectrum) -> dict[str, Any]:
 
 
 def _spectrum_values(spectrum: TrainedSpectrum) -> dict[str, Any]:
-    """The density of the theory beside the singular values of each run."""
+    """Densities of the theory and of the target, if it has one, beside the singular values of each run."""
+    target, theory = spectrum.target, spectrum.theory
     return {
-        "bulk": {"x": spectrum.theory.x.tolist(), "density": spectrum.theory.density.tolist()},
+        "target": target and {"x": listed(target.x), "density": listed(target.density)},
+        "bulk": {"x": listed(theory.x), "density": listed(theory.density)},
         "singular_values": spectrum.values.tolist(),
     }
 

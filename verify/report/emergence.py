@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from verify.emergence.study import Emergence, EmergenceOutcome, PlaceOverlaps
+from verify.report.documents import listed
 from verify.report.versions import versions
 
 
@@ -53,6 +54,11 @@ def emergence_document(outcome: EmergenceOutcome) -> dict[str, Any]:
         },
         "emergences": [_emergence_document(one) for one in outcome.emergences],
         "places": [_place_document(place) for place in outcome.places],
+        "theory": [
+            {"dim": dim, "samples": listed(theory.along),
+             "held": listed(theory.overlaps.held), "aligned": listed(theory.overlaps.aligned)}
+            for dim, theory in outcome.theory.items()
+        ],
         "left_out": outcome.left_out,
         "versions": versions(),
     }  # fmt: skip

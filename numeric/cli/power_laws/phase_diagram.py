@@ -113,7 +113,11 @@ def run(arguments: argparse.Namespace) -> int:
     document = {
         "parameters": given,
         "regimes": [
-            {"name": regime.name, "exponents": [exact_text(value) for value in regime.risk]}
+            {
+                "name": regime.name,
+                "exponents": [exact_text(value) for value in regime.risk],
+                "conditions": [[exact_text(value) for value in row] for row in regime.conditions],
+            }
             for regime in diagram.regimes
         ],
         "points": [_with_old_names(point) for point in points],

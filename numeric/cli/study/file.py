@@ -4,7 +4,7 @@
     noise = 0.5
 
     [product]                 # all combinations
-    alpha = "0.05:4:30"       # first:last:count, geometric
+    alpha = "0.05:4:30"       # first:last:count, geometric, or with :linear after it
     lambda = [0.001, 0.01, 0.1]
 
     [[zip]]                   # together, value by value

@@ -61,6 +61,12 @@ def test_ranges_and_what_varies_together(tmp_path):
     assert [(problem.tokens, problem.beta) for problem in found[0]] == [(2, 1.0), (3, 0.5)]
 
 
+def test_a_grid_as_a_text_is_geometric_or_linear(tmp_path):
+    for grid, values in (("1:4:3", [1, 2, 4]), ("1:4:3:linear", [1, 2.5, 4])):
+        text = f'kappa0 = 0.5\nlambda = 0.1\nnoise = 0.5\n[product]\nalpha = "{grid}"\n'
+        assert [problem.alpha for problem in problems(tmp_path, text)] == values
+
+
 def test_lists_of_eigenvalues_are_values(tmp_path):
     text = "alpha = 1\nlambda = 0.1\nnoise = 0.5\ndim = 10\n[product]\neigenvalues = [[3, 2], [4.5]]\n"
     found = problems(tmp_path, text)
@@ -79,6 +85,7 @@ def test_the_command_keeps_and_goes_on(tmp_path, monkeypatch, capsys):
         assert document["statuses"] == {"status": {"converged": 6}}
     swept = xr.open_zarr(tmp_path / "study.zarr")
     assert swept.sizes == {"alpha": 3, "lambda_": 2} and swept.attrs["study"] == STUDY
+    assert swept.attrs["command"] == f"python -m numeric sweep {path} --json --workers 1" and swept.attrs["version"]
     assert np.all(np.diff(swept.test_error.values, axis=0) < 0)
 
 
