@@ -45,7 +45,7 @@ def rows_of(path):
 @pytest.fixture
 def known_code(monkeypatch):
     """A version and a commit that no other code has."""
-    monkeypatch.setattr(provenance, "version", lambda: "9.8.7")
+    monkeypatch.setattr(provenance, "__version__", "9.8.7")
     monkeypatch.setattr(provenance, "commit", lambda: "c0ffee")
 
 
