@@ -86,7 +86,7 @@ def test_a_branch_passes_from_nothing_learned_to_something():
 
 
 def test_a_fold_of_a_narrow_quadratic_network_is_where_alpha_turns_along_its_curve():
-    """Nearly noise-free labels of a target of rank .2 d, a student of width .25 d: a second solution ends at a least alpha.
+    """Nearly noise-free labels of a target of rank .2 d, a student of width .25 d: two solutions end at a least alpha.
 
     Second route: with M = 2 (q - 2 m + rho)/(1 + 4 V) the equations leave alpha = mh/4 + J_v/2 on the curve 2 v alpha =
     q - 2 m + rho of (v, b), mh = lambda sqrt(kappa)/b, where it has a minimum.
@@ -114,8 +114,8 @@ def test_a_fold_of_a_narrow_quadratic_network_is_where_alpha_turns_along_its_cur
     branch = follow(start, "alpha", 0.235, 0.246)
     assert branch.folds == (pytest.approx(turn.fun, rel=1e-6),)
     assert coexisting([branch], 0.999 * turn.fun) == []
-    found = coexisting([branch, follow(solve(asked), "alpha", 0.235, 0.246)], 1.01 * turn.fun)
-    assert len({round(one.q, 3) for one in found}) == 3
+    one, other = coexisting([branch], 1.01 * turn.fun)
+    assert one.q > 1.1 * other.q
 
 
 def test_a_failed_start_cannot_be_followed():
