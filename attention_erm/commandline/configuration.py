@@ -96,6 +96,8 @@ def _arguments(action: argparse.Action, path: str, key: str, value: Any) -> list
     if not items or not all(isinstance(item, int | str) and not isinstance(item, bool) for item in items):
         fail(f"{path}: {key} = {shortened(value)}: must be a number, a text, or a list of them; write it as the option")
     text = ",".join(map(str, items))
+    if "\0" in text:
+        fail(f"{path}: {key} = {shortened(repr(text))}: has a null character, as no option can; leave it out")
     _check(action, f"{path}: {key} = {shortened(text)}", text)
     return [f"--{key}={text}"]
 

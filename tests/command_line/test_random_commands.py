@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import sys
+import tempfile
 import traceback
 from functools import cache
 from pathlib import Path
@@ -27,13 +28,13 @@ PROGRAMS = {"derive": derive, "numeric": numeric, "verify": verify}
 WORK = (
     "verify.jobs.pool.WorkerProcesses", "numeric.engines.processes.WorkerProcesses", "numeric.engines.dask_workers.Client",
     "numeric.engines.dask_workers.LocalCluster", "derive.cli.catalogue.ProcessPoolExecutor", "derive.code.emit.write",
-    "derive.tools.new_model.os.link",
+    "derive.tools.new_model.tempfile.mkstemp",
 )  # fmt: skip
 ODD = (
     "", " ", "0", "-0", "-1", "1e400", "-1e400", "1e-400", "nan", "inf", "-inf", "1/0", "0/1", "1/3", "3/2", "abc", "١",
     "1,2", "1,", ",", "1:2:3", "2:1:3", "0:1:3", "1:2:0", "1:2:1e9", "1:2", "1:2:3:4", "d", "1/d", "d^-1",
     "sqrt(d)", "symbolic", "12", "13", "99999999999999", "a=1", "a=1,b=2", "=", "x.png", "missing/x.png", ".", "--",
-    "tied_attention", "quadratic_network", "none.toml", "9" * 400, "<b>", "../x", "a\0b", "\udc80", "overlaps.m", "x.py:3",
+    "tied_attention", "quadratic_network", "none.toml", "9" * 400, "<b>", "../x", "\udc80", "overlaps.m", "x.py:3",
     "generated/tied_attention/float64.py:0", "generated/tied_attention/float64.py:" + "9" * 30,
 )  # fmt: skip
 #: Keys that study files and files of options have, right and wrong.
@@ -162,6 +163,16 @@ def outcome(program, words):
     return tuple(json.loads(said)) if said else (None, "")
 
 
+@cache
+def load_all():
+    """Load here what commands load when they are asked for work: in a fork it would take all of the time."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        Path(folder, "study.toml").write_text(STUDY)
+        for program in ("numeric", "verify"):
+            sys.argv[:] = [program, "sweep", f"{folder}/study.toml", "--dry-run"]
+            PROGRAMS[program].main()
+
+
 def require_an_end(program, words, files, folder):
     """What holds of every command line in a folder of its own."""
     for name, text in files.items():
@@ -177,9 +188,10 @@ def require_an_end(program, words, files, folder):
 @pytest.fixture
 def only_refusals(monkeypatch, tmp_path_factory):
     """Commands that would go on to their work end there."""
+    monkeypatch.setattr("sys.argv", [])
+    load_all()
     for name in WORK:
         monkeypatch.setattr(name, enough)
-    monkeypatch.setattr("sys.argv", [])
     monkeypatch.chdir(tmp_path_factory.getbasetemp())
 
 
@@ -202,3 +214,15 @@ def test_random_studies(program, tmp_path_factory, only_refusals):
         require_an_end(program, words, {"study.toml": text}, tmp_path_factory.mktemp("here"))
 
     holds()
+
+
+#: What was found so, each a traceback.
+FOUND = [
+    (["exponents", "--config", "options.toml"], {"options.toml": 'out = "a\\u0000b"\n'}),
+]
+
+
+@pytest.mark.parametrize(("words", "files"), FOUND)
+def test_what_was_found_stays_mended(words, files, tmp_path, only_refusals):
+    require_an_end("verify", words, files, tmp_path)
+    assert outcome("verify", words)[0] == 2
