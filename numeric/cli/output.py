@@ -5,12 +5,12 @@ import csv
 import io
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from attention_erm.commandline import provenance
+from attention_erm.commandline import interrupts, provenance
 from attention_erm.commandline.provenance import document_text
 from attention_erm.commandline.table import table_text
 from numeric.cli.arguments import BadInput, print_json, writable, write_atomically
@@ -84,6 +84,22 @@ def so_far(study: Callable[..., T], *arguments: Any) -> T:
         if not interrupt.finished:
             raise
         return interrupt.finished
+
+
+def with_kinks(
+    points: Sequence[T], shown: Callable[[T], tuple[float, ...]], at: Callable[[list[float]], Iterable[T]]
+) -> list[T]:
+    """The points and those that a figure has besides, where a line has a kink (numeric.journal.kinks.resolved).
+
+    The points alone where an interrupt came before or comes now: the command goes on with them, and `run` ends it.
+    """
+    from numeric.journal.kinks import resolved  # not at the top: thresholds need no numpy
+
+    try:
+        return list(points) if interrupts.interrupted() else resolved(points, shown, at)
+    except KeyboardInterrupt:
+        interrupts.answered()
+        return list(points)
 
 
 def document_key(quantity: str) -> str:

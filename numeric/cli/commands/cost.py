@@ -4,7 +4,7 @@ import argparse
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, so_far
+from numeric.cli.output import add_outputs, deliver, outputs, so_far, with_kinks
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 
 
@@ -29,20 +29,19 @@ def run(arguments: argparse.Namespace) -> int:
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
-    from numeric.journal.kinks import resolved
     from numeric.studies.against_bayes import cost_curve
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     found = so_far(cost_curve, asked, alphas, lambda values: progress(values, desc="alpha"))
 
     def at(between):  # type: ignore[no-untyped-def]
-        return so_far(cost_curve, asked, between, lambda values: progress(values, desc="kinks of the figure"))
+        return cost_curve(asked, between, lambda values: progress(values, desc="kinks of the figure"))
 
     drawn = found
     if arguments.plot:
         from numeric.plots import drawn_costs
 
-        drawn = resolved(found, drawn_costs, at)
+        drawn = with_kinks(found, drawn_costs, at)
     points = [_point(item) for item in found]
     deliver(
         arguments,

@@ -8,7 +8,7 @@ import time
 from attention_erm.commandline.log import progress
 from numeric.cli import digits
 from numeric.cli.arguments import number, print_json
-from numeric.cli.output import add_outputs, document_key, outputs, print_unsolved, save, so_far, write_table
+from numeric.cli.output import add_outputs, document_key, outputs, print_unsolved, save, so_far, with_kinks, write_table
 from numeric.cli.problem_arguments import (
     add_alpha_grid,
     add_parametrisation,
@@ -64,13 +64,12 @@ def run(arguments: argparse.Namespace) -> int:
         write_table(table, points, given)
     document = {"parameters": given, "points": points, "seconds": time.perf_counter() - started}
     if figure:
-        from numeric.journal.kinks import resolved
         from numeric.plots import curve_figure, drawn_errors
 
         def between(alphas):  # type: ignore[no-untyped-def]
-            return learning_curve(asked, alphas, lambda grid: progress(grid, desc="kinks of the figure"))
+            return learning_curve(asked, alphas, lambda grid: progress(grid, desc="kinks of the figure"), accuracy)
 
-        drawn = resolved(solutions, drawn_errors, between)
+        drawn = with_kinks(solutions, drawn_errors, between)
         save(curve_figure(drawn), figure, {**document, "points": [point(solution) for solution in drawn]})
     if arguments.json:
         print_json(document)
