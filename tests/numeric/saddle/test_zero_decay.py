@@ -150,7 +150,7 @@ def test_the_upper_edge_itself_has_no_mass_above_it():
         assert target.mass_above(v, cut) == pytest.approx(mass, rel=1e-6)
 
 
-@examples(12)
+@examples(4)
 @given(
     name=st.sampled_from(["quadratic_network", "signed_quadratic_network", "linear_attention", "tied_attention"]),
     kappa0=st.fractions(Fraction(1, 20), Fraction(3, 2), max_denominator=50),
@@ -174,9 +174,8 @@ def test_error_bars_grow_towards_interpolation():
     """They were 1e-8 times the value everywhere."""
     threshold = 0.14555052507242764
     far, near = (solve(INTERPOLATING.at(threshold * (1 - gap))) for gap in (0.5, 1e-6))
-    for name in ("m", "q", "delta"):
-        assert near.relative_error((name,)) > 1e4 * far.relative_error((name,))
-        assert far.relative_error((name,)) < 1e-10
+    assert near.relative_error(("b",)) > 1e3 * far.relative_error(("b",))  # which vanishes there
+    assert far.relative_error(("m", "q", "delta", "b")) < 1e-10
 
 
 RANKED = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
