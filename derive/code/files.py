@@ -30,6 +30,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+@cache
 def generator_digest() -> str:
     """Hash of every source file of the generator, models apart."""
     paths = sorted(path for path in SOURCE.rglob("*.py") if "models" not in path.relative_to(SOURCE).parts)

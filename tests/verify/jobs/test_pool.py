@@ -139,6 +139,15 @@ sys.stdin.read()
 """
 
 
+def test_a_job_that_goes_on_says_how_many_runs_it_found(tmp_path, caplog):
+    store, runs = Store(tmp_path, RunResult), [HEAD.varied(index=index) for index in range(3)]
+    for asked, found in ((runs[:2], []), (runs, [f"{store.path}: 2 of 3 runs found, the others are made"])):
+        caplog.clear()
+        with caplog.at_level("INFO", "verify"), Pool(1, progress=False) as pool:
+            pool.results([training_job(run, store) for run in asked])
+        assert caplog.messages == found
+
+
 def test_two_jobs_do_not_write_one_store(tmp_path):
     """They did the work twice. What is finished can be read beside; a job that is killed holds nothing."""
     store = Store(tmp_path, RunResult)
