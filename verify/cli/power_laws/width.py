@@ -17,7 +17,7 @@ from verify.cli.arguments import add_power_law, output_folder
 from verify.figures.drawing import styled
 from verify.figures.power_laws.width import width_figure
 from verify.jobs.pool import Pool
-from verify.networks.width import MODEL, Samples, require_memory, study_width
+from verify.networks.width import MODEL, Samples, require_room, study_width
 from verify.report.documents import width_document
 from verify.report.lines import width_lines
 from verify.training.run import MINIMUM_DIM
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     problem = Problem(float(alpha), target, decay, float(arguments.noise), model=MODEL)
     hidden = sorted({max(1, round(ratio * dim)) for ratio in arguments.width})
     samples = Samples(arguments.data)
-    require_memory(problem, samples)
+    require_room(problem, samples)
     folder = output_folder(arguments.out)
     with Pool(arguments.workers) as pool:
         points = study_width(problem, hidden, arguments.runs, pool, samples)
