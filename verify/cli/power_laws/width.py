@@ -16,7 +16,7 @@ from verify.cli.arguments import add_power_law, output_folder
 from verify.cli.output import write_figures
 from verify.figures.power_laws.width import width_figure
 from verify.jobs.pool import Pool
-from verify.networks.width import MODEL, Samples, require_inputs_fit, study_width
+from verify.networks.width import MODEL, Samples, require_room, study_width
 from verify.report.documents import width_document
 from verify.report.lines import width_lines
 from verify.training.run import MINIMUM_DIM
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     problem = Problem(float(alpha), target, decay, float(arguments.noise), model=MODEL)
     hidden = sorted({max(1, round(ratio * dim)) for ratio in arguments.width})
     samples = Samples(arguments.data)
-    require_inputs_fit(problem, samples)
+    require_room(problem, samples)
     folder = output_folder(arguments.out)
     with Pool(arguments.workers) as pool:
         points = study_width(problem, hidden, arguments.runs, pool, samples)
