@@ -7,6 +7,10 @@ import sympy as sp
 from derive.language.errors import ModelError, require_exact
 from derive.language.setting import entry, require_setting
 
+MOST_PARTS = (
+    2  #: free Poisson parts: closed forms of three are of thousands of terms, whose zeros take minutes to prove
+)
+
 
 @dataclass(frozen=True)
 class Target:
@@ -29,6 +33,12 @@ class Target:
         residue = sp.cancel(g * z).subs(g, 0)
         if residue != 1:
             raise ModelError(f"target {self.name}: g z(g) -> {residue} at g = 0, must be 1 (total mass one)")
+        parts = sp.degree(sp.denom(sp.together(self.r_transform)), g)
+        if parts > MOST_PARTS:
+            raise ModelError(
+                f"target {self.name}: z(g) has {parts} free Poisson parts, at most {MOST_PARTS} are derived; leave some out, or take "
+                "a model whose target is replaced by its eigenvalues on the command line, --eigenvalues"
+            )
         self._require_settings()
         for values in self._reference_values():
             if failed := _failed_property(self.r_transform.subs(values), g):

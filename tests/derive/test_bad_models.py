@@ -33,6 +33,13 @@ def with_channel(output="identity", loss="square_loss"):
 
 
 BAD = {
+    "three free Poisson parts": (
+        f"{HEAD}from derive.language.target import Target\n"
+        "g, kappa0, r1, r2 = sym('g kappa0 r1 r2')\n"
+        "law = Target('three', g, 1 / g + sum(kappa0 / (k - g) for k in (1, 2, 3)), ())\n"
+        "MODEL = replace(BASE, name='bad', title='t', target=law)\n",
+        "3 free Poisson parts, at most 2 are derived; leave some out",
+    ),
     "syntax error": ("MODEL = = 3\n", "line 1: not Python"),
     "null byte": ("MODEL = None\x00\n", "not Python"),
     "no model": ("x = 1\n", "MODEL: missing"),

@@ -46,7 +46,8 @@ def main_job_document(outcome: MainJobOutcome) -> dict[str, Any]:
         "scaling": scaling_document(outcome.laws) if outcome.laws else None,
         "exponents": [
             {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached, "closes_in": a.closes_in,
-             "slopes": [{"dim": dim, "slope": slope, "error": error} for dim, slope, error in a.slopes]}
+             "slopes": [{"dim": dim, "slope": slope, "error": error} for dim, slope, error in a.slopes],
+             "left_out": a.left_out, "settled_log10_dim": a.settled if math.isfinite(a.settled) else None}
             for a in outcome.exponents
         ],
         "trained_exponents": exponent_document(outcome.trained) if outcome.trained else None,

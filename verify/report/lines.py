@@ -17,6 +17,7 @@ from verify.report.exponents import exponent_lines
 from verify.report.thresholds import threshold_lines
 from verify.studies.cross_validation import ChoiceGroup
 from verify.studies.descents import Descents
+from verify.studies.exponents import Approach
 from verify.studies.gap import GapTrend
 from verify.studies.learning_curves import LearningCurveOutcome
 from verify.studies.main_job import MainJobOutcome
@@ -46,15 +47,22 @@ def main_job_lines(outcome: MainJobOutcome) -> Iterator[str]:
     if outcome.laws:
         yield from scaling_lines(outcome.laws)
     for approach in outcome.exponents:
-        slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope, _ in approach.slopes)
-        word = "reached" if approach.reached else "approached" if approach.closes_in else "NOT APPROACHED"
-        yield f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}\n"
+        yield _approach_line(approach)
     if outcome.trained:
         yield from exponent_lines(outcome.trained)
     if outcome.sighted:
         yield from threshold_lines(outcome.sighted)
     for panel in outcome.panels:
         yield spectrum_line("spectrum", panel)
+
+
+def _approach_line(approach: Approach) -> str:
+    """Slopes of the theory at growing d, and how slowly they come to the exponent."""
+    slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope, _ in approach.slopes)
+    word = "reached" if approach.reached else "approached" if approach.closes_in else "NOT APPROACHED"
+    at_last = f"what it leaves out is {approach.left_out:.2g} at the last, up to a constant"
+    slow = f"{at_last}, and below 1/10 from d = 1e{approach.settled:.0f} on"
+    return f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; {slow}\n"
 
 
 def spectrum_line(name: str, spectrum: TrainedSpectrum) -> str:

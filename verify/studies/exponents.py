@@ -24,11 +24,17 @@ CLOSE = 0.01  #: from here on the theory is said to have reached the exponent
 
 @dataclass(frozen=True)
 class Approach:
-    """One derived exponent of the samples, and (d, local slope of the theory, its error) at growing d."""
+    """One derived exponent of the samples, and (d, local slope of the theory, its error) at growing d.
+
+    `left_out`: size of what the exponent leaves out at the largest d, up to a constant, as derived; `settled`: log10 of the d from
+    which on that is below a tenth.
+    """
 
     regime: str
     exponent: Fraction
     slopes: tuple[tuple[int, float, float], ...]
+    left_out: float
+    settled: float
 
     @property
     def reached(self) -> bool:
@@ -45,7 +51,7 @@ class Approach:
 
 def slope_jobs(dims: Sequence[int], noise: float) -> list[Job]:
     """A job for each slope that `approaches` asks for."""
-    return [job for _, jobs in _slopes_asked_for(dims, noise) for job in jobs]
+    return [job for *_, jobs in _slopes_asked_for(dims, noise) for job in jobs]
 
 
 def approaches(dims: Sequence[int], noise: float, pool: Pool) -> tuple[Approach, ...]:
@@ -53,17 +59,23 @@ def approaches(dims: Sequence[int], noise: float, pool: Pool) -> tuple[Approach,
 
     Raises NoAnswer if the theory has none.
     """
-    asked = _slopes_asked_for(dims, noise)
-    return tuple(Approach(regime.name, regime.risk[0], tuple(pool.results(jobs))) for regime, jobs in asked)
+    found = []
+    for regime, powers, jobs in _slopes_asked_for(dims, noise):
+        logs = [power * math.log(dims[-1]) for power in powers]
+        ends = regime.correction(*logs), regime.settled(*logs)
+        found.append(Approach(regime.name, regime.risk[0], tuple(pool.results(jobs)), *ends))
+    return tuple(found)
 
 
-def _slopes_asked_for(dims: Sequence[int], noise: float) -> Iterator[tuple[Regime, list[Job]]]:
-    """At growing dimension in the middle of each regime."""
+def _slopes_asked_for(
+    dims: Sequence[int], noise: float
+) -> Iterator[tuple[Regime, tuple[float, float, float], list[Job]]]:
+    """At growing dimension in the middle of each regime: powers of d of the regime's parameters, and a job for each dimension."""
     plane = phase_diagram(GAMMA, None, noise, 0)
     for regime in plane.regimes:
         if regime.id in REGIMES:
             x, y = (round(power, 2) for power in regime.centre(plane.samples, plane.vertical))
-            yield regime, [_slope_job(dim, x, y, noise) for dim in dims]
+            yield regime, (x, y, 1.0), [_slope_job(dim, x, y, noise) for dim in dims]
 
 
 def _slope_job(dim: int, x: float, y: float, noise: float) -> Job:
