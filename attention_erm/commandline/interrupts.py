@@ -78,10 +78,9 @@ def watch(compiled: bool = True) -> None:
 
     `compiled`: code may run that lets the interpreter answer no signal for longer than anybody waits; that takes a thread.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:  # as in the background of a script: ignored
-        return
     for ends in _ENDS:
-        signal.signal(ends, _interrupts.received)
+        if signal.getsignal(ends) is not signal.SIG_IGN:  # as interrupts are in the background of a script
+            signal.signal(ends, _interrupts.received)
     signal.signal(signal.SIGALRM, _interrupts.again)
     sys.unraisablehook, sys.excepthook = _unraisable, _uncaught
     atexit.register(_end_with_its_code)

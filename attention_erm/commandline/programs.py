@@ -1,6 +1,10 @@
-"""The command lines as programs beside python: the same as `python -m`, from their first import on."""
+"""The command lines as programs beside python, the same as `python -m` from their first import on; and where that imports from."""
 
 import runpy
+import sys
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[2]  # where the packages stand
 
 
 def derive() -> None:
@@ -20,3 +24,12 @@ def verify() -> None:
 
 def _run(package: str) -> None:
     runpy.run_module(package, run_name="__main__", alter_sys=True)
+
+
+def search_no_working_folder() -> None:
+    """Take the folder one works in off the path, where `python -m` put it there and the packages are not in it.
+
+    A verify.py of the user's in it would be taken for a package of ours.
+    """
+    if not sys.flags.safe_path and Path(sys.path[0]) == Path.cwd() != _ROOT:
+        del sys.path[0]

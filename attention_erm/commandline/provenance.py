@@ -9,7 +9,7 @@ import argparse
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -45,6 +45,14 @@ class Provenance:
         """What each row of a table says of it."""
         return {"version": self.version, "commit": self.commit, "command": self.command}
 
+    def for_others(self) -> "Provenance":
+        """The same without folders that are stated from the root on, which say where somebody keeps what."""
+        words = shlex.split(self.command or "")
+        shown = {
+            name: _without_folder(value) if isinstance(value, str) else value for name, value in self.arguments.items()
+        }
+        return replace(self, command=shlex.join(map(_without_folder, words)) or None, arguments=shown)
+
     def figure_metadata(self, suffix: str) -> dict[str, str | None]:
         """What a figure in this format (png, pdf or svg) carries, under the names that the format has for it; no date, so that equal
         results are equal files.
@@ -76,7 +84,7 @@ def begin(parser: argparse.ArgumentParser, line: Sequence[str], arguments: argpa
         for action in parser._actions
         if getattr(arguments, action.dest, None) is not None
     }
-    _stated = (shlex.join([*parser.prog.split(), *map(_shown, line)]), named)
+    _stated = (shlex.join([*parser.prog.split(), *line]), named)
 
 
 def document_text(document: Mapping[str, object]) -> str:
@@ -118,12 +126,12 @@ def _name(action: argparse.Action) -> str:
 
 def _plain(value: object) -> object:
     """As a JSON value: exact numbers and names as their text."""
-    if isinstance(value, bool | int | float):
+    if isinstance(value, bool | int | float) or type(value) is str:
         return value
-    return [_plain(part) for part in value] if isinstance(value, tuple | list) else _shown(str(value))
+    return [_plain(part) for part in value] if isinstance(value, tuple | list) else str(value)
 
 
-def _shown(word: str) -> str:
-    """A word of a command; of a file that is stated from the root on, which says where somebody keeps what, its name alone."""
+def _without_folder(word: str) -> str:
+    """Of a file that is stated from the root on its name alone."""
     option, equals, path = word.rpartition("=")
     return f"{option}{equals}{Path(path).name}" if Path(path).is_absolute() else word

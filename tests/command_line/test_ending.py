@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,9 @@ def test_an_interrupt_at_any_moment_is_one_line(command, after, number, tmp_path
     """It was a traceback until everything was loaded, seconds for what needs torch."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     started = subprocess.Popen(
-        [sys.executable, "-m", *command], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, start_new_session=True
-    )
+        [sys.executable, "-m", *command], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, start_new_session=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a job in the background hands down that it is ignored
+    )  # fmt: skip
     try:
         time.sleep(after)
         os.killpg(started.pid, number)

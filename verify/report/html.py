@@ -100,7 +100,7 @@ def _step(step: str, shown: list[dict[str, str]]) -> str:
 
 def how_to_repeat(rows: Mapping[str, object] | None = None) -> str:
     """The command with all its arguments, of which code, and what else is to be known of it."""
-    known = current()
+    known = current().for_others()
     arguments = ", ".join(f"{name} = {_shown(value)}" for name, value in known.arguments.items())
     code = {"version": known.version, "commit": known.commit}
     return facts("How to repeat it", {"command": known.command, **code, "arguments": arguments, **(rows or {})})
