@@ -39,7 +39,7 @@ _ERRORS = (
     ("estimation_error", "estimation error", "C2", ":"),
 )
 _ALPHA = r"$\alpha=n/d^2$"
-UNSTABLE = "dotted: replica symmetry broken, an approximation"
+UNSTABLE = "open circles: replica symmetry broken, an approximation"
 
 
 def drawn_errors(solution: Solution) -> tuple[float, ...]:
@@ -50,8 +50,8 @@ def drawn_errors(solution: Solution) -> tuple[float, ...]:
 
 @in_style
 def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figure:
-    """Errors against alpha, with bands of their error estimates; faint dots join points where replica symmetry is broken, no line
-    passes one that was not solved.
+    """Errors against alpha, with bands of their error estimates; points where replica symmetry is broken are open circles on a faint
+    line, and no line passes one that was not solved.
     """
     figure, (axes,) = panels(ax)
     alphas = np.array([solution.problem.alpha for solution in solutions])
@@ -61,7 +61,8 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
         errors = np.array([solution.errors.get(name, 0.0) for solution in solutions])
         axes.plot(alphas, np.where(stable, values, np.nan), line, color=colour, label=label)
         if not stable.all():
-            axes.plot(alphas, values, ".:", color=colour, lw=0.8, ms=2.5)
+            axes.plot(alphas, values, "-", color=colour, lw=0.5, alpha=0.6)
+            axes.plot(alphas, np.where(stable, np.nan, values), "o", color=colour, mfc="white", ms=3)
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     scale = "log" if any(solution.trusted for solution in solutions) else "linear"  # a log of nothing cannot be drawn
     axes.set(xscale="log", yscale=scale, xlabel=_ALPHA, ylabel="error")
