@@ -20,7 +20,6 @@ from attention_erm.commandline.parser import MANY, commands
 from derive import __main__ as derive
 from numeric import __main__ as numeric
 from numeric.cli import caches, installation
-from numeric.cli.arguments import run
 from verify import __main__ as verify
 
 ROOT = Path(__file__).parents[2]
@@ -34,19 +33,6 @@ def _default_level():
     """Whatever a test asks for, the next one hears what goes on."""
     yield
     set_level("info")
-
-
-@pytest.fixture
-def said(monkeypatch, capsys):
-    """Exit code, stdout and stderr of `python -m numeric ...`, run in this process."""
-
-    def of(*arguments):
-        monkeypatch.setattr(sys, "argv", ["numeric", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            run(numeric.main)
-        return stop.value.code, *capsys.readouterr()
-
-    return of
 
 
 @pytest.fixture

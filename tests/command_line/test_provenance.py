@@ -22,20 +22,6 @@ ROOT = Path(__file__).parents[2]
 CURVE = ["curve", "--alpha", "0.5,1", "--kappa0", ".5", "--lambda", ".01", "--noise", ".5"]
 
 
-@pytest.fixture
-def numeric(monkeypatch, capsys):
-    """Stdout of `python -m numeric ...`, run in this process."""
-
-    def of(*arguments):
-        monkeypatch.setattr(sys, "argv", ["numeric", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            run(command.main)
-        assert stop.value.code == 0
-        return capsys.readouterr().out
-
-    return of
-
-
 def rows_of(path):
     """Records of a table."""
     with path.open(newline="") as stream:

@@ -1,15 +1,13 @@
 """Tables for a reader, and the grids that they are over."""
 
 import json
-import sys
 from fractions import Fraction
 
 import pytest
 
 from attention_erm.commandline.refusal import BadInput
 from attention_erm.commandline.table import WIDTH, table_text
-from numeric import __main__ as command
-from numeric.cli.arguments import grid, run
+from numeric.cli.arguments import grid
 from numeric.cli.output import print_rows
 from numeric.cli.power_laws.scaling import decay_law
 
@@ -26,20 +24,6 @@ SCALING = [
     "--noise",
     ".5",
 ]
-
-
-@pytest.fixture
-def numeric(monkeypatch, capsys):
-    """Stdout of `python -m numeric ...`, run in this process."""
-
-    def of(*arguments):
-        monkeypatch.setattr(sys, "argv", ["numeric", *arguments])
-        with pytest.raises(SystemExit) as stop:
-            run(command.main)
-        assert stop.value.code == 0
-        return capsys.readouterr().out
-
-    return of
 
 
 def test_a_table_that_is_too_wide_is_printed_in_parts_that_begin_alike(capsys):
