@@ -4,6 +4,7 @@ import argparse
 import math
 import sys
 import time
+from collections.abc import Iterator
 from fractions import Fraction
 
 from attention_erm.commandline.log import progress
@@ -91,35 +92,16 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         raise BadInput("--lambda", arguments.lambda_, "is an axis of the diagram", "add --axis width, or leave it out")
     second = {"decay": "lambda", "width": "m"}[arguments.axis]
-    points: list[dict[str, object]] = []
-    slopes = []
-    for x, y, slope in diagram.slopes:
-        regime, log_d = diagram.regime(x, y), math.log(arguments.dim)
-        slopes.append(PlacedSlope(slope, 0.0, regime, (x * log_d, y * log_d, log_d), "m" if second == "m" else "n"))
-        points.append(
-            {
-                "log_d_n": x,
-                f"log_d_{second}": y,
-                "local_slope": slope,
-                "exponent": float(regime.exponent("m" if second == "m" else "n")),
-                "regime": regime.name,
-            }
-        )
-    tell_crossovers(slopes)
+    slopes = list(_placed(diagram, arguments.dim, "m" if second == "m" else "n"))
+    tell_crossovers(slope for _, slope in slopes)
+    points = [_point(place, slope, second) for place, slope in slopes]
     given: dict[str, object] = {"model": name, "gamma": exact_text(arguments.gamma), "dim": arguments.dim}
     given |= {**exact_texts(arguments, "noise"), **own}
     if diagram.decay is not None:
         given |= {"axis": "width", "lambda": f"d^({exact_text(diagram.decay)})"}
     document = {
         "parameters": given,
-        "regimes": [
-            {
-                "name": regime.name,
-                "exponents": [exact_text(value) for value in regime.risk],
-                "conditions": [[exact_text(value) for value in row] for row in regime.conditions],
-            }
-            for regime in diagram.regimes
-        ],
+        "regimes": [_regime(regime) for regime in diagram.regimes],
         "points": [_with_old_names(point) for point in points],
         "seconds": time.perf_counter() - started,
     }
@@ -136,6 +118,23 @@ def run(arguments: argparse.Namespace) -> int:
     if points:
         print_rows(points)
     return 0
+
+
+def _placed(diagram, dim: int, along: str) -> Iterator[tuple[tuple[float, float], PlacedSlope]]:  # type: ignore[no-untyped-def]
+    """Powers of d at which a slope was taken, and the slope in its regime there."""
+    for x, y, slope in diagram.slopes:  # none without a dimension
+        log_d = math.log(dim)
+        yield (x, y), PlacedSlope(slope, 0.0, diagram.regime(x, y), (x * log_d, y * log_d, log_d), along)
+
+
+def _point(place: tuple[float, float], slope: PlacedSlope, second: str) -> dict[str, object]:
+    values = {"local_slope": slope.value, "exponent": slope.exponent, "regime": slope.regime.name}
+    return {"log_d_n": place[0], f"log_d_{second}": place[1], **values}
+
+
+def _regime(regime) -> dict[str, object]:  # type: ignore[no-untyped-def]
+    conditions = [[exact_text(value) for value in row] for row in regime.conditions]
+    return {"name": regime.name, "exponents": [exact_text(value) for value in regime.risk], "conditions": conditions}
 
 
 def _with_old_names(point: dict[str, object]) -> dict[str, object]:
