@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from strategies import examples
 
 from attention_erm.commandline.parser import commands
 from derive import __main__ as derive
@@ -199,7 +200,7 @@ def only_refusals(monkeypatch, tmp_path_factory):
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_random_commands(program, tmp_path_factory, only_refusals):
-    @settings(suppress_health_check=[HealthCheck.too_slow])
+    @settings(examples(25), suppress_health_check=[HealthCheck.too_slow])
     @given(lines(program))
     def holds(drawn):
         require_an_end(program, *drawn, tmp_path_factory.mktemp("here"))
@@ -209,7 +210,7 @@ def test_random_commands(program, tmp_path_factory, only_refusals):
 
 @pytest.mark.parametrize("program", ["numeric", "verify"])
 def test_random_studies(program, tmp_path_factory, only_refusals):
-    @settings(suppress_health_check=[HealthCheck.too_slow])
+    @settings(examples(25), suppress_health_check=[HealthCheck.too_slow])
     @given(study_files())
     def holds(text):
         words = ["sweep", "study.toml", "--dry-run"]

@@ -116,6 +116,7 @@ def test_a_bad_file_is_refused_in_one_line(what, model_file, command):
     assert out == ""
 
 
+@pytest.mark.slow
 def test_a_bad_file_stops_no_other_model(model_file, command, tmp_path, monkeypatch):
     monkeypatch.setattr(emit, "GENERATED", tmp_path / "generated")
     models.load("direct_general")  # and the models that it starts from, which stay imported

@@ -98,6 +98,7 @@ def two_models(monkeypatch):
     return SOFTMAX, CLOSED
 
 
+@pytest.mark.slow
 def test_check_says_what_is_proven_of_models(derive, two_models):
     for name in two_models:  # a model by itself is checked in this process, which then knows it
         code, out, _ = derive("check", name)

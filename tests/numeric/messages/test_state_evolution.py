@@ -41,6 +41,7 @@ def test_it_ends_at_the_saddle_point(start, change):
         assert getattr(last, name) == pytest.approx(getattr(solution, name), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_it_ends_at_the_saddle_point_of_three_tokens():
     problem = replace(PROBLEM, tokens=3)
     solution, evolution = solve(problem), state_evolution(problem, FirstMessage.ZERO, 40)

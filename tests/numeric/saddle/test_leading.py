@@ -88,7 +88,7 @@ def test_what_is_learned_of_all_features_is_the_overlap():
     assert 0 < at.overlaps.m - parts.sum() < parts[0]
 
 
-@pytest.mark.parametrize(("gamma", "apart"), [(0.3, 0), (0.75, 0), (0.75, 1)])
+@pytest.mark.parametrize(("gamma", "apart"), [pytest.param(0.3, 0, marks=pytest.mark.slow), (0.75, 0), (0.75, 1)])
 def test_parts_of_the_distance_count_what_noisy_eigenvectors_know_of_true_features(gamma, apart):
     """Where no feature stands apart noisy eigenvectors know all of the overlap, m/q0 for each part of the target."""
     alpha, decay = (0.3, 0.05) if gamma < 0.5 else (0.05, 0.02) if not apart else (0.2, 0.5)

@@ -31,6 +31,7 @@ def test_cold_starts_below_interpolation(alpha, width):
     assert solution.residual < 1e-8
 
 
+@pytest.mark.slow
 def test_a_curve_does_not_depend_on_the_direction_it_is_followed():
     alphas = [0.05, 0.1, 0.2, 0.5]
     up, down = learning_curve(FIGURE_ONE, alphas), learning_curve(FIGURE_ONE, alphas[::-1])[::-1]

@@ -59,7 +59,10 @@ def test_both_unknowns_find_one_root(alpha, decay):
     assert isinstance(unknowns_at(problem, conjugates), FreeDirections)
 
 
-@pytest.mark.parametrize(("dim", "x", "y"), [(10**4, 0.75, -1.25), (10**8, 1.27, -1.23), (10**12, 0.75, -1.25)])
+@pytest.mark.parametrize(
+    ("dim", "x", "y"),
+    [(10**4, 0.75, -1.25), pytest.param(10**8, 1.27, -1.23, marks=pytest.mark.slow), (10**12, 0.75, -1.25)],
+)
 def test_weak_decay_in_huge_dimension(dim, x, y):
     """From the conjugates neither acceleration nor continuation got anywhere, and residuals of theirs stayed above 1e-7."""
     asked = Problem(1.0, power_law(0.75, dim, per_octave=64), float(dim) ** y, 0.5)
@@ -89,7 +92,7 @@ def test_a_solution_above_interpolation_is_a_fixed_point_in_both_unknowns():
     assert in_unknowns(saddle.image, above)(y) == pytest.approx(y, abs=1e-4)
 
 
-@pytest.mark.parametrize("sample_minimum", ["global", "fitted"])
+@pytest.mark.parametrize("sample_minimum", ["global", pytest.param("fitted", marks=pytest.mark.slow)])
 def test_the_limit_of_no_decay_is_continuous_at_interpolation(sample_minimum):
     """The linear channel below and averages at V of 10^8 above are one; from S = 0 the iteration ran away to q = 10^5."""
     problem = replace(ABOVE, sample_minimum=sample_minimum)

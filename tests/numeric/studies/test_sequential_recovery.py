@@ -13,6 +13,7 @@ from numeric.studies.scaling import scaling_curve
 from numeric.studies.sequential_recovery import TOLERANCE, sequential_recovery
 
 
+@pytest.mark.slow
 def test_a_spike_is_recovered_where_its_outlier_passes_the_threshold():
     asked = Problem(1.0, power_law(0.75, 200), 1.0, 0.5)
     points = scaling_curve(asked, [2e3, 6e3, 2e4])
@@ -41,7 +42,7 @@ def test_weak_decay_recovers_features_where_they_part_from_a_bulk():
 @pytest.mark.parametrize(
     ("decay", "samples", "level"),
     [
-        pytest.param(1e3, (1e12, 1e14), lambda solution: solution.b, id="weight decay"),
+        pytest.param(1e3, (1e12, 1e14), lambda solution: solution.b, id="weight decay", marks=pytest.mark.slow),
         pytest.param(1e-6, (2e6, 4e8), lambda solution: solution.delta, id="noise", marks=pytest.mark.slow),
     ],
 )

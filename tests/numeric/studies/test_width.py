@@ -184,6 +184,7 @@ def test_bad_widths_are_refused(arguments, named, monkeypatch):
         numeric(arguments, monkeypatch)
 
 
+@pytest.mark.slow
 def test_the_command_draws_the_diagram_in_width(tmp_path, capsys, monkeypatch):
     path = tmp_path / "width.png"
     arguments = ["phase-diagram", "--gamma", "1", "--axis", "width", "--lambda", "d^(-1/2)", "--dim", "100"]

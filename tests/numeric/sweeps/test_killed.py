@@ -133,6 +133,7 @@ def test_a_dask_worker_killed(k, undisturbed, tmp_path):
     assert xr.open_zarr(tmp_path / "out").equals(undisturbed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", MOMENTS)
 def test_the_dask_scheduler_killed(k, undisturbed, tmp_path):
     out = tmp_path / "out"

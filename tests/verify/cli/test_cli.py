@@ -206,6 +206,7 @@ def test_distance_sees_a_shift_and_not_the_sampling():
     assert distance(law, [np.where(values > 0, values + 0.2, 0)]) == pytest.approx(0.1, abs=0.01)
 
 
+@pytest.mark.slow
 def test_another_model_gives_a_verdict_and_a_page(tmp_path, capsys):
     """By either command; the page needs no other file, and labels shuffled on purpose turn the verdict."""
     arguments = ["--model", "quadratic_network", "--alpha", "1", "--dim", "12,18", "--runs", "12", "--workers", "1"]

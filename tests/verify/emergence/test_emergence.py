@@ -47,6 +47,7 @@ def located(n_k: float, rng: np.random.Generator, seed: int):
     return emergence_interval(SAMPLES, drawn(n_k, 8, rng), model, LINE, 300.0, 0.95, seed)
 
 
+@pytest.mark.slow
 def test_the_interval_holds_what_the_runs_were_drawn_from_as_often_as_it_says():
     rng = np.random.default_rng(0)
     found = [located(n_k, rng, seed) for seed, n_k in enumerate([250.0, 300.0, 360.0] * 40)]

@@ -154,6 +154,7 @@ def asked(*arguments):
     return ["message-passing", "--workers", "1", *arguments]
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_steps_and_draws_them(tmp_path, capsys):
     figure = tmp_path / "steps.png"
     code = main(asked("--dim", "20,32", "--runs", "4", "--steps", "3", "--bayes", "--alpha", "0.5", "--out", str(tmp_path),

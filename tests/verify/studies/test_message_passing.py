@@ -17,6 +17,7 @@ def asked(*arguments):
     return ["message-passing", *settings, *arguments]
 
 
+@pytest.mark.slow
 def test_messages_end_where_the_theory_says(tmp_path, capsys):
     """Order parameters of the fixed point, V and Vh included, which no other way of training shows."""
     code = main(asked("--dim", "16,28", "--runs", "4", "--out", str(tmp_path), "--json"))
