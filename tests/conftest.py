@@ -13,5 +13,6 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, max_exa
 settings.load_profile("repeatable")
 # Other examples each time (`pytest --hypothesis-profile=nightly`): what they find is pinned as an example.
 settings.register_profile("nightly", deadline=None, max_examples=600, print_blob=True)
-# For one file of tests, 2000 command lines each, in half an hour: `pytest -n0 --hypothesis-profile=thousands tests/command_line/test_random_commands.py`.
+# 2000 command lines for each of five tests, in half an hour:
+# `pytest -n0 --hypothesis-profile=thousands tests/command_line/test_random_commands.py`.
 settings.register_profile("thousands", deadline=None, max_examples=4800, print_blob=True)
