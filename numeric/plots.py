@@ -56,10 +56,11 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
     figure, (axes,) = panels(ax)
     alphas = np.array([solution.problem.alpha for solution in solutions])
     stable = np.array([solution.status is not Status.UNSTABLE for solution in solutions])
+    mark = "" if stable.all() and len(alphas) > 1 else "."  # a point without a neighbour has no line
     for column, (name, label, colour, line) in enumerate(_ERRORS, 1):
         values = np.array([drawn[column] for drawn in map(drawn_errors, solutions)])
         errors = np.array([solution.errors.get(name, 0.0) for solution in solutions])
-        axes.plot(alphas, np.where(stable, values, np.nan), line, color=colour, label=label)
+        axes.plot(alphas, np.where(stable, values, np.nan), line, marker=mark, ms=3, color=colour, label=label)
         if not stable.all():
             axes.plot(alphas, values, "-", color=colour, lw=0.5, alpha=0.6)
             axes.plot(alphas, np.where(stable, np.nan, values), "o", color=colour, mfc="white", ms=3)

@@ -119,7 +119,7 @@ HEAVY_TAIL = "must exceed 1/2: the second moment of k^-gamma diverges with the d
 PARAMETERS: dict[str, tuple[str, Callable[[str], Fraction] | Callable[[str], int], str]] = {
     "kappa0": ("--kappa0", positive("--kappa0", "use the target's rank over d, e.g. 1/2"), "rank ratio of the target"),
     "width": ("--width", positive("--width", "use the student's width over d, e.g. 1"), "width ratio kappa of the student"),
-    "lambda_": ("--lambda", non_negative("--lambda", "use weight decay > 0, or `threshold` for the limit 0"), "weight decay"),
+    "lambda_": ("--lambda", non_negative("--lambda", "use 0 for the limit of none, or a number above"), "weight decay"),
     "noise": ("--noise", non_negative("--noise", "give the variance Delta, 0 for none"), "variance Delta of the label noise"),
     "tokens": ("--tokens", integer("--tokens", 2, 10**6, "a label needs at least two tokens"), "tokens per sequence T"),
     "beta": ("--beta", positive("--beta", "give the student's inverse temperature, e.g. 1"), "student inverse temperature"),

@@ -398,7 +398,7 @@ def test_errors_beyond_the_accuracy_are_said(monkeypatch, capsys):
     (point,) = json.loads(shown.out)["points"]
     assert point["error_estimate"] > 5e-3
     words = (
-        f"1 points have relative errors of up to {point['error_estimate']:.1e}, more than 5e-03; a smaller --accuracy"
+        f"1 point with relative errors of up to {point['error_estimate']:.1e}, more than 5e-03; a smaller --accuracy"
     )
     assert words in shown.err
     assert numeric([*THREE_TOKENS, "--accuracy", "0.05"], monkeypatch) == 2

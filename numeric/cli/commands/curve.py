@@ -88,7 +88,7 @@ def warn_unstable(solutions) -> None:  # type: ignore[no-untyped-def]  # the imp
     unstable = [solution.problem.alpha for solution in solutions if solution.status is Status.UNSTABLE]
     if unstable:
         where = f"alpha = {unstable[0]:g}" + (f" to {unstable[-1]:g}" if len(unstable) > 1 else "")
-        _LOG.warning("%d points (%s): %s", len(unstable), where, Status.UNSTABLE.value)
+        _LOG.warning("%s (%s): %s", _counted(unstable), where, Status.UNSTABLE.value)
 
 
 def warn_inexact(solutions, accuracy: float, way_out: str) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
@@ -96,9 +96,12 @@ def warn_inexact(solutions, accuracy: float, way_out: str) -> None:  # type: ign
     inexact = [solution for solution in solutions if solution.trusted and solution.error_estimate > accuracy]
     if inexact:
         worst = max(solution.error_estimate for solution in inexact)
-        _LOG.warning(
-            "%d points have relative errors of up to %.1e, more than %.0e; %s", len(inexact), worst, accuracy, way_out
-        )
+        errors = f"relative errors of up to {worst:.1e}, more than {accuracy:.0e}"
+        _LOG.warning("%s with %s; %s", _counted(inexact), errors, way_out)
+
+
+def _counted(points) -> str:  # type: ignore[no-untyped-def]
+    return "1 point" if len(points) == 1 else f"{len(points)} points"
 
 
 def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred

@@ -47,8 +47,9 @@ def crossover_line(slopes: list[PlacedSlope]) -> str:
     elif not math.isfinite(high):
         end += ", but not on the edge of the cell"
     seen, exponent, name = _range([slope.value for slope in slopes]), slopes[0].exponent, slopes[0].regime.name
+    count, verb = ("1 slope", "is") if len(slopes) == 1 else (f"{len(slopes)} slopes", "are")
     return (
-        f'{len(slopes)} slopes ({seen}) are not yet the exponent {exponent:.3f} of "{name}": the crossover is slow; '
+        f'{count} ({seen}) {verb} not yet the exponent {exponent:.3f} of "{name}": the crossover is slow; '
         f"what the exponent leaves out is {_range(sizes)} here, up to a constant, and {end}"
     )
 
