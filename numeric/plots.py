@@ -17,7 +17,7 @@ from matplotlib.colors import ListedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from numeric.journal.caption import add_caption, settings
+from numeric.journal.caption import add_caption, in_mathtext, settings
 from numeric.journal.style import in_style, legend_above, panels
 from numeric.problem.solution import Solution, Status
 from numeric.studies.scaling import power_law_of, regime_of
@@ -256,7 +256,7 @@ def scaling_figure(
         below.step(x, exponents, "--", where="mid", color="C1", label="derived exponent")
     below.set(xscale="log", xlabel=label, ylabel="slope")
     legend_above(below)
-    samples = f"$n = {problem.alpha * dim**2:.3g}$" if along == "hidden" else ""
+    samples = f"$n = {in_mathtext(problem.alpha * dim**2)}$" if along == "hidden" else ""
     add_caption(figure, settings(problem, *varied), samples, "ticks: a feature leaves the bulk" if ticks else "")
     return figure
 

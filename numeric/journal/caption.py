@@ -39,7 +39,7 @@ def settings(problem: Problem, *varied: str) -> str:
     for name, glyph in _GLYPHS.items():
         value = getattr(problem, name)
         if name not in varied and value != _NEUTRAL.get(name):
-            told.append(f"${glyph} = {_number(value)}$")
+            told.append(f"${glyph} = {in_mathtext(value)}$")
     told += [f"{name.replace('_', ' ')} = {value:.4g}" for name, value in problem.extra if name not in varied]
     if problem.model != DEFAULT:
         told.append(f"model {problem.model.replace('_', ' ')}")
@@ -70,8 +70,8 @@ def _target(problem: Problem) -> str:
             return ""
 
 
-def _number(value: float) -> str:
-    """To four digits, in mathtext."""
+def in_mathtext(value: float) -> str:
+    """A number to four digits, with its power of ten as one."""
     mantissa, _, exponent = f"{value:.4g}".partition("e")
     power = rf"10^{{{int(exponent)}}}" if exponent else ""
     return power if power and mantissa == "1" else rf"{mantissa} \times {power}" if power else mantissa

@@ -30,6 +30,7 @@ from numeric.plots import (
     spectrum_figure,
 )
 from numeric.problem.problem import Problem
+from numeric.problem.solution import Status
 from numeric.saddle.curve import learning_curve
 from numeric.saddle.solve import solve
 from numeric.studies.decompose import decompose
@@ -63,6 +64,23 @@ def test_a_curve_and_its_error_bands_stand_where_they_belong(solved):
             assert {(alpha, round(value - error, 12)), (alpha, round(value + error, 12))} <= corners
 
 
+def seen(axes):
+    """Of each line that has a label, how many of its points can be seen: with a marker, or as an end of a piece."""
+    for line in axes.lines:
+        if not line.get_label().startswith("_"):
+            there = np.isfinite(line.get_ydata())
+            joined = there & (np.append(there[1:], False) | np.append(False, there[:-1]))
+            yield int((there if line.get_marker() not in ("", "None") else joined).sum())
+
+
+@pytest.mark.parametrize("unstable", [(), (0, 2)])
+def test_a_point_without_a_neighbour_is_seen(solved, unstable):
+    """A curve of one point, and a stable point between unstable ones, left nothing in the figure but its legend."""
+    points = [replace(one, status=Status.UNSTABLE) if k in unstable else one for k, one in enumerate(solved)]
+    (axes,) = curve_figure(points if unstable else points[:1]).axes
+    assert set(seen(axes)) == {1}
+
+
 def test_parts_of_the_test_error_and_what_stays_are_drawn_in_its_units(solved):
     parts = [decompose(one) for one in solved]
     (axes,) = decomposition_figure(parts).axes
@@ -80,7 +98,7 @@ def test_what_is_kept_is_said_along_hidden_units_alone():
     along_samples = scaling_figure(asked, scaling_curve(asked, [1e3, 4e3]))
     along_hidden = scaling_figure(asked, width_curve(asked, [10, 40]), along="hidden")
     assert caption_of(along_samples) == r"$\gamma = 0.75$, $d = 60$, $\lambda = 1$, $\Delta = 0.5$, $T = 2$"
-    assert caption_of(along_hidden).endswith("$T = 2$; $n = 3.6e+03$")
+    assert caption_of(along_hidden).endswith("$T = 2$; $n = 3600$")
     np.testing.assert_allclose(along_hidden.axes[0].lines[0].get_xdata(), [10, 40])
 
 
