@@ -69,13 +69,13 @@ def request(figure: PaperFigure, arguments: argparse.Namespace) -> Request:
     Raises BadInput for sizes where nothing is trained, and for a folder that cannot be written.
     """
     folder, own = Path(arguments.out), figure.sizes(arguments.paper)
-    result_store(folder)  # an unwritable folder is refused before an hour of training
     dims, runs = vars(arguments).get("dim"), vars(arguments).get("runs")
     if not own and (given := dims or runs):
         name, shown = "--dim" if dims else "--runs", ",".join(map(str, given))
         raise BadInput(name, shown, "has no meaning where nothing is trained", "leave it out")
     own_dims, own_runs = zip(*own, strict=True) if own else ((), ())
     sizes = size_counts(dims or own_dims, runs or own_runs) if own else ()
+    result_store(folder)  # last, as it makes the folder: one that is unwritable is refused before an hour of training
     return Request(folder, sizes, arguments.paper, execution_fields(arguments))
 
 
