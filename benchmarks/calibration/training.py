@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,6 +12,7 @@ from numeric.saddle.solve import solve
 from verify.judging.realised import COMPARED_QUANTITIES, realised_problem
 from verify.judging.scores import SizeGroup, extrapolated
 from verify.sensing.run import trained
+from verify.studies.models import size_group
 from verify.training.measure import execute
 from verify.training.run import Run
 
@@ -31,7 +31,9 @@ def scores(solution: Solution) -> dict[str, float]:
 def _at_size(solution: Solution, dim: int, runs: int) -> dict[str, SizeGroup]:
     values = list(_values(solution.problem, dim, runs))
     theory = _theory(solution, dim)
-    return {name: _group(dim, np.array([one[name] for one in values]), theory[name]) for name in COMPARED_QUANTITIES}
+    return {
+        name: size_group(dim, np.array([one[name] for one in values]), theory[name]) for name in COMPARED_QUANTITIES
+    }
 
 
 def _values(problem: Problem, dim: int, runs: int) -> Iterator[dict[str, float]]:
@@ -48,8 +50,3 @@ def _theory(solution: Solution, dim: int) -> dict[str, float]:
     if solution.problem.channel == "tied softmax":
         solution = solve(realised_problem(Run(solution.problem, dim), solution.problem.q0), solution)
     return {name: getattr(solution, name) for name in COMPARED_QUANTITIES}
-
-
-def _group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
-    mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
-    return SizeGroup(dim, len(values), mean, theory, mean - theory, error)

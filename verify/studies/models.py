@@ -98,12 +98,13 @@ def scores_of(problem: Problem, trial: Trial, pool: Pool) -> Iterator[Score]:
     for name in JUDGED:
         values, expected, groups = iter(measured), getattr(theory, name), []
         for dim, runs in trial.sizes:
-            groups.append(_group(dim, np.array([next(values)[name] for _ in range(runs)]), expected))
+            groups.append(size_group(dim, np.array([next(values)[name] for _ in range(runs)]), expected))
         found = extrapolated(groups, theory.errors[name])
         yield Score(name, problem, tuple(groups), theory.errors[name], *found)
 
 
-def _group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
+def size_group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
+    """Runs of one size, `values` of shape (runs,), beside one value of the theory."""
     mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
     return SizeGroup(dim, len(values), mean, theory, mean - theory, error)
 

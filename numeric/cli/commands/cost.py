@@ -34,12 +34,12 @@ def run(arguments: argparse.Namespace) -> int:
     alphas = [float(alpha) for alpha in arguments.alpha]
     found = so_far(cost_curve, asked, alphas, lambda values: progress(values, desc="alpha"))
 
-    def at(between):  # type: ignore[no-untyped-def]
-        return cost_curve(asked, between, lambda values: progress(values, desc="kinks of the figure"))
-
     drawn = found
     if arguments.plot:
         from numeric.plots import drawn_costs
+
+        def at(between):  # type: ignore[no-untyped-def]
+            return cost_curve(asked, between, lambda values: progress(values, desc="kinks of the figure"))
 
         drawn = with_kinks(found, drawn_costs, at)
     points = [_point(item) for item in found]
