@@ -134,6 +134,11 @@ def _errors(point: Mapping[str, Any]) -> Mapping[str, float]:
     return point.get("errors", {})
 
 
+def sample_ratios(alphas: Sequence[float]) -> str:
+    """Where points stand, ascending, in words."""
+    return f"alpha = {alphas[0]:g}" + (f" to {alphas[-1]:g}" if len(alphas) > 1 else "")
+
+
 def print_rows(rows: Sequence[Mapping[str, object]]) -> None:
     """Print records of the same keys as a table for a reader."""
     sys.stdout.write(table_text(rows))

@@ -8,7 +8,17 @@ import time
 from attention_erm.commandline.log import progress
 from numeric.cli import digits
 from numeric.cli.arguments import number, print_json
-from numeric.cli.output import add_outputs, document_key, outputs, print_unsolved, save, so_far, with_kinks, write_table
+from numeric.cli.output import (
+    add_outputs,
+    document_key,
+    outputs,
+    print_unsolved,
+    sample_ratios,
+    save,
+    so_far,
+    with_kinks,
+    write_table,
+)
 from numeric.cli.problem_arguments import (
     add_alpha_grid,
     add_parametrisation,
@@ -87,8 +97,7 @@ def warn_unstable(solutions) -> None:  # type: ignore[no-untyped-def]  # the imp
 
     unstable = [solution.problem.alpha for solution in solutions if solution.status is Status.UNSTABLE]
     if unstable:
-        where = f"alpha = {unstable[0]:g}" + (f" to {unstable[-1]:g}" if len(unstable) > 1 else "")
-        _LOG.warning("%s (%s): %s", _counted(unstable), where, Status.UNSTABLE.value)
+        _LOG.warning("%s (%s): %s", _counted(unstable), sample_ratios(unstable), Status.UNSTABLE.value)
 
 
 def warn_inexact(solutions, accuracy: float, way_out: str) -> None:  # type: ignore[no-untyped-def]  # the import is deferred

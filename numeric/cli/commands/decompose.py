@@ -5,7 +5,7 @@ import logging
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, so_far
+from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, sample_ratios, so_far
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 
 _LOG = logging.getLogger(__name__)
@@ -58,10 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
     for name in EXCESS:
         below = [alpha for alpha, parts in found.items() if parts.excess[name] < 0]
         if below:
-            where = f"alpha = {below[0]:g}" + (f" to {below[-1]:g}" if len(below) > 1 else "")
             _LOG.warning(
                 "%s is below zero at %s: parts hold cross terms, of which a small one can consist (docs/theory.md, section 7)",
-                name, where,
+                name, sample_ratios(below),
             )  # fmt: skip
     deliver(
         arguments,
