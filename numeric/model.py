@@ -12,6 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from attention_erm.code import model_sources
+from attention_erm.commandline.refusal import BadInput
+
 DEFAULT = "tied_attention"
 #: Settings that are fields of a Problem, by their names in generated functions; the others of a model are its own.
 COMMON = ("lambda_", "kappa", "Delta", "beta", "beta0")
@@ -38,16 +41,22 @@ def functions(kind: str, model: str = DEFAULT) -> ModuleType:
 
     Raises:
         KeyError: no such kind, or no such model.
+        BadInput: the model file was changed since.
     """
     if kind not in KINDS or model not in available():
         raise KeyError(f"generated/{model}/{kind}.py")
+    require_of_now(model)
+    return _module(kind, model)
+
+
+def _module(kind: str, model: str) -> ModuleType:
     return import_module(f"generated.{model}.{kind}")
 
 
 @lru_cache
 def structure(model: str = DEFAULT) -> dict[str, Any]:
     """Shape of a model: class of its matrix, names of its settings, blocks of its channel."""
-    return dict(json.loads(record("structure", model)))
+    return dict(json.loads(_text("structure", model)))
 
 
 def has_singular_values(model: str) -> bool:
@@ -56,8 +65,42 @@ def has_singular_values(model: str) -> bool:
 
 
 def record(name: str, model: str = DEFAULT) -> str:
-    """Text of a generated JSON record of a model, e.g. "exponents"."""
+    """Text of a generated JSON record of a model, e.g. "exponents".
+
+    Raises:
+        BadInput: the model file was changed since.
+    """
+    require_of_now(model)
+    return _text(name, model)
+
+
+def _text(name: str, model: str) -> str:
     return (_folder() / model / f"{name}.json").read_text()
+
+
+def changed_sources(model: str) -> tuple[str, ...]:
+    """Model files that state something else than when the code of a model was generated from them, by their paths.
+
+    None where there is no package that derives, or no manifest that can be read, which `numeric doctor` says.
+    """
+    now = model_sources(model)
+    try:
+        then = dict(json.loads(_text("MANIFEST", model))["sources"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ()
+    return tuple(sorted(path for path in {*now, *then} if now.get(path) != then.get(path))) if now else ()
+
+
+@lru_cache
+def require_of_now(model: str) -> None:
+    """Refuse equations of another model than the file states now: numbers of an old law look like any.
+
+    Raises:
+        BadInput: the model file was changed since they were generated.
+    """
+    if changed := changed_sources(model):
+        rule = f"was generated before {' and '.join(changed)} changed"
+        raise BadInput(f"generated/{model}", "", rule, f"run python -m derive gen {model}")
 
 
 def call(function: Callable[..., Any], arguments: Sequence[Any], settings: Mapping[str, Any]) -> Any:
@@ -67,7 +110,7 @@ def call(function: Callable[..., Any], arguments: Sequence[Any], settings: Mappi
 
 
 def __getattr__(kind: str) -> ModuleType:
-    """The functions of the default model."""
+    """The functions of the default model, which modules name as they are imported: whoever asks for numbers has its file compared."""
     if kind not in KINDS:
         raise AttributeError(f"module {__name__!r} has no attribute {kind!r}")
-    return functions(kind)
+    return _module(kind, DEFAULT)

@@ -28,6 +28,7 @@ except ModuleNotFoundError as error:
 from numeric.cli.arguments import BadInput, bad_argument
 from numeric.cli.arguments import run as run_to_exit
 from numeric.maths.domain import InvalidParameter
+from numeric.model import DEFAULT, require_of_now
 from verify.cli.commands import (
     cross_validate,
     curve,
@@ -87,6 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = build_parser().parse_args(argv)
     interrupts.work_begins()
+    require_of_now(DEFAULT)  # before workers are started, which heads are trained in
     if arguments.device == "cuda" and not torch.cuda.is_available():
         raise BadInput("--device", "cuda", "needs a CUDA device, and torch sees none", "use --device cpu")
     try:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from benchmarks.mutants.mutations import Mutation, mutations
-from derive.code import emit
+from derive.code import emit, manifest
 from derive.code.files import PRINTERS, build, place, without_imports
 from derive.code.proofs import stored_values, translation
 from derive.code.proofs.oracles import Oracle
@@ -59,7 +59,7 @@ def main(each: int) -> int:
     for name in available():
         model = load(name)
         steps, files = derive(model), build(model)
-        stored = emit.stored_values(emit.folder(name)) or {}
+        stored = emit.stored_values(manifest.folder(name)) or {}
         for part in parts(model, steps):
             for language in PRINTERS:
                 file = place(part, language)

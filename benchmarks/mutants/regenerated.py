@@ -10,9 +10,10 @@ import re
 import sys
 from collections.abc import Iterator
 
-from derive.code import emit
+from derive.code import manifest
 from derive.code.check import unproven
-from derive.code.files import MANIFEST, build
+from derive.code.files import build
+from derive.code.manifest import MANIFEST
 from derive.models import available, load
 
 _GENERATOR = re.compile(r"^[#%] generator: .*\n", re.M)
@@ -20,7 +21,7 @@ _GENERATOR = re.compile(r"^[#%] generator: .*\n", re.M)
 
 def differences(name: str) -> Iterator[str]:
     """Files of a model that are not current or not proven."""
-    model, folder = load(name), emit.folder(name)
+    model, folder = load(name), manifest.folder(name)
     files = build(model)
     for file, text in files.items():
         if file != MANIFEST and _GENERATOR.sub("", text) != _GENERATOR.sub("", (folder / file).read_text()):

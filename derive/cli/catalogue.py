@@ -1,5 +1,7 @@
 """Models for commands: one that cannot be read or derived is refused in a line, and does not stop the others."""
 
+from __future__ import annotations
+
 import multiprocessing
 import os
 import signal
@@ -8,14 +10,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from attention_erm.commandline.refusal import fail
 from derive import models
 from derive.cli.output import PATIENCE, note, refuse, told
-from derive.language.errors import ModelError
-from derive.language.model import Model
-from derive.language.step import DerivationError
+from derive.language.errors import DerivationError, ModelError
+
+if TYPE_CHECKING:
+    from derive.language.model import Model
 
 T = TypeVar("T")
 PROCESSES = 2  # of a command that derives many models

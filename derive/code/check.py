@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os.path import normpath
 
-from derive.code import emit
+from derive.code import emit, manifest
 from derive.code.files import ORACLES, PRINTERS, build, place, trained, without_imports
 from derive.code.printers import torch
 from derive.code.proofs import stored_values, translation
@@ -56,7 +56,7 @@ def report(model: Model) -> Report:
     Raises:
         DerivationError: something that the derivation relies on does not hold for this model.
     """
-    target, steps, files = emit.folder(model.name), derive(model), build(model)
+    target, steps, files = manifest.folder(model.name), derive(model), build(model)
     found = (*emit.problems(target, files), *unproven(model, files))
     return Report(
         model.name,
@@ -69,7 +69,7 @@ def report(model: Model) -> Report:
 
 def unproven(model: Model, files: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """(file, what does not hold) of the generated code of a model: translation of each equation, and each stored value."""
-    stored = emit.stored_values(emit.folder(model.name)) or {}
+    stored = emit.stored_values(manifest.folder(model.name)) or {}
     for part in parts(model, derive(model)):
         at = {language: place(part, language) for language in PRINTERS}
         sources = {language: without_imports(files[file]) for language, file in at.items()}

@@ -7,23 +7,13 @@ from collections.abc import Mapping
 from os.path import normpath
 from pathlib import Path
 
-from derive.code.files import (
-    EQUATIONS,
-    IMPORT,
-    MANIFEST,
-    ORACLES,
-    SHARED,
-    SOURCE,
-    build,
-    digest,
-    origin,
-    without_imports,
-)
+from derive.code import manifest
+from derive.code.files import IMPORT, ORACLES, SHARED, build, without_imports
+from derive.code.manifest import MANIFEST, at, digest, folder, present, read, recorded
 from derive.code.proofs.oracles import Oracle
 from derive.language.model import Model
 
-GENERATED = SOURCE.parent / "generated"
-REASONS = SOURCE / "models" / "oracle_changes.md"
+REASONS = manifest.SOURCE / "models" / "oracle_changes.md"
 
 
 class HandEdited(RuntimeError):
@@ -34,57 +24,6 @@ class OraclesChanged(RuntimeError):
     """Reference values would change and no reason was given."""
 
 
-def folder(model_name: str) -> Path:
-    """Where the files of a model lie."""
-    return GENERATED / model_name
-
-
-def at(target: Path, name: str) -> Path:
-    """Where a file of the model in this folder lies, one that it shares too."""
-    return Path(normpath(target / name))
-
-
-def read(path: Path) -> str | None:
-    """Text of a file, None if there is none."""
-    return path.read_text() if path.is_file() else None
-
-
-def manifest(target: Path) -> dict[str, object]:
-    """The manifest on disk, empty if there is none or it cannot be read."""
-    text = read(target / MANIFEST)
-    try:
-        return dict(json.loads(text)) if text else {}
-    except (ValueError, TypeError):
-        return {}
-
-
-def recorded(target: Path) -> dict[str, str]:
-    """Hashes by file name as the manifest on disk records them, of files in generated/ alone, whatever else it names."""
-    files = manifest(target).get("files")
-    names = files if isinstance(files, dict) else {}
-    return {name: digest for name, digest in names.items() if at(target, name).is_relative_to(target.parent)}
-
-
-def current_records(model: Model) -> list[dict[str, str]] | None:
-    """Formulas and equations as the files of a model record them; None where these are not what the model gives."""
-    target = folder(model.name)
-    known, text = manifest(target), read(target / EQUATIONS)
-    if text is None or digest(text) != recorded(target).get(EQUATIONS):
-        return None
-    if any(known.get(key) != value for key, value in origin(model).items()):
-        return None
-    return list(json.loads(text))
-
-
-def is_current(model: Model) -> bool:
-    """Whether the files of a model are those that its manifest records, and this what the model gives now."""
-    target = folder(model.name)
-    known, files = manifest(target), recorded(target)
-    names = {*files, *present(target)} - {MANIFEST}
-    on_disk = {name: digest(text) for name in names if (text := read(at(target, name))) is not None}
-    return on_disk == files and all(known.get(key) == value for key, value in origin(model).items())
-
-
 def stored_values(target: Path) -> dict[str, list[Oracle]] | None:
     """The reference values on disk by equation, None if there are none or they cannot be read."""
     text = read(target / ORACLES)
@@ -92,11 +31,6 @@ def stored_values(target: Path) -> dict[str, list[Oracle]] | None:
         return dict(json.loads(text)["values"]) if text else None
     except (ValueError, KeyError, TypeError):
         return None
-
-
-def present(target: Path) -> list[str]:
-    """Names of the files in a folder of generated code, caches apart."""
-    return sorted(path.name for path in target.glob("*") if path.is_file()) if target.is_dir() else []
 
 
 def edited(target: Path, files: Mapping[str, str]) -> list[str]:
@@ -126,22 +60,22 @@ def problems(target: Path, files: Mapping[str, str]) -> list[tuple[str, str]]:
 
 def orphaned_folders(model_names: tuple[str, ...]) -> list[str]:
     """Folders under generated/ that belong to no model."""
-    folders = (path.name for path in GENERATED.glob("*") if path.is_dir())
+    folders = (path.name for path in manifest.GENERATED.glob("*") if path.is_dir())
     return sorted(name for name in folders if name not in (*model_names, SHARED, "__pycache__"))
 
 
 def unused() -> list[str]:
     """Shared files, relative to generated/, that no model's code imports."""
-    sources = (path.read_text() for path in GENERATED.glob("*/*.py"))
+    sources = (path.read_text() for path in manifest.GENERATED.glob("*/*.py"))
     used = {f"{SHARED}/{language}/{module}.py" for text in sources for language, module in IMPORT.findall(text)}
-    found = {path.relative_to(GENERATED).as_posix() for path in GENERATED.glob(f"{SHARED}/*/*.py")}
+    found = {path.relative_to(manifest.GENERATED).as_posix() for path in manifest.GENERATED.glob(f"{SHARED}/*/*.py")}
     return sorted(found - used)
 
 
 def shared_by(target: Path) -> list[Path]:
     """Shared files that the code in the folder of a model imports, those that are there."""
     imports = [pair for path in sorted(target.glob("*.py")) for pair in IMPORT.findall(path.read_text())]
-    paths = (GENERATED / SHARED / language / f"{module}.py" for language, module in imports)
+    paths = (manifest.GENERATED / SHARED / language / f"{module}.py" for language, module in imports)
     return [path for path in paths if path.is_file()]
 
 
@@ -152,7 +86,7 @@ def joined(model_name: str, language: str) -> str:
         FileNotFoundError: a file is missing.
     """
     own = (folder(model_name) / f"{language}.py").read_text()
-    common = [(GENERATED / SHARED / kind / f"{module}.py").read_text() for kind, module in IMPORT.findall(own)]
+    common = [(manifest.GENERATED / SHARED / kind / f"{module}.py").read_text() for kind, module in IMPORT.findall(own)]
     return "\n".join((*common, without_imports(own)))
 
 
@@ -208,12 +142,13 @@ def write(model_name: str, files: Mapping[str, str], *, force: bool, reason: str
         at(target, name).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(at(target, name), files[name])
     orphans = [target / name for name in present(target) if name not in files]
-    orphans += [GENERATED / name for name in unused()]
+    orphans += [manifest.GENERATED / name for name in unused()]
     for path in orphans:
         path.unlink()
     shown = [normpath(name).removeprefix("../") for name in written]
     return shown + [
-        f"{path.relative_to(GENERATED if target not in path.parents else target)} (deleted)" for path in orphans
+        f"{path.relative_to(manifest.GENERATED if target not in path.parents else target)} (deleted)"
+        for path in orphans
     ]
 
 

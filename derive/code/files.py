@@ -1,15 +1,14 @@
 """Files of a model, those that it shares with others too: their content, a function of the model and of the generator alone."""
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import version
-from pathlib import Path
 from types import MappingProxyType
 
+from attention_erm.code import model_sources
 from derive.code import structure
+from derive.code.manifest import EQUATIONS, MANIFEST, digest, generator
 from derive.code.printers import balls, float64, latex, multiprecision, torch
 from derive.code.proofs import accuracy, oracles
 from derive.code.sharing import Part, parts
@@ -18,23 +17,10 @@ from derive.passes.channel import training
 from derive.pipeline import derive, functions
 from derive.scaling import exponent_tables
 
-SOURCE = Path(__file__).parents[1]
-MANIFEST, EQUATIONS, ORACLES = "MANIFEST.json", "equations.json", "oracles.json"
+ORACLES = "oracles.json"
 SHARED = "shared"  #: folder of generated/ with what models share, in one folder for each language
 PRINTERS = {"float64": float64, "multiprecision": multiprecision, "balls": balls}
 IMPORT = re.compile(rf"^from generated\.{SHARED}\.(\w+)\.(\w+) import \(\n[^)]*\)\n", re.M)
-
-
-def digest(text: str) -> str:
-    """Short SHA-256 of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@cache
-def generator_digest() -> str:
-    """Hash of every source file of the generator, models apart."""
-    paths = sorted(path for path in SOURCE.rglob("*.py") if "models" not in path.relative_to(SOURCE).parts)
-    return digest("\n".join(f"{path.relative_to(SOURCE).as_posix()}\n{path.read_text()}" for path in paths))
 
 
 def origin(model: Model) -> dict[str, str]:
@@ -42,8 +28,7 @@ def origin(model: Model) -> dict[str, str]:
     return {
         "model": model.name,
         "specification": digest(model.specification()),
-        "generator": generator_digest(),
-        "versions": ", ".join(f"{package} {version(package)}" for package in ("sympy", "mpmath", "python-flint")),
+        **generator(),
     }
 
 
@@ -79,9 +64,13 @@ def build(model: Model) -> Mapping[str, str]:
     if exponent_tables.apply(model):
         files["exponents.json"] = json.dumps(exponent_tables.record(model), indent=1) + "\n"
     files[ORACLES] = json.dumps({"digits": oracles.DIGITS, "values": oracles.table(steps)}, indent=1) + "\n"
-    files[MANIFEST] = (
-        json.dumps({**facts, "files": {name: digest(text) for name, text in sorted(files.items())}}, indent=1) + "\n"
-    )
+    record = {
+        **facts,
+        "title": model.title,
+        "sources": model_sources(model.name),
+        "files": {name: digest(text) for name, text in sorted(files.items())},
+    }
+    files[MANIFEST] = json.dumps(record, indent=1) + "\n"
     return MappingProxyType(files)
 
 

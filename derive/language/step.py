@@ -4,9 +4,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-
-class DerivationError(AssertionError):
-    """A pass found that what it relies on does not hold; no equation is produced."""
+from derive.language.errors import DerivationError
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
-"""One file per model: what it is, nothing that follows."""
+"""One file per model: what it is, nothing that follows. Their names are found without SymPy, which they import."""
+
+from __future__ import annotations
 
 import importlib
 import keyword
@@ -6,9 +8,12 @@ import pkgutil
 import re
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from derive.language.errors import ModelError, UnknownSymbol
-from derive.language.model import Model
+
+if TYPE_CHECKING:
+    from derive.language.model import Model
 
 #: Folders under generated/ that are no model's.
 RESERVED = ("shared",)
@@ -26,6 +31,8 @@ def load(name: str) -> Model:
         KeyError: there is no such model.
         ModelError: its file cannot be run, or states no model or an impossible one: file, field, rule and way out in one line.
     """
+    from derive.language.model import Model
+
     if name not in available():
         raise KeyError(name)
     require_name(name, f"{_file(name)}: name {name!r}")

@@ -16,7 +16,7 @@ import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
 
-from derive.language.step import DerivationError
+from derive.language.errors import DerivationError
 
 Form = tuple[sp.Expr, ...]  #: linear form in the exponents of the parameters, in their order
 Row = list[Any]  #: exponents of parameters and unknowns, elements of the field of rational functions of gamma

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from derive.language.errors import DerivationError
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import DerivationError
 from derive.passes.free_entropy.saddle_point import reduced
 from derive.passes.spectral_function.outliers import outlier
 

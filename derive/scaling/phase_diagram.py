@@ -16,7 +16,7 @@ from itertools import combinations, groupby, pairwise
 import sympy as sp
 from flint import fmpq, fmpq_poly, fmpz_poly
 
-from derive.language.step import DerivationError
+from derive.language.errors import DerivationError
 from derive.scaling.balance import Form, Solution, System, solve
 from derive.scaling.polytopes import HalfSpace, Polytope, box, cut, facets, independent, overlap, separated, volume
 

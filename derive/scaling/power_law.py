@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from derive.language.errors import DerivationError
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import DerivationError, require_zero
+from derive.language.step import require_zero
 from derive.passes.free_entropy.prior import denoiser
 from derive.passes.free_entropy.saddle_point import conjugates_at, reduced
 from derive.passes.spectral_function.semicircle import edge_mass, edge_powers, energy_above, open_bulk

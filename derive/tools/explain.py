@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sympy as sp
 
-from derive.code import emit
+from derive.code import emit, manifest
 from derive.code.printers import latex
 from derive.language.model import Model
 from derive.language.notation import BY_NAME
@@ -70,15 +70,15 @@ def explain(query: str, model: Model) -> Explanation:
     Raises:
         Unknown: nothing of that name, or the line belongs to no generated function.
     """
-    folder = emit.folder(model.name)
+    folder = manifest.folder(model.name)
     wanted = _function_at(query, folder) if re.fullmatch(r".+:\d+", query) else query
-    records = emit.current_records(model)
+    records = manifest.current_records(model.name)
     known = {record["id"] for record in records or ()}
     if records is None or wanted in known | {identifier.split(".")[0] for identifier in known}:
         for step, function in functions(derive(model)):
             if wanted in (function.name, *function.equation_ids()):
                 return Explanation(step, function, tuple(_locations(function.name, folder)))
-    raise Unknown(f"no equation {query!r}; `python -m derive list` names them all")
+    raise Unknown(f"no equation {query!r}; `python -m derive list {model.name}` names them all")
 
 
 def _locations(name: str, folder: Path) -> list[str]:
@@ -86,7 +86,7 @@ def _locations(name: str, folder: Path) -> list[str]:
     for path in (*sorted(folder.glob("*.py")), *emit.shared_by(folder)):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if line.startswith(f"def {name}("):
-                places.append(f"generated/{path.relative_to(emit.GENERATED)}:{number}")
+                places.append(f"generated/{path.relative_to(manifest.GENERATED)}:{number}")
     return places
 
 

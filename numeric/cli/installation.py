@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 
 from attention_erm.commandline import NO_TORCH
 from attention_erm.commandline.provenance import DISTRIBUTION
+from numeric.model import changed_sources
 
 ABSENT = "not installed"
 OPTIONAL = (
@@ -121,7 +122,7 @@ def _about_caches(caches: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
 
 
 def _generated() -> dict[str, str]:
-    """Of each model whether its generated files are those of its manifest."""
+    """Of each model whether its generated files are those of its manifest, and this is of its model file."""
     folder = Path(import_module("generated").__path__[0])
     return {path.name: _state(path) for path in sorted(folder.iterdir()) if (path / "structure.json").is_file()}
 
@@ -139,6 +140,8 @@ def _state(folder: Path) -> str:
             return f"{name} is missing"
         if hashlib.sha256(path.read_bytes()).hexdigest()[:16] != digest:
             return f"{name} is not what its manifest says"
+    if changed := changed_sources(folder.name):
+        return f"was generated before {' and '.join(changed)} changed"
     return "current"
 
 

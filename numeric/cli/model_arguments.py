@@ -76,12 +76,13 @@ def chosen_model(arguments: argparse.Namespace) -> str:
     """The model asked for.
 
     Raises:
-        BadInput: there is none of this name.
+        BadInput: there is none of this name, or its file was changed since it was generated.
     """
     name = str(arguments.model)
     if name not in model.available():
         way_out = f"use one of {', '.join(model.available())}, or generate it by python -m derive gen {name}"
         raise BadInput("--model", repr(name), "is not a generated model", way_out)
+    model.require_of_now(name)  # before its settings, which may be those of before
     return name
 
 

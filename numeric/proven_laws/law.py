@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self, cast
 
 from numeric.maths.balls import Ball, ComplexBall, Unresolved, precision
 from numeric.maths.domain import InvalidParameter
+from numeric.model import require_of_now
 
 
 class Point(Protocol):
@@ -49,11 +50,15 @@ def law_of(target: HasLaw | Law) -> Law:
 
     Raises:
         InvalidParameter: it is neither.
+        BadInput: the file of its model was changed since its equations were generated.
     """
     if isinstance(target, type) or not hasattr(target, "of_model"):
         require_target(target)
-        return cast(HasLaw, target).exact()
-    return cast(Law, target)
+        law = cast(HasLaw, target).exact()
+    else:
+        law = cast(Law, target)
+    require_of_now(law.model)
+    return law
 
 
 def require_target(value: object) -> None:

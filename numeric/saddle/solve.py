@@ -14,6 +14,7 @@ import numpy as np
 from numeric.channel.rules import coarse_rules
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.fixed_point import Vector
+from numeric.model import require_of_now
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status, failed
@@ -108,6 +109,9 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     5e-3 where the channel is sampled), or as often as is sensible: `error_estimate` says what was reached. Asked for less than half of
     the default it is refined further, at several times the price.
 
+    Raises:
+        BadInput: the file of the model was changed since its equations were generated.
+
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
 
     >>> from attention_erm import MarchenkoPastur, Problem, solve
@@ -115,6 +119,7 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     >>> solution.status.name, round(solution.test_error, 4), solution.errors["test_error"] < 1e-4
     ('CONVERGED', 0.102, True)
     """
+    require_of_now(problem.model)
     started = time.perf_counter()
     found = _SOLVER.solve(problem, start, accuracy)
     _LOG.debug(
@@ -128,4 +133,5 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
 
 def solve_near(problem: Problem, x: Vector) -> Solution:
     """The solution nearest to conjugates exp(x), an attracting one or not: by Newton's method, with no other way tried."""
+    require_of_now(problem.model)
     return _SOLVER.near(problem, x)

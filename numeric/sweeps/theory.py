@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numeric.engines.code import code_digest
+from attention_erm.code import code_digest
 from numeric.engines.task import Task
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from derive import models
 from derive.__main__ import main
-from derive.code import emit
+from derive.code import manifest
 from derive.language.errors import ModelError
 from derive.language.index import CrossScores, SymmetricScores
 from derive.language.notation import BY_NAME, SETTINGS
@@ -118,7 +118,7 @@ def test_a_bad_file_is_refused_in_one_line(what, model_file, command):
 
 @pytest.mark.slow
 def test_a_bad_file_stops_no_other_model(model_file, command, tmp_path, monkeypatch):
-    monkeypatch.setattr(emit, "GENERATED", tmp_path / "generated")
+    monkeypatch.setattr(manifest, "GENERATED", tmp_path / "generated")
     models.load("direct_general")  # and the models that it starts from, which stay imported
     model_file("bad", "MODEL = = 3\n")
     model_file("direct_general", Path(models.__file__).with_name("direct_general.py").read_text())

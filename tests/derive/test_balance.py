@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 
+from derive.language.errors import DerivationError
 from derive.language.notation import sym
-from derive.language.step import DerivationError
 from derive.models import load
 from derive.scaling.balance import Balance, Regime, System, logarithm, monomials
 from derive.scaling.exponent_tables import axes

@@ -9,8 +9,8 @@ import pytest
 
 from derive import __main__ as command
 from derive import models
-from derive.cli.commands import diff, listing
-from derive.code import emit
+from derive.cli.commands import diff
+from derive.code import emit, manifest
 from derive.models import available, load
 from derive.tools.diff import Change
 
@@ -85,7 +85,7 @@ def test_explain_finds_a_generated_line(model, derive):
 
 
 def test_explain_knows_an_equation_that_is_not_generated_yet(derive, tmp_path, monkeypatch):
-    monkeypatch.setattr(emit, "GENERATED", tmp_path)
+    monkeypatch.setattr(manifest, "GENERATED", tmp_path)
     code, out, _ = derive("explain", "overlaps.m")
     assert code == 0 and out.startswith("overlaps: order parameters")
 
@@ -93,7 +93,7 @@ def test_explain_knows_an_equation_that_is_not_generated_yet(derive, tmp_path, m
 @pytest.fixture
 def two_models(monkeypatch):
     """A catalogue of a closed channel and of softmax rows, in which every model is soon checked."""
-    for module in (models, listing, diff):
+    for module in (models, diff):
         monkeypatch.setattr(module, "available", lambda: (SOFTMAX, CLOSED))
     return SOFTMAX, CLOSED
 
@@ -114,7 +114,7 @@ def test_check_says_what_is_proven_of_models(derive, two_models):
 
 
 def test_check_names_what_is_wrong(derive, two_models, tmp_path, monkeypatch):
-    monkeypatch.setattr(emit, "GENERATED", tmp_path)
+    monkeypatch.setattr(manifest, "GENERATED", tmp_path)
     monkeypatch.setattr(emit, "REASONS", tmp_path / "reasons.md")
     for name in two_models:
         emit.generate(load(name), force=False, reason=None)
@@ -143,6 +143,26 @@ def test_list_names_equations_and_diff_finds_them_unchanged(derive, two_models):
     code, out, _ = derive("diff")
     counts = [(model, len(rows)) for model, rows in changes.items()]
     assert out.splitlines() == [f"{model}: {count} of {count} equations unchanged" for model, count in counts]
+
+
+def test_list_is_short_without_a_name_and_fits_a_terminal(derive):
+    code, out, _ = derive("list")
+    names = [line.split(":")[0] for line in out.splitlines() if not line.startswith(" ")]
+    assert code == 0 and names == list(available())
+    code, named, _ = derive("list", "tied_attention")
+    assert code == 0 and "overlaps.m" in named and "test_error" not in out
+    assert max(map(len, (out + named).splitlines())) <= 100
+    assert derive("list", "none_such")[0] == 2
+
+
+def test_list_and_a_gen_that_has_nothing_to_do_load_no_sympy():
+    """They took a second and two; a model file that changed is derived all the same, which `gen` into an empty folder shows."""
+    program = "import sys; sys.argv = {}; from derive.__main__ import main; code = main(); sys.exit(code or 'sympy' in sys.modules)"
+    for arguments in (["derive", "list", "tied_attention"], ["derive", "gen"]):
+        done = subprocess.run(
+            [sys.executable, "-c", program.format(arguments)], cwd=ROOT, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_diff_prints_what_changed_and_counts_the_rest(derive, monkeypatch):

@@ -14,14 +14,15 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from derive.code import check, emit
-from derive.code.files import build, digest, place
+from derive.code import check, emit, manifest
+from derive.code.files import build, place
+from derive.code.manifest import digest
 from derive.code.printers import latex
 from derive.code.proofs import accuracy
 from derive.code.sharing import parts
+from derive.language.errors import DerivationError
 from derive.language.model import ModelError, Target
 from derive.language.notation import sym
-from derive.language.step import DerivationError
 from derive.models import available, load
 from derive.pipeline import derive, left_out
 from derive.tools import diff as compare
@@ -33,7 +34,7 @@ WITH_NOISE = {
     "interpolation_bounds.least", "interpolation_bounds.most", "bayes_sample_ratio",
 }  # fmt: skip
 MODEL = load("tied_attention")
-FOLDER = emit.folder(MODEL.name)
+FOLDER = manifest.folder(MODEL.name)
 CHANGED = replace(MODEL, channel=replace(MODEL.channel, noise_inside=sym("Delta")[0]))
 # Deriving a model takes seconds: in a quick run one of each class of matrices, and check names any stale file of the others.
 QUICK = {"cross_attention", "direct_symmetric", "tied_attention"}
@@ -59,7 +60,7 @@ def test_code_for_torch_is_proven_where_torch_is_not_installed(files, monkeypatc
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
     """An empty folder and an empty history that `emit` takes for the real ones."""
-    monkeypatch.setattr(emit, "GENERATED", tmp_path)
+    monkeypatch.setattr(manifest, "GENERATED", tmp_path)
     monkeypatch.setattr(emit, "REASONS", tmp_path / "reasons.md")
     return tmp_path
 
@@ -88,7 +89,7 @@ def test_gen_into_an_empty_folder_gives_what_is_committed(model, tmp_path, monke
     elsewhere = tmp_path
     monkeypatch.setattr(emit, "REASONS", tmp_path / "reasons.md")
     committed = contents(ROOT / "generated" / model.name)
-    monkeypatch.setattr(emit, "GENERATED", elsewhere)
+    monkeypatch.setattr(manifest, "GENERATED", elsewhere)
     emit.generate(model, force=False, reason=None)
     assert contents(elsewhere / model.name) == committed
     assert not emit.REASONS.exists() and emit.unused() == []
@@ -99,7 +100,7 @@ def test_every_equation_is_its_source_and_meets_three_stored_values(model):
     report = check.report(model)
     assert report.problems == ()
     assert report.values == 3 * report.equations > 300
-    assert report.files == len(contents(emit.folder(model.name)))
+    assert report.files == len(contents(manifest.folder(model.name)))
 
 
 @EVERY_LANGUAGE
@@ -211,7 +212,7 @@ def test_gen_tells_lost_values_from_values_never_stored(copy):
 def test_what_models_share_is_written_once(language):
     """Functions of the theory, the class, the law and the thresholds: most of what a model uses."""
     used = sum(emit.joined(name, language).count("derivation step: ") for name in available())
-    paths = (*emit.GENERATED.glob(f"shared/{language}/*.py"), *emit.GENERATED.glob(f"*/{language}.py"))
+    paths = (*manifest.GENERATED.glob(f"shared/{language}/*.py"), *manifest.GENERATED.glob(f"*/{language}.py"))
     written = sum(path.read_text().count("derivation step: ") for path in paths)
     assert written < 0.4 * used
     theory = [path.name for path in paths if path.name.startswith("theory")]
@@ -246,9 +247,9 @@ def test_a_law_of_the_same_name_and_another_formula_has_a_file_of_its_own():
 
 def test_gen_deletes_what_it_once_generated_and_no_longer_does(copy):
     (copy / "old.py").write_text("x = 1\n")
-    manifest = json.loads((copy / "MANIFEST.json").read_text())
-    manifest["files"]["old.py"] = digest("x = 1\n")
-    (copy / "MANIFEST.json").write_text(json.dumps(manifest))
+    record = json.loads((copy / "MANIFEST.json").read_text())
+    record["files"]["old.py"] = digest("x = 1\n")
+    (copy / "MANIFEST.json").write_text(json.dumps(record))
     assert "old.py (deleted)" in emit.generate(MODEL, force=False, reason=None)
     assert not (copy / "old.py").exists()
 
@@ -256,11 +257,11 @@ def test_gen_deletes_what_it_once_generated_and_no_longer_does(copy):
 @pytest.mark.parametrize("name", ["../../../secret.py", "../../secret.py", "/etc/passwd"])
 def test_a_manifest_names_no_file_outside_of_generated(name, copy):
     """Whoever wrote it: nothing there is read, and nothing deleted."""
-    manifest = json.loads((copy / "MANIFEST.json").read_text())
-    known = dict(manifest["files"])
-    manifest["files"][name] = "0" * 16
-    (copy / "MANIFEST.json").write_text(json.dumps(manifest))
-    assert emit.recorded(copy) == known
+    record = json.loads((copy / "MANIFEST.json").read_text())
+    known = dict(record["files"])
+    record["files"][name] = "0" * 16
+    (copy / "MANIFEST.json").write_text(json.dumps(record))
+    assert manifest.recorded(copy) == known
 
 
 def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from strategies import examples
 
 from derive.language.channel import Channel, cross_entropy, first_row_softmax, identity, row_softmax, square_loss
-from derive.language.errors import ModelError
+from derive.language.errors import DerivationError, ModelError
 from derive.language.index import CrossScores, SymmetricScores
 from derive.language.matrix import Kind, Matrix
 from derive.language.notation import sym
 from derive.language.setting import setting
-from derive.language.step import DerivationError
 from derive.models import available, load
 from derive.passes.channel import any_channel, block, quadratic, visible
 from derive.passes.channel.injective import is_injective

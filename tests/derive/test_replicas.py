@@ -3,10 +3,11 @@
 import pytest
 import sympy as sp
 
+from derive.language.errors import DerivationError
 from derive.language.matrix import Kind
 from derive.language.model import ModelError, Target
 from derive.language.notation import sym
-from derive.language.step import DerivationError, Function, Output
+from derive.language.step import Function, Output
 from derive.models import load
 from derive.passes.free_entropy import prior, replicas
 from derive.passes.free_entropy import saddle_point as saddle

@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from filelock import FileLock, Timeout
 
-from numeric.engines.code import code_digest
+from attention_erm.code import code_digest
 from numeric.maths.domain import InvalidParameter
 from numeric.model import packages
 from numeric.problem.problem import Problem

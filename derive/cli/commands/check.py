@@ -6,7 +6,6 @@ from typing import Any
 from derive import models
 from derive.cli.catalogue import chosen, each
 from derive.cli.output import command, say
-from derive.code import check, emit
 
 DESCRIPTION = """
 Derive each model and prove of its files: that they are what `derive gen` would write, that generated code run on symbols gives back
@@ -29,6 +28,8 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print problems and proofs; exit 1 if there is a problem, 2 if a model is refused."""
+    from derive.code import check, emit
+
     results = list(each(chosen(arguments.models), check.report, "checking"))
     reports = [result.value for result in results if result.value is not None]
     refused = {result.name: result.refusal for result in results if result.refusal}

@@ -1,17 +1,18 @@
 """`python -m derive diff`: generated/ against the models, or two models against each other, equation by equation."""
 
+from __future__ import annotations
+
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attention_erm.commandline.refusal import fail
 from derive.cli.catalogue import each, known_name
 from derive.cli.output import command, say
-from derive.code import emit
-from derive.language.model import Model
 from derive.models import available, load
-from derive.pipeline import derive
-from derive.tools import two_models
-from derive.tools.diff import UNCHANGED, Change, compare
+
+if TYPE_CHECKING:
+    from derive.language.model import Model
+    from derive.tools.diff import Change
 
 DESCRIPTION = """
 Without a name, compare the equations behind generated/ with those that the model files give now; with two, compare the models. Prints
@@ -29,6 +30,8 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what differs; exit 2 where a model is refused."""
+    from derive.tools.diff import UNCHANGED
+
     if len(arguments.models) == 2:
         return _of_two(arguments)
     if arguments.models:
@@ -47,6 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_two(arguments: argparse.Namespace) -> int:
+    from derive.tools import two_models
+
     for name in arguments.models:
         known_name("MODEL", name)
     if len(set(arguments.models)) == 1:
@@ -61,6 +66,8 @@ def _of_two(arguments: argparse.Namespace) -> int:
 
 def derived(model: Model) -> bool:
     """Derive a model, which is then known."""
+    from derive.pipeline import derive
+
     return bool(derive(model))
 
 
@@ -74,6 +81,10 @@ def against_disk(model: Model) -> list[Change]:
     Raises:
         Unreadable: the file on disk is missing or no Python.
     """
+    from derive.code import emit
+    from derive.pipeline import derive
+    from derive.tools.diff import compare
+
     steps = derive(model)
     try:
         return compare(emit.joined(model.name, "multiprecision"), model.title, steps)

@@ -1,15 +1,18 @@
 """`python -m derive explain`: the equation behind a name or a line of generated code."""
 
+from __future__ import annotations
+
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attention_erm.commandline.refusal import fail
 from derive.cli.catalogue import attempt
 from derive.cli.output import command, refuse, say, told
-from derive.language.model import Model
 from derive.models import available
-from derive.scaling import exponent_tables
-from derive.tools.explain import Explanation, Unknown, explain
+
+if TYPE_CHECKING:
+    from derive.language.model import Model
+    from derive.tools.explain import Explanation
 
 DESCRIPTION = """
 Show the equation of that name, or the one behind a line of generated code: its formula, its derivation step, where it stands in every
@@ -32,6 +35,9 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain an equation of the first model that has it, or every scaling exponent of a power-law target."""
+    from derive.scaling import exponent_tables
+    from derive.tools import explain
+
     if arguments.query == "exponents":
         readable = (attempt(name, lambda model: model).value for name in available())
         model = next(model for model in readable if model is not None and exponent_tables.apply(model))
@@ -40,8 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     def answer(model: Model) -> Explanation | str:
         try:
-            return explain(arguments.query, model)
-        except Unknown as error:
+            return explain.explain(arguments.query, model)
+        except explain.Unknown as error:
             return str(error)
 
     reasons = []
@@ -50,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
             result = attempt(name, answer)
             if result.refusal:
                 refuse(result.refusal)
-            elif isinstance(result.value, Explanation):
+            elif isinstance(result.value, explain.Explanation):
                 say(arguments, result.value.record(), result.value.text())
                 return 0
             else:

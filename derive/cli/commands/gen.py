@@ -1,14 +1,18 @@
 """`python -m derive gen`: derive and write generated/."""
 
+from __future__ import annotations
+
 import argparse
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from attention_erm.commandline.refusal import fail
 from derive.cli.catalogue import chosen, each
 from derive.cli.output import command, say
-from derive.code import emit
-from derive.code.files import build
-from derive.language.model import Model
+from derive.code.manifest import is_current
+
+if TYPE_CHECKING:
+    from derive.language.model import Model
 
 DESCRIPTION = """
 Derive the models whose files are not current and write their code, LaTeX and reference values. Prints the files written of each. Files
@@ -27,24 +31,37 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the files of the models; exit 2 if one of them is refused, when the others are written."""
-    written, refused = dict[str, list[str]](), dict[str, str]()
-    for name, files, refusal in each(chosen(arguments.models), built, "deriving"):
-        if files is None:
-            refused[name] = refusal  # which `each` has said
-            continue
-        try:
-            written[name] = emit.write(name, files, force=arguments.force, reason=arguments.reason) if files else []
-        except emit.HandEdited as error:
-            fail(f"generated/{error}: edited by hand, not overwritten; put the change into the model, or use --force")
-        except emit.OraclesChanged as error:
-            fail(f"reference values of {name} change for {error}: give --reason TEXT to say why")
-    document = {**written, **{name: [f"refused: {refusal}"] for name, refusal in refused.items()}}
-    if written or arguments.json:
-        lines = (f"{name}: {', '.join(files) or 'up to date'}" for name, files in written.items())
+    names = chosen(arguments.models)
+    stale = [name for name in names if not is_current(name)]
+    written, refused = _written(arguments, stale) if stale else ({}, {})
+    current: dict[str, list[str]] = {name: [] for name in names if name not in stale}
+    document = {name: (current | written | refused)[name] for name in names}
+    lines = (f"{name}: {', '.join(files) or 'up to date'}" for name, files in document.items() if name not in refused)
+    if len(refused) < len(names) or arguments.json:
         say(arguments, document, "\n".join(lines))
     return 2 if refused else 0
 
 
+def _written(arguments: argparse.Namespace, names: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Files written of each model, and why others are refused."""
+    from derive.code import emit
+
+    written, refused = dict[str, list[str]](), dict[str, list[str]]()
+    for name, files, refusal in each(names, built, "deriving"):
+        if files is None:
+            refused[name] = [f"refused: {refusal}"]  # which `each` has said
+            continue
+        try:
+            written[name] = emit.write(name, files, force=arguments.force, reason=arguments.reason)
+        except emit.HandEdited as error:
+            fail(f"generated/{error}: edited by hand, not overwritten; put the change into the model, or use --force")
+        except emit.OraclesChanged as error:
+            fail(f"reference values of {name} change for {error}: give --reason TEXT to say why")
+    return written, refused
+
+
 def built(model: Model) -> dict[str, str]:
-    """All files of a model by name, as another process can hand them over; none where those on disk are current."""
-    return {} if emit.is_current(model) else dict(build(model))
+    """All files of a model by name, as another process can hand them over."""
+    from derive.code.files import build
+
+    return dict(build(model))

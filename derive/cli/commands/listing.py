@@ -1,49 +1,80 @@
 """`python -m derive list`: models and their equations."""
 
+from __future__ import annotations
+
 import argparse
 import re
+import textwrap
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from derive.cli.catalogue import each
+from derive.cli.catalogue import chosen, each
 from derive.cli.output import command, say
-from derive.code import emit
-from derive.code.printers import latex
-from derive.language.model import Model
-from derive.models import available
-from derive.pipeline import derive
+from derive.code import manifest
+
+if TYPE_CHECKING:
+    from derive.language.model import Model
 
 DESCRIPTION = """
-Name every model file with its title and, step by step of the derivation, the equations that it gives; `explain` shows one of them.
-Models that are refused are named on stderr.
+Name the models with their titles and the number of their equations; of models that are named, all equations, step by step of the
+derivation, as --json does of all: `explain` shows one of them. Models that are refused are named on stderr.
 """
 _SHOWN = re.compile(r".+\.\d+")  # identifiers of formulas that are shown in the derivation and not generated
+_COLUMNS = 100  # of a terminal
 
 
 def add(commands: Any) -> None:
     """Add the command."""
-    parser = command(commands, "list", "models and their equations", DESCRIPTION, "list")
+    parser = command(commands, "list", "models and their equations", DESCRIPTION, "list tied_attention")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="models whose equations are named (default none)")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print them; models that are refused are named on stderr."""
-    document, lines = {}, []
-    for name, found, _ in each(available(), contents, "deriving", processes=1):
-        if found is None:
-            continue
-        title, equations = found
-        document[name] = {"title": title, "equations": [identifier for _, identifier in equations]}
-        lines.append(f"{name}: {title}")
-        for step, of_step in groupby(equations, key=lambda pair: pair[0]):
-            lines.append(f"  {step:20} {', '.join(identifier for _, identifier in of_step)}")
-    say(arguments, document, "\n".join(lines))
-    return 0
+    """Print them; models that are refused are named on stderr, with exit 2 where they were asked for."""
+    names = chosen(arguments.models)
+    found = {name: recorded for name in names if (recorded := as_recorded(name))}
+    stale = [name for name in names if name not in found]
+    for name, contents, _ in each(stale, as_derived, "deriving", processes=1) if stale else ():
+        if contents is not None:
+            found[name] = contents
+    shown = [name for name in names if name in found]
+    document = {
+        name: {"title": found[name][0], "equations": [identifier for _, identifier in found[name][1]]} for name in shown
+    }
+    lines = _steps if arguments.models else _in_short
+    say(arguments, document, "\n".join(line for name in shown for line in lines(name, *found[name])))
+    return 2 if arguments.models and len(shown) < len(names) else 0
 
 
-def contents(model: Model) -> tuple[str, list[tuple[str, str]]]:
-    """Title, and (step, identifier) of each equation: as its files record them if they are current, else derived."""
-    records = emit.current_records(model)
-    if records is None:
-        records = latex.equation_records(derive(model))
-    return model.title, [(record["step"], record["id"]) for record in records if not _SHOWN.fullmatch(record["id"])]
+Contents = tuple[str, list[tuple[str, str]]]  #: title, and (step, identifier) of each equation
+
+
+def as_recorded(name: str) -> Contents | None:
+    """Of a model as its files record it, None where these are not current; without SymPy, which takes a second."""
+    records = manifest.current_records(name)
+    return None if records is None else (str(manifest.manifest(manifest.folder(name))["title"]), _equations(records))
+
+
+def as_derived(model: Model) -> Contents:
+    """Of a model as it is derived."""
+    from derive.code.printers import latex
+    from derive.pipeline import derive
+
+    return model.title, _equations(latex.equation_records(derive(model)))
+
+
+def _equations(records: list[dict[str, str]]) -> list[tuple[str, str]]:
+    return [(record["step"], record["id"]) for record in records if not _SHOWN.fullmatch(record["id"])]
+
+
+def _in_short(name: str, title: str, equations: list[tuple[str, str]]) -> list[str]:
+    return textwrap.wrap(f"{name}: {title}; {len(equations)} equations", _COLUMNS, subsequent_indent="    ")
+
+
+def _steps(name: str, title: str, equations: list[tuple[str, str]]) -> list[str]:
+    lines = textwrap.wrap(f"{name}: {title}", _COLUMNS, subsequent_indent="    ")
+    for step, of_step in groupby(equations, key=lambda pair: pair[0]):
+        text = ", ".join(identifier for _, identifier in of_step)
+        lines += textwrap.wrap(text, _COLUMNS, initial_indent=f"  {step:20} ", subsequent_indent=" " * 23)
+    return lines

@@ -8,7 +8,6 @@ from derive.cli.catalogue import one
 from derive.cli.output import command, say
 from derive.language.errors import ModelError
 from derive.models import available
-from derive.tools import new_model
 
 DESCRIPTION = """
 Write a model file of that name which states what another model does, each part with a comment on what it may be. Prints its path and
@@ -27,6 +26,8 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file; exit 2 where the name cannot be used."""
+    from derive.tools import new_model
+
     text = one(arguments.base, lambda model: new_model.source(arguments.name, model), "reading")
     try:
         path = new_model.write(arguments.name, text)

@@ -1,13 +1,15 @@
 """`python -m derive tex`: the derivation of a model as a LaTeX document."""
 
+from __future__ import annotations
+
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from derive.cli.catalogue import one
 from derive.cli.output import command, say
-from derive.code.printers import latex
-from derive.language.model import Model
-from derive.pipeline import derive
+
+if TYPE_CHECKING:
+    from derive.language.model import Model
 
 DESCRIPTION = """
 Print the whole derivation of a model, from its risk to the equations that are solved, as a LaTeX document: to be redirected to a file
@@ -37,4 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def document(model: Model) -> str:
     """The document of a model."""
+    from derive.code.printers import latex
+    from derive.pipeline import derive
+
     return latex.document(model, derive(model))

@@ -14,8 +14,9 @@ import numpy as np
 from flint import acb, arb
 
 from derive.code.proofs.generated_module import load
+from derive.language.errors import DerivationError
 from derive.language.setting import entry
-from derive.language.step import DerivationError, Function, Step
+from derive.language.step import Function, Step
 from derive.pipeline import functions
 
 SAMPLES = 1000

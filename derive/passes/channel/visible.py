@@ -11,10 +11,11 @@ from functools import cache
 
 import sympy as sp
 
+from derive.language.errors import DerivationError
 from derive.language.model import Model
 from derive.language.notation import family
 from derive.language.setting import entry
-from derive.language.step import DerivationError, require_zero
+from derive.language.step import require_zero
 
 _DIGITS, _SMALL = 40, sp.Rational(1, 10**20)
 _DENOMINATOR = 1000  # of the coefficients of a direction, which are small whole numbers in all cases of interest

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from derive.language.errors import DerivationError
 from derive.language.notation import sym
-from derive.language.step import DerivationError, require_zero
+from derive.language.step import require_zero
 
 REPLICAS = sp.Symbol("replicas")
 TEMPERATURE = sp.Symbol("tau", positive=True)  # 1/inverse temperature of the replicas: zero temperature is tau -> 0

@@ -4,10 +4,11 @@ from functools import cache
 
 import sympy as sp
 
+from derive.language.errors import DerivationError
 from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import DerivationError, Display, Function, Step, require_zero, scalar
+from derive.language.step import Display, Function, Step, require_zero, scalar
 from derive.passes.free_entropy.saddle_point import reduced
 from derive.passes.limits import projections
 from derive.passes.limits.zero_decay import sample_ratio, weak_regularisation

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from derive.language.errors import DerivationError
 from derive.language.matrix import Kind
 from derive.language.model import Model
 from derive.language.notation import sym
-from derive.language.step import DerivationError, Display, Function, Step, require_zero, scalar
+from derive.language.step import Display, Function, Step, require_zero, scalar
 from derive.language.target import Target
 from derive.passes.free_entropy.saddle_point import reduced
 from derive.passes.limits.zero_decay import weak_regularisation

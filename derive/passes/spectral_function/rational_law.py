@@ -15,10 +15,11 @@ from typing import NamedTuple
 import sympy as sp
 
 from derive.language.elementary import AngleAbove, AngleBelow, ImaginaryPart
+from derive.language.errors import DerivationError
 from derive.language.model import Model
 from derive.language.notation import sym
 from derive.language.setting import entry
-from derive.language.step import DerivationError, Display, Function, Output, Step, scalar
+from derive.language.step import Display, Function, Output, Step, scalar
 from derive.language.target import Target
 
 b, g, v = sym("b g v")

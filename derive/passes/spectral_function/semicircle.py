@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from derive.language.errors import DerivationError
 from derive.language.notation import sym
-from derive.language.step import DerivationError, Display, Function, Output, Step
+from derive.language.step import Display, Function, Output, Step
 
 theta, eta = sym("theta eta")
 

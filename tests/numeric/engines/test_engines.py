@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from numeric.engines.code import _modules, code_digest
+from attention_erm.code import _modules, code_digest
 from numeric.engines.dask_workers import local_workers
 from numeric.engines.processes import RETRIES, Processes
 from numeric.engines.task import EngineFailed, Task
@@ -45,9 +45,9 @@ def test_no_worker_is_left():
 
 def test_the_header_of_a_generated_module_does_not_change_a_digest(tmp_path, monkeypatch):
     """It has the digest of the generator, comments too: each voided all stored lines of the theory and every sweep."""
-    monkeypatch.setattr("numeric.engines.code.OWN", ("generated",))
+    monkeypatch.setattr("attention_erm.code.OWN", ("generated",))
     monkeypatch.setattr(
-        "numeric.engines.code.find_spec", lambda name: SimpleNamespace(submodule_search_locations=[tmp_path])
+        "attention_erm.code.find_spec", lambda name: SimpleNamespace(submodule_search_locations=[tmp_path])
     )
     (tmp_path / "model").mkdir()
 
@@ -65,7 +65,7 @@ def test_the_header_of_a_generated_module_does_not_change_a_digest(tmp_path, mon
 
 
 def test_words_do_not_change_a_digest(tmp_path, monkeypatch):
-    monkeypatch.setattr("numeric.engines.code.OWN", ("some_package",))
+    monkeypatch.setattr("attention_erm.code.OWN", ("some_package",))
     monkeypatch.syspath_prepend(tmp_path)
     package = tmp_path / "some_package"
     package.mkdir()

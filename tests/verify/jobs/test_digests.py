@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from numeric.engines.code import OWN, code_digest, reached
+from attention_erm.code import OWN, code_digest, reached
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.messages.stages import FirstMessage

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from numeric.engines.code import code_digest
+from attention_erm.code import code_digest
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter, OutsideDomain
 from numeric.problem.problem import Problem

@@ -52,6 +52,27 @@ def reached(names: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
+def model_sources(model: str) -> dict[str, str]:
+    """Digests of a model file and of the model files that it imports, by their paths, e.g. "derive/models/tied_attention.py".
+
+    Without comments and docstrings. Empty where there is no such file, or nothing that derives.
+    """
+    left, found = [f"derive.models.{model}"], dict[str, str]()
+    while left:
+        module = left.pop()
+        place = f"{module.replace('.', '/')}.py"
+        if place in found or (path := _modules("derive").get(module)) is None:
+            continue
+        try:
+            tree = ast.parse(path.read_text())
+        except (SyntaxError, ValueError):  # the file of no model, but neither what code was generated from
+            found[place] = "no Python"
+            continue
+        found[place] = hashlib.sha256(_without_words(tree).encode()).hexdigest()[:16]
+        left += [name for name in _imported(tree) if name.startswith("derive.models.")]
+    return found
+
+
 def _within(module: str, name: str) -> bool:
     return module == name or module.startswith(f"{name}.")
 

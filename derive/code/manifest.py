@@ -1,0 +1,92 @@
+"""What manifests record of generated files, and whether the files on disk are those that the model files give now: without SymPy."""
+
+import hashlib
+import json
+from functools import cache
+from importlib.metadata import version
+from os.path import normpath
+from pathlib import Path
+
+from attention_erm.code import model_sources
+
+SOURCE = Path(__file__).parents[1]
+GENERATED = SOURCE.parent / "generated"
+MANIFEST, EQUATIONS = "MANIFEST.json", "equations.json"
+
+
+def digest(text: str) -> str:
+    """Short SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def generator_digest() -> str:
+    """Hash of every source file of the generator, models apart."""
+    paths = sorted(path for path in SOURCE.rglob("*.py") if "models" not in path.relative_to(SOURCE).parts)
+    return digest("\n".join(f"{path.relative_to(SOURCE).as_posix()}\n{path.read_text()}" for path in paths))
+
+
+def generator() -> dict[str, str]:
+    """What writes the files of every model."""
+    libraries = (f"{package} {version(package)}" for package in ("sympy", "mpmath", "python-flint"))
+    return {"generator": generator_digest(), "versions": ", ".join(libraries)}
+
+
+def folder(model_name: str) -> Path:
+    """Where the files of a model lie."""
+    return GENERATED / model_name
+
+
+def at(target: Path, name: str) -> Path:
+    """Where a file of the model in this folder lies, one that it shares too."""
+    return Path(normpath(target / name))
+
+
+def read(path: Path) -> str | None:
+    """Text of a file, None if there is none."""
+    return path.read_text() if path.is_file() else None
+
+
+def manifest(target: Path) -> dict[str, object]:
+    """The manifest on disk, empty if there is none or it cannot be read."""
+    text = read(target / MANIFEST)
+    try:
+        return dict(json.loads(text)) if text else {}
+    except (ValueError, TypeError):
+        return {}
+
+
+def recorded(target: Path) -> dict[str, str]:
+    """Hashes by file name as the manifest on disk records them, of files in generated/ alone, whatever else it names."""
+    files = manifest(target).get("files")
+    names = files if isinstance(files, dict) else {}
+    return {name: digest for name, digest in names.items() if at(target, name).is_relative_to(target.parent)}
+
+
+def present(target: Path) -> list[str]:
+    """Names of the files in a folder of generated code, caches apart."""
+    return sorted(path.name for path in target.glob("*") if path.is_file()) if target.is_dir() else []
+
+
+def is_current(model_name: str) -> bool:
+    """Whether the files of a model are those that its manifest records, and these what its model file gives now."""
+    target = folder(model_name)
+    files = recorded(target)
+    names = {*files, *present(target)} - {MANIFEST}
+    on_disk = {name: digest(text) for name in names if (text := read(at(target, name))) is not None}
+    return on_disk == files and _is_of_now(model_name)
+
+
+def current_records(model_name: str) -> list[dict[str, str]] | None:
+    """Formulas and equations as the files of a model record them; None where these are not what its model file gives now."""
+    target = folder(model_name)
+    text = read(target / EQUATIONS)
+    if text is None or digest(text) != recorded(target).get(EQUATIONS) or not _is_of_now(model_name):
+        return None
+    return list(json.loads(text))
+
+
+def _is_of_now(model_name: str) -> bool:
+    """Whether a manifest was written from the model file, and by the generator and the libraries, that there are now."""
+    known, now = manifest(folder(model_name)), {"sources": model_sources(model_name), **generator()}
+    return all(known.get(key) == value for key, value in now.items())

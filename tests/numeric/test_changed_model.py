@@ -1,0 +1,70 @@
+"""A model file that was changed and not generated from again: no command answers with the equations of before."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BASE, OWN = "tied_attention", "elastic_attention"  #: a model, and one whose file imports it
+THRESHOLD = ("numeric", "threshold", "interpolation", "--kappa0", "1/2", "--noise", "1", "--digits", "5")
+OF_OWN = ("--model", OWN, "--settings", "mu=1/20")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Models that can be changed, everything else as it is."""
+    shutil.copytree(ROOT / "derive", tmp_path / "derive", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("attention_erm", "generated", "numeric", "verify"):
+        (tmp_path / package).symlink_to(ROOT / package)
+    return tmp_path
+
+
+def ran(tree, *arguments):
+    """Exit code, stdout and lines on stderr of a command there."""
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments], cwd=tree, env=environment, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr.splitlines()
+
+
+def changed(tree, model, old, new):
+    """The file of a model with this text replaced."""
+    path = tree / "derive" / "models" / f"{model}.py"
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+
+
+def test_words_change_nothing(tree):
+    before = ran(tree, *THRESHOLD, *OF_OWN)
+    changed(tree, OWN, "MODEL = replace(", "# A comment.\nMODEL = replace(")
+    assert before[0] == 0 and ran(tree, *THRESHOLD, *OF_OWN) == before
+
+
+def test_an_old_law_is_no_answer(tree):
+    changed(tree, OWN, "quadratic=mu", "quadratic=2 * mu")
+    line = f"generated/{OWN}: was generated before derive/models/{OWN}.py changed; run python -m derive gen {OWN}"
+    assert ran(tree, *THRESHOLD, *OF_OWN) == (2, "", [line])
+    assert ran(tree, *THRESHOLD)[0] == 0
+    code, out, _ = ran(tree, "numeric", "doctor")
+    assert code == 1 and line in out.splitlines()
+
+
+def test_a_file_that_it_imports_counts_too(tree):
+    changed(tree, BASE, "MODEL = Model(", "ONE = 1\nMODEL = Model(")
+    for model in ((), OF_OWN):
+        code, out, (line,) = ran(tree, *THRESHOLD, *model)
+        assert (code, out) == (2, "") and f"derive/models/{BASE}.py changed" in line
+    code, out, lines = ran(tree, "verify", "curve", "--alpha", "1", "--dim", "10", "--runs", "2", "--noise", "1")
+    assert (code, out) == (2, "") and f"run python -m derive gen {BASE}" in lines[-1]
+
+
+def test_a_file_that_is_no_python_is_another(tree):
+    changed(tree, OWN, "MODEL = replace(", "MODEL = replace((")
+    code, out, (line,) = ran(tree, *THRESHOLD, *OF_OWN)
+    assert (code, out) == (2, "") and f"before derive/models/{OWN}.py" in line
