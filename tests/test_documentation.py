@@ -103,6 +103,7 @@ def _same_word(shown, printed):
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if of("python", page) and page != OWN_TEST], ids=name)
 def test_pages_print_what_they_show(page, tmp_path, monkeypatch, capsys):
     """Python of a page runs in one namespace; commands run where their output is shown."""

@@ -42,6 +42,7 @@ def notebook():
     return module.app
 
 
+@pytest.mark.slow
 def test_it_runs_from_top_to_bottom(notebook):
     started = time.monotonic()
     outputs, names = notebook.run()

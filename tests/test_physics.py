@@ -252,7 +252,7 @@ def test_interpolation_at_equal_eigenvalues_is_that_of_a_scaled_semicircle(eigen
 
 
 @pytest.mark.identity
-@examples(20)
+@examples(10)
 @given(eigenvalues=eigenvalue_lists, noise=noises, data=st.data())
 def test_permuting_or_merging_eigenvalues_changes_nothing(eigenvalues, noise, data):
     value = interpolation(equal_weights(eigenvalues), noise, digits=DIGITS).value
@@ -280,7 +280,7 @@ def test_channel_is_invariant_under_a_change_of_the_index_unit(s, V, overlap):
 
 # Solutions.
 
-few = examples(8)
+few = examples(5)
 
 
 @pytest.mark.identity

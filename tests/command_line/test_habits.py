@@ -109,7 +109,7 @@ printf '%s\n' "${COMPREPLY[@]}"
         ("numeric", ["attention-numeric", "threshold", "int"], {"interpolation", "interpolation-limit"}),
         ("numeric", ["attention-numeric", "curve", "--config", "pyproj"], {"pyproject.toml"}),
         ("derive", ["attention-derive", "di"], {"diff"}),
-        ("verify", ["attention-verify", "curve", "--log-level", "deb"], {"debug"}),
+        pytest.param("verify", ["attention-verify", "curve", "--log-level", "deb"], {"debug"}, marks=pytest.mark.slow),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

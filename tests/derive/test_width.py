@@ -42,7 +42,7 @@ planes = st.lists(st.fractions(-3, 3, max_denominator=8), min_size=5, max_size=5
 
 
 @pytest.mark.identity
-@examples(60)
+@examples(30)
 @given(dimension=st.integers(1, 4), forms=st.lists(planes, max_size=5))
 def test_a_plane_cuts_a_polytope_into_two_parts(dimension, forms):
     shape = box(fmpq(1), dimension)

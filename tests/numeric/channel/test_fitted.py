@@ -97,6 +97,7 @@ def test_the_peak_is_between_training_and_the_coarse_state_evolution_released():
     assert 0.343 < solution.test_error < 0.362
 
 
+@pytest.mark.slow
 def test_the_free_entropy_is_the_objective():
     """alpha train + lambda tr S holds on any branch: it takes the equations of the prior and the norm of the dual field alone."""
     solution = solve(PEAK.at(0.35), accuracy=0.01)

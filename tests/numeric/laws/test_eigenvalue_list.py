@@ -94,7 +94,7 @@ def test_the_position_moves_along_the_curve_at_its_speed(target, v, place, depth
 
 
 @pytest.mark.identity
-@examples(40)
+@examples(20)
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
 @example(target=finite_rank((6.14,), 9), v=9.1e-7, place=1.0, depth=0.8)  # u is rounded at 1e-12 of its bulk
 @example(target=dirichlet(18, 1), v=math.exp(-15), place=0.0, depth=math.exp(-1.375))  # nearly all of the law is above
@@ -114,7 +114,7 @@ def test_values_are_those_of_ball_arithmetic(target, v, place, depth):
 
 
 @pytest.mark.identity
-@examples(20)
+@examples(10)
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
 def test_the_risk_is_that_of_ball_arithmetic(target, v, place, depth):
     """From whichever side of the threshold: small beside q0, it would be lost in a difference of overlaps."""
@@ -185,7 +185,7 @@ def test_both_float64_and_balls_are_used():
 
 
 @pytest.mark.identity
-@examples(60)
+@examples(30)
 @given(target=lists, v=variances)
 def test_every_bulk_holds_the_weight_of_its_eigenvalues(target, v):
     """Edges, density and mass of each interval; together they give the moments of the sum, mean t0, variance q0 - t0^2 + v."""

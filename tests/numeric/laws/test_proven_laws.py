@@ -149,7 +149,7 @@ def test_the_switch_to_balls_is_right_on_both_sides(kappa0):
     assert sides == {True, False}
 
 
-@pytest.mark.parametrize("kappa0", [0.05, 1.0, 4.0])
+@pytest.mark.parametrize("kappa0", [pytest.param(0.05, marks=pytest.mark.slow), 1.0, 4.0])
 def test_many_pairs_at_once_are_the_pairs_one_by_one(kappa0):
     """Including pairs for which ball arithmetic has to take over, and thresholds beyond the upper edge."""
     law, rng = MarchenkoPastur(kappa0, 1.5), np.random.default_rng(3)

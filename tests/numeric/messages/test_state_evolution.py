@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -30,9 +31,16 @@ PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5)
 solved = cache(solve)
 
 
-@pytest.mark.parametrize("start", FirstMessage)
-@pytest.mark.parametrize("change", [{}, {"width": 0.4}, {"beta": 1.4, "beta0": 0.7}, {"parametrisation": "symmetric"}])
-def test_it_ends_at_the_saddle_point(start, change):
+CHANGES = ({}, {"width": 0.4}, {"beta": 1.4, "beta0": 0.7}, {"parametrisation": "symmetric"})
+#: Each change from a start of its own; from every start where there is more time.
+QUICK = list(zip(CHANGES, FirstMessage, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("change", "start"),
+    [pytest.param(*pair, marks=[] if pair in QUICK else [pytest.mark.slow]) for pair in product(CHANGES, FirstMessage)],
+)
+def test_it_ends_at_the_saddle_point(change, start):
     problem = replace(PROBLEM, **change)
     solution = solved(problem)
     last = state_evolution(problem, start, 30).stages[-1]  # it contracts by .6 a step or more

@@ -85,7 +85,7 @@ def test_a_sharper_label_has_a_narrower_strip_in_which_the_bound_holds():
 @pytest.mark.parametrize(
     ("problem", "digits", "nodes", "accuracy"),
     [
-        (PAIR, 4, 40, 2e-4),
+        pytest.param(PAIR, 4, 40, 2e-4, marks=pytest.mark.slow),
         pytest.param(ENTROPY, 4, 40, 2e-4, marks=pytest.mark.slow),
         pytest.param(PAIR, 12, 240, 1e-12, marks=pytest.mark.slow),
         pytest.param(ENTROPY, 12, 240, 1e-12, marks=pytest.mark.slow),

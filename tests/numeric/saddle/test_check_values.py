@@ -32,7 +32,13 @@ def test_thresholds_to_the_last_digit(row):
     assert found.digits == count and found.complete
 
 
-@pytest.mark.parametrize("row", VALUES["power_law_thresholds"], ids=lambda row: f"d{row['d']}-gamma{row['gamma']}")
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=f"d{row['d']}-gamma{row['gamma']}", marks=[pytest.mark.slow] if row["d"] > 100 else [])
+        for row in VALUES["power_law_thresholds"]
+    ],
+)
 def test_power_law_thresholds_to_the_last_digit(row):
     count, law = digits(row["value"]), exact_power_law(Fraction(row["gamma"]), row["d"], Fraction(row["q0"]))
     assert interpolation(law, Fraction(row["Delta"]), row["T"], count).value == row["value"]

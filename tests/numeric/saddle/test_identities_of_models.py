@@ -79,7 +79,7 @@ def test_the_least_risk_is_the_loss_and_the_penalty(name, data):
 @pytest.mark.identity
 @every_model
 @given(data=st.data(), c=st.floats(0.1, 1.5))
-@examples(3)
+@examples(2)
 def test_no_multiple_of_the_target_has_less_risk_than_the_least(name, data, c):
     """It is a student like any other; nor has S = 0."""
     problem = data.draw(problems_of(name))
@@ -293,7 +293,7 @@ def test_a_narrower_student_has_no_less_risk(name, data, width, wider):
 @pytest.mark.identity
 @each([name for name in models.available() if heats_of(name)])
 @given(data=st.data())
-@examples(2)
+@examples(1)
 def test_labels_count_in_the_units_of_the_student(name, data):
     """Labels of S0 at beta0 are those of (beta0/beta) S0 at beta, with its noise: the student is the same."""
     problem = data.draw(problems_of(name))

@@ -61,7 +61,11 @@ def test_both_unknowns_find_one_root(alpha, decay):
 
 @pytest.mark.parametrize(
     ("dim", "x", "y"),
-    [(10**4, 0.75, -1.25), pytest.param(10**8, 1.27, -1.23, marks=pytest.mark.slow), (10**12, 0.75, -1.25)],
+    [
+        (10**4, 0.75, -1.25),
+        pytest.param(10**8, 1.27, -1.23, marks=pytest.mark.slow),
+        pytest.param(10**12, 0.75, -1.25, marks=pytest.mark.slow),
+    ],
 )
 def test_weak_decay_in_huge_dimension(dim, x, y):
     """From the conjugates neither acceleration nor continuation got anywhere, and residuals of theirs stayed above 1e-7."""

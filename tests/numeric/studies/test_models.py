@@ -29,6 +29,8 @@ LONG_SEARCH = {
     "first_row_attention",
     "cross_attention",
     "direct_general",
+    "direct_symmetric",
+    "elastic_attention",
 }
 LONG_INTEGRALS = {"direct_general", "cross_attention", "signed_quadratic_network", "cross_attention_cross_entropy"}
 

@@ -73,7 +73,7 @@ def test_slopes_along_the_width_approach_the_derived_exponents(gamma, dim, x, y,
 
 
 @pytest.mark.identity
-@examples(25)
+@examples(12)
 @given(
     alpha=st.floats(0.02),
     penalty=st.floats(0.05, 2.0),

@@ -107,7 +107,13 @@ def test_stores_are_not_mixed(tmp_path):
     assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("file", ["value/c/3/0", "status/c/3/0", "place/c/0", "name/c/0"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        "value/c/3/0",
+        *(pytest.param(file, marks=pytest.mark.slow) for file in ("status/c/3/0", "place/c/0", "name/c/0")),
+    ],
+)
 def test_a_store_of_which_a_file_is_cut_at_any_byte_ends_whole(file, tmp_path, monkeypatch):
     """As when the machine goes down: it was a traceback of what had compressed the file."""
     monkeypatch.setattr("made_up_sweep.SECONDS", 0.0)

@@ -35,7 +35,7 @@ def condition_and_points(kappa0, width, noise):
     width=st.fractions("1/50", "9/10", max_denominator=50),
     noise=st.fractions("1/1000", 20, max_denominator=1000),
 )
-@examples(40)
+@examples(20)
 def test_an_interval_with_a_root_is_never_excluded(kappa0, width, noise):
     with working(200):
         condition, points = condition_and_points(kappa0, width, noise)

@@ -63,7 +63,7 @@ def test_all_code_that_runs_is_in_the_protocol_of_a_result(kind):
     assert "numpy" in covered
 
 
-@pytest.mark.parametrize("problem", [PROBLEM, OTHER])
+@pytest.mark.parametrize("problem", [pytest.param(PROBLEM, marks=pytest.mark.slow), OTHER])
 def test_all_code_that_runs_is_in_the_digest_of_a_sweep(problem):
     names = (theory.__name__, *packages([problem.model]))
     assert executed(theory.solve_block, (problem,), "", (1,)) <= reached(names).keys()

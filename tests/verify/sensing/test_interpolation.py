@@ -46,7 +46,7 @@ def excess_loss(name, dim, samples, seed=0):
 @pytest.mark.parametrize(
     "name",
     [
-        "tied_attention",
+        pytest.param("tied_attention", marks=pytest.mark.slow),
         "tied_attention_cross_entropy",
         pytest.param("cross_attention", marks=pytest.mark.slow),
         "cross_attention_cross_entropy",

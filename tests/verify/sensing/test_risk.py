@@ -79,7 +79,13 @@ def test_indices_have_the_variances_of_the_model(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["quadratic_network", pytest.param("tied_attention_cross_entropy", marks=pytest.mark.slow), "first_row_attention"],
+    [
+        "quadratic_network",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("tied_attention_cross_entropy", "first_row_attention")
+        ),
+    ],
 )
 def test_a_small_training_meets_the_theory(name, pool):
     """Sixteen runs at two small sizes, extrapolated: |z| < 4 in every quantity, as chance exceeds once in 16000."""

@@ -225,6 +225,7 @@ def test_lines_break_where_the_theory_has_no_answer(few_points):
     assert files["pdf"].startswith(b"%PDF")
 
 
+@pytest.mark.slow
 def test_the_command_writes_both_files_and_one_document(few_points, tmp_path, monkeypatch, capsys):
     figure = LEARNING_CURVES["1"]
     preset = dataclasses.replace(figure.preset, families=figure.preset.families[:1], alphas=(0.5, 1.0))

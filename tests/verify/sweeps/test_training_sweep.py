@@ -37,6 +37,7 @@ def verify(monkeypatch, *arguments):
     return stop.value.code
 
 
+@pytest.mark.slow
 def test_runs_and_their_theory(tmp_path, monkeypatch, capsys):
     path = tmp_path / "study.toml"
     path.write_text(STUDY)
