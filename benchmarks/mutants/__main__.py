@@ -40,11 +40,12 @@ def main() -> int:
         _preload()
         survey.survey(folder, trees, 60 * arguments.minutes, arguments.package)
     else:
+        from benchmarks.mutants.lines import lines_table
         from benchmarks.mutants.table import listing, table
 
         trials = list(survey.kept(folder).values())
         totals = {room: len(found) for room, found in survey.candidates(trees[0]).items()}
-        sys.stdout.write(f"{listing(trials)}\n{table(trials, totals)}\n")
+        sys.stdout.write(f"{listing(trials)}\n{table(trials, totals)}\n\n{lines_table(trees[0], folder)}\n")
     return 0
 
 
