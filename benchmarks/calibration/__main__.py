@@ -1,7 +1,7 @@
 """Run: python -m benchmarks.calibration --count 400            (prints tables; exit 1 below 95 %, or where `converged` is not true)
 
 python -m benchmarks.calibration --count 200 --model tied_attention --tokens 2         (one kind of problem alone)
-python -m benchmarks.calibration --count 400 --train                                  (trains where a status warns)
+python -m benchmarks.calibration --count 400 --train                                  (instead trains, where a status warns)
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -17,13 +17,11 @@ from tqdm import tqdm
 
 from benchmarks.calibration.coverage import Check, check
 from benchmarks.calibration.points import Kind, kinds, problems
-from benchmarks.calibration.training import scores
+from benchmarks.calibration.training import WARNED, Trained, trained
 from numeric.engines.processes import use_one_thread
 from numeric.maths.replicates import CONFIDENCE
-from numeric.problem.solution import QUANTITIES, Solution, Status
+from numeric.problem.solution import QUANTITIES
 from verify.judging.scores import BAND
-
-WARNED = (Status.UNSTABLE, Status.INACCURATE, Status.ROUGH)
 
 
 def main() -> int:
@@ -33,16 +31,18 @@ def main() -> int:
     parser.add_argument("--tokens", type=int, help="those of so many tokens alone")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--train", action="store_true", help="train at points that are unstable, rough or inaccurate")
+    parser.add_argument(
+        "--train", action="store_true", help="instead train where points are unstable, rough or inaccurate"
+    )
     arguments = parser.parse_args()
     of = [kind for kind in kinds() if arguments.model in (None, kind.model) and arguments.tokens in (None, kind.tokens)]
     with ProcessPoolExecutor(arguments.workers, initializer=use_one_thread) as pool:
         asked = list(problems(arguments.count, arguments.seed, of))
+        if arguments.train:
+            report_trained(pool.map(trained, asked))
+            return 0
         checks = list(tqdm(pool.map(check, asked), total=len(asked), mininterval=10))
         share = report(checks, of)
-        if arguments.train:
-            warned = [found.solution for found in checks if found.solution.status in WARNED]
-            trained(warned, list(pool.map(scores, warned)))
     return 0 if share >= CONFIDENCE and not any(found.false for found in checks) else 1
 
 
@@ -77,19 +77,16 @@ def _row(title: str, checks: Sequence[Check]) -> None:
     print(f"| {title} | {len(checks)} | {referred} | {_covered(checks) if referred else np.nan:.3f} | {counted} |")
 
 
-def trained(solutions: Sequence[Solution], found: Sequence[dict[str, float]]) -> None:
-    """Print for each status how many points have training within the band, and each point's scores."""
-    for solution, z in zip(solutions, found, strict=True):
-        said = ", ".join(f"{name} {value:+.1f}" for name, value in z.items())
-        print(f"{solution.status.name.lower()}: {said}; {solution.problem}")
-    for status in WARNED:
-        own = [
-            max(map(abs, z.values())) for solution, z in zip(solutions, found, strict=True) if solution.status is status
-        ]
-        if own:
-            print(
-                f"{status.name.lower()}: {sum(worst < BAND for worst in own)} of {len(own)} within {BAND:g} standard errors"
-            )
+def report_trained(found: Iterable[Trained | None]) -> None:
+    """Print the scores of each point as it is trained, then for each status at how many training is within the band."""
+    within = {status: Counter[bool]() for status in WARNED}
+    for one in filter(None, found):
+        status, worst = one.solution.status, max(map(abs, one.scores.values()))
+        within[status][worst < BAND] += 1
+        said = ", ".join(f"{name} {z:+.1f}" for name, z in one.scores.items())
+        print(f"{status.name.lower()}: {said}; {one.solution.problem}", flush=True)
+    for status, counted in within.items():
+        print(f"{status.name.lower()}: {counted[True]} of {counted.total()} within {BAND:g} standard errors")
 
 
 if __name__ == "__main__":

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Solution
+from numeric.problem.solution import Solution, Status
 from numeric.saddle.solve import solve
 from verify.judging.realised import COMPARED_QUANTITIES, realised_problem
 from verify.judging.scores import SizeGroup, extrapolated
-from verify.sensing.run import trained
+from verify.sensing import run as sensing
 from verify.studies.models import size_group
 from verify.training.measure import execute
 from verify.training.run import Run
 
 SIZES = ((24, 12), (40, 6))  #: d, and how many runs of it
+
+
+WARNED = (Status.UNSTABLE, Status.INACCURATE, Status.ROUGH)
+
+
+class Trained(NamedTuple):
+    """A solution of such a status, and what training says of it by quantity."""
+
+    solution: Solution
+    scores: Mapping[str, float]
+
+
+def trained(problem: Problem) -> Trained | None:
+    """None where the status does not warn."""
+    solution = solve(problem)
+    return Trained(solution, scores(solution)) if solution.status in WARNED else None
 
 
 def scores(solution: Solution) -> dict[str, float]:
@@ -42,7 +59,7 @@ def _values(problem: Problem, dim: int, runs: int) -> Iterator[dict[str, float]]
             result = execute(Run(problem, dim, index=index))
             yield {name: getattr(result, name) for name in COMPARED_QUANTITIES}
         else:
-            yield trained(problem, dim, index)
+            yield sensing.trained(problem, dim, index)
 
 
 def _theory(solution: Solution, dim: int) -> dict[str, float]:

@@ -9,7 +9,9 @@ from coverage import Coverage
 
 from benchmarks.mutants.relevance import COVERAGE, PACKAGES
 
-COMPILED = r"^\s*@(partial\()?(entry|inner|side_by_side)\b"  #: functions that run as machine code, in which no line is seen
+COMPILED = (
+    r"^\s*@(partial\()?(entry|inner|side_by_side)\b"  #: functions that run as machine code, in which no line is seen
+)
 
 
 def lines_table(tree: Path, folder: Path) -> str:
