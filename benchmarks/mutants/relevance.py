@@ -40,6 +40,7 @@ def pytest_sessionfinish(session: Any) -> None:
 def measure(tree: Path, folder: Path, arguments: Sequence[str]) -> None:
     """Run the suite of `tree` under coverage, with more `arguments` of pytest; what was seen goes to `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / SECONDS).unlink(missing_ok=True)  # what was measured is of another tree, also where this is cut off
     environment = {**os.environ, "MUTANTS": str(folder), "COVERAGE_FILE": str(folder / COVERAGE), "PYTHONPATH": "."}
     covered = [f"--cov={package}" for package in PACKAGES]
     subprocess.run(
@@ -49,9 +50,11 @@ def measure(tree: Path, folder: Path, arguments: Sequence[str]) -> None:
 
 
 class Relevance:
-    """What `measure` saw of `tree`, from `folder`; files by their path in the tree."""
+    """What `measure` saw of `tree`, from `folder`; files by their path in the tree. Exits where it was not done, or cut off."""
 
     def __init__(self, tree: Path, folder: Path) -> None:
+        if not (folder / SECONDS).is_file():
+            sys.exit(f"{folder}: nothing is measured; run python -m benchmarks.mutants measure")
         self._tree = tree
         self._data = CoverageData(str(folder / COVERAGE))
         self._data.read()
