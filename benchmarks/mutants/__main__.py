@@ -1,4 +1,7 @@
-"""Mutation testing: `python -m benchmarks.mutants measure`, then `survey`, which goes on where it stopped, then `table`."""
+"""Mutation testing: `python -m benchmarks.mutants measure`, then `survey`, which goes on where it stopped, then `table`.
+
+`again` tries those that were not noticed on the tree of today, by the test files written or changed since.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 def main() -> int:
     """Carry out one step; results are kept under build/mutants."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
-    parser.add_argument("step", choices=("measure", "control", "survey", "table"))
+    parser.add_argument("step", choices=("measure", "control", "survey", "again", "table"))
     parser.add_argument("--minutes", type=float, default=60.0, help="of a survey (default 60)")
     parser.add_argument("--package", default="", help="or folder that a survey is of (default all)")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "mutants", help="where results are kept")
@@ -39,6 +42,11 @@ def main() -> int:
     elif arguments.step == "survey":
         _preload()
         survey.survey(folder, trees, 60 * arguments.minutes, arguments.package)
+    elif arguments.step == "again":
+        from benchmarks.mutants.again import try_again
+
+        _preload()
+        try_again(ROOT, folder, trees[0])
     else:
         from benchmarks.mutants.lines import lines_table
         from benchmarks.mutants.table import listing, table

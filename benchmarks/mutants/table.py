@@ -36,14 +36,15 @@ def table(trials: Sequence[Trial], totals: Mapping[str, int]) -> str:
     missed = set(survivors(trials))
     for room in (*sorted(totals), "all"):
         own = [one for one in trials if room in (one.room, "all")]
-        same = sum((one.file, one.before, one.after) in known and one.verdict != Verdict.KILLED for one in own)
+        same = sum((one.file, one.before, one.after) in known and one.verdict in ("", Verdict.SURVIVED) for one in own)
         left = sum(one in missed for one in own)
-        untested = sum(one.verdict == "" and one in missed for one in own)
+        since = sum(one.verdict == Verdict.NOTICED_SINCE for one in own)
         tried = len(own) - same
-        share = f"{(tried - left) / tried:.0%} [{', '.join(_interval(tried - left, tried))}]" if tried else ""
+        noticed = tried - left - since
+        share = f"{noticed / tried:.0%} [{', '.join(_interval(noticed, tried))}]" if tried else ""
         total = totals.get(room, sum(totals.values()))
-        rows.append(f"| {room} | {total} | {len(own)} | {same} | {tried - left} | {left} | {untested} | {share} |")
-    head = "| room | mutations | tried | equivalent | noticed | not noticed | of them run by no test | share noticed, 95 % |\n"
+        rows.append(f"| {room} | {total} | {len(own)} | {same} | {noticed} | {share} | {since} | {left} |")
+    head = "| room | mutations | tried | equivalent | noticed | share, 95 % | noticed by tests since | not noticed |\n"
     return head + "| --- " * 8 + "|\n" + "\n".join(rows)
 
 

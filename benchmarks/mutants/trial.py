@@ -26,6 +26,7 @@ class Verdict(enum.StrEnum):
     KILLED = "killed"  #: a test failed, or the module could not be imported
     STUCK = "stuck"  #: tests took ten times as long, which somebody would notice
     SURVIVED = "survived"
+    NOTICED_SINCE = "noticed since"  #: it survived the survey, and a test written since fails
 
 
 def tried(tree: Path, file: str, mutated: bytes, tests: Sequence[str], seconds: float) -> Verdict:
