@@ -102,13 +102,20 @@ def _modules(package: str) -> dict[str, Path]:
     return found
 
 
-def _without_words(tree: ast.Module) -> str:
-    """The syntax tree as text; docstrings and other statements that are only a string say nothing to the machine."""
-    for node in ast.walk(tree):
-        if isinstance(body := getattr(node, "body", None), list):
-            node.body = [part for part in body if not _is_text(part)]  # type: ignore[attr-defined]
-    return ast.dump(tree)
+def _without_words(node: ast.AST) -> str:
+    """A syntax tree as text, the same for every version of Python: what is empty, which newer ones add to, is left out.
+
+    Docstrings and other statements that are only a string say nothing to the machine.
+    """
+    parts = ((name, _as_text(value)) for name, value in ast.iter_fields(node) if value not in (None, []))
+    return f"{type(node).__name__}({', '.join(f'{name}={text}' for name, text in parts)})"
 
 
-def _is_text(node: ast.AST) -> bool:
+def _as_text(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_as_text(part) for part in value if not _is_text(part))}]"
+    return _without_words(value) if isinstance(value, ast.AST) else repr(value)
+
+
+def _is_text(node: object) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
