@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status
 from numeric.saddle.solve import solve
@@ -31,7 +32,9 @@ class Trained(NamedTuple):
 
 
 def trained(problem: Problem) -> Trained | None:
-    """None where the status does not warn."""
+    """None where the status does not warn, and of a sum of two laws, which nothing trains."""
+    if problem.channel == "tied softmax" and not isinstance(problem.target, MarchenkoPastur):
+        return None
     solution = solve(problem)
     return Trained(solution, scores(solution)) if solution.status in WARNED else None
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from attention_erm.code import _modules, _without_words, code_digest
+from numeric.engines import dask_workers, processes
 from numeric.engines.dask_workers import local_workers
 from numeric.engines.processes import RETRIES, Processes
 from numeric.engines.task import EngineFailed, Task
@@ -42,6 +43,40 @@ def test_no_worker_is_left():
         list(engine.outcomes([Task("one", inverse, (1,), 0.0)]))
         assert multiprocessing.active_children()
     assert not multiprocessing.active_children()
+
+
+class Ended:
+    """What takes the place of running workers and says how they were ended."""
+
+    def end(self, at_once):
+        self.at_once = at_once
+
+
+@pytest.mark.parametrize("module", [processes, dask_workers], ids=["processes", "dask"])
+def test_an_error_is_answered_for_and_ends_workers_at_once(module, monkeypatch):
+    """An interrupt that became the error of a task is answered for, so that the interpreter does not end on it once more."""
+    answers, running = [], Ended()
+    monkeypatch.setattr(module, "answered", lambda: answers.append(True))
+
+    def engine():
+        if module is dask_workers:
+            return dask_workers.DaskWorkers(lambda: "tcp://nowhere")
+        made = Processes(1)
+        made._running = running
+        return made
+
+    engine().__exit__(None, None, None)
+    assert answers == [] and getattr(running, "at_once", False) is False
+    engine().__exit__(ValueError, ValueError("lost"), None)
+    assert answers == [True] and getattr(running, "at_once", True) is True
+
+
+def test_workers_of_this_machine_are_processes_of_one_thread_each(monkeypatch):
+    """Threads of one process would share the interpreter's lock, and its kernels' buffers."""
+    asked = {}
+    monkeypatch.setattr(dask_workers, "LocalCluster", lambda **options: asked.update(options))
+    local_workers(3)._connect()
+    assert (asked["n_workers"], asked["threads_per_worker"], asked["processes"]) == (3, 1, True)
 
 
 def test_the_header_of_a_generated_module_does_not_change_a_digest(tmp_path, monkeypatch):
