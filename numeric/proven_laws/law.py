@@ -116,7 +116,7 @@ def over(law: Law, v: Ball, x: Ball) -> Point:
     """
     if not v > 0:
         raise Unresolved(f"variance {v.str(5)} is not positive")
-    narrow = all(value.is_exact() or value.rel_accuracy_bits() > precision() // 2 for value in (v, x))
+    narrow = all(value.rel_accuracy_bits() > precision() // 2 for value in (v, x))  # of exact ones it is beyond any
     return law.at(v, x) if narrow else BoxPoint(law, v, x)
 
 

@@ -124,4 +124,4 @@ def _foot(centre: Ball, nearest: Ball, bounds) -> Panel:  # type: ignore[no-unty
     def position(node: Ball) -> tuple[ComplexBall, ComplexBall]:
         return centre + I * half * (1 - node), -I * half
 
-    return Panel(position, _scaled(bounds((2 * reach).abs_upper(), (1 / half).abs_upper()), half), ellipse)
+    return Panel(position, _scaled(bounds(reach.abs_upper(), (1 / half).abs_upper()), half), ellipse)

@@ -1,5 +1,7 @@
 """The iteration loop and its algorithm on problems with known answers."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,14 @@ def test_anderson_solves_a_map_whose_plain_iteration_diverges():
         found.converged and found.steps <= 6
     )  # n unknowns are known after n + 1 differences, one step is left for rounding
     assert np.allclose(found.point, np.linalg.solve(np.eye(3) - matrix, shift), atol=1e-10)
+
+
+def test_anderson_knows_a_straight_line_after_two_points():
+    """A damped step first, then the extrapolation, from which nothing is left but rounding."""
+    points = Anderson(near=1e9, damping=0.5, longest=1e9).iterates(lambda x: 0.25 * x + 3, np.array([0.0]))
+    (first, _), (second, _), (third, left) = islice(points, 3)
+    assert (first[0], second[0]) == (0.0, 1.5)
+    assert third[0] == pytest.approx(4, rel=1e-14) and left < 1e-13
 
 
 def test_the_step_limit_is_reported_with_the_best_point():

@@ -13,6 +13,7 @@ from strategies import examples, log_uniform
 from numeric import model as models
 from numeric.laws.law import quantile
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.domain import InvalidParameter
 from numeric.model import float64 as generated
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.problem import Parametrisation, Problem
@@ -38,6 +39,19 @@ def test_small_decay_tends_to_the_limit(beta):
         )
     for far, close in zip(*gaps, strict=True):
         assert close < 0.5 * far
+
+
+def test_a_problem_has_the_limit_if_it_can_be_stated_there():
+    tied = at_setting("tied_attention", SETTINGS[0])
+    for problem in (
+        *(at_setting(name, SETTINGS[0]) for name in RANKED),
+        *(replace(tied, parametrisation=of) for of in Parametrisation),
+    ):
+        try:
+            stated = replace(problem, lambda_=0.0).lambda_ == 0
+        except InvalidParameter:
+            stated = False
+        assert problem.has_zero_decay == stated, (problem.model, problem.parametrisation)
 
 
 @pytest.mark.identity
@@ -179,10 +193,8 @@ def test_error_bars_grow_towards_interpolation():
 
 
 RANKED = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
-SLOW, LONG = (
-    pytest.mark.slow,
-    {"tied_attention_cross_entropy", "cross_attention", "first_row_attention", "signed_quadratic_network"},
-)
+SLOW = pytest.mark.slow
+LONG = {"tied_attention_cross_entropy", "cross_attention", "first_row_attention", "signed_quadratic_network"}
 LIMITS = [name for name in RANKED if at_setting(name, SETTINGS[0]).has_zero_decay]
 
 
