@@ -321,7 +321,7 @@ def test_help_needs_no_torch(arguments):
     """It was refused, so that nobody could read what he might install torch for."""
     done = without_torch(*arguments)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "attention" in done.stdout
+    assert done.stdout
 
 
 @pytest.mark.parametrize("arguments", [[], ["curve", "--alpha", "1"]])
