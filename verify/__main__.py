@@ -18,12 +18,11 @@ from attention_erm.commandline.refusal import fail
 if __name__ == "__main__":
     search_no_working_folder()
 
-try:
-    import torch
-except ModuleNotFoundError as error:
-    if error.name != "torch":
-        raise
-    fail(NO_TORCH)
+from verify.cli.absent_torch import torch_is_absent
+
+TORCH_ABSENT = torch_is_absent()  # before anything imports it
+
+import torch
 
 from numeric.cli.arguments import BadInput, bad_argument
 from numeric.cli.arguments import run as run_to_exit
@@ -87,6 +86,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises BadInput for arguments that make no sense, alone or together, and NoAnswer where the theory has none.
     """
     arguments = build_parser().parse_args(argv)
+    if TORCH_ABSENT:
+        fail(NO_TORCH)
     interrupts.work_begins()
     require_of_now(DEFAULT)  # before workers are started, which heads are trained in
     if arguments.device == "cuda" and not torch.cuda.is_available():

@@ -111,13 +111,11 @@ def block_means(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> 
 
 
 def mean_response(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> float:
-    """F, the mean of ||Sigma^1/2 df/dw Sigma^1/2||^2 over the samples of all copies; infinite where a minimiser jumps.
+    """F, the mean of ||Sigma^1/2 df/dw Sigma^1/2||^2 over the samples of all copies, each on its side of the jumps.
 
     From f = Sigma^-1 (u - w)/V and the stationarity of u: Sigma df/dw = -Sigma H/(1 + V Sigma H), H the curvature of the loss.
     """
-    points, u, w, y = _minimised(sample, fields, V, nodes)
-    if _jumps_somewhere(sample, u, w, y, V):
-        return np.inf
+    points, u, _, y = _minimised(sample, fields, V, nodes)
     curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, y))
     turned = np.linalg.solve(np.eye(sample.indices) + V * curvature, curvature)
     return sample.copies * float(points.weights @ np.einsum("...ij,...ji->...", turned, turned))
@@ -153,14 +151,6 @@ def _minimised(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> t
     points = _tensor(sample.indices, nodes)
     w, y, fit = _fields(sample, fields, points)
     return points, _global(sample, w, y, fit, V), w, y
-
-
-def _jumps_somewhere(sample: BlockSample, u: Array, w: Array, y: Array, V: float) -> bool:
-    """Whether the lowest minimum is not always the one at rest: as the field grows it is first there, so that it jumps between."""
-    if sample.convex_up_to > V:
-        return False
-    rest = sample.minimiser(w, w, y, V, _reach(sample))
-    return bool(np.any(np.abs(rest - u) > JUMP * _reach(sample)))
 
 
 def _global(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> Array:

@@ -117,6 +117,10 @@ class BlockSample:
                 break
         return u
 
+    def imbalance(self, u: Array, w: Array, y: Array, V: float) -> Array:
+        """How far u is from the field plus what the slope of the loss adds there: 0 at every minimum of the Moreau energy."""
+        return u - w + V * np.einsum("ij,j...->i...", self.covariance, self.gradient(u, y))
+
     def best_index(self, h0: Array, y: Array, weights: Array) -> Array:
         """Index of least mean loss over labels y of shape (numbers, places, labels), from that which fits h0, (indices, places)."""
         u, reach = self.fitted(h0), 2.0 / dict(self.settings).get("beta", 1.0)

@@ -62,7 +62,7 @@ def coarse_blocks(problem: Problem) -> Blocks:
 
 
 def block_response(problem: Problem, overlaps: Overlaps) -> float:
-    """F of the replicon; infinite where the minimiser of a sample jumps."""
+    """F of the replicon where no minimiser jumps."""
     m, q, V = overlaps[:3]
     fields, rule = Fields.of(m, q, problem.rho), Blocks()
     return sum(mean_response(sample, fields, V, rule.nodes(sample, fields)) for sample in samples(problem))

@@ -13,7 +13,7 @@ import numpy as np
 from numeric.channel.averages import Averages, require_pair
 from numeric.channel.block_sample import Array, BlockSample
 from numeric.channel.blocks import samples
-from numeric.maths.sobol import Sampling, gaussians
+from numeric.maths.sobol import Sampling, gaussians, rare_gaussians
 from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
@@ -74,9 +74,17 @@ class _Samples(NamedTuple):
 
 
 def _drawn(sample: BlockSample, fields: Fields, sampling: Sampling) -> _Samples:
+    return _at(sample, fields, gaussians(_dimensions(sample), sampling))
+
+
+def _dimensions(sample: BlockSample) -> int:
+    """Gaussians of a sample: what the label sees and does not, and the noise on each of its numbers."""
+    return 2 * sample.indices + len(sample.label(np.zeros((sample.indices, 1))))
+
+
+def _at(sample: BlockSample, fields: Fields, points: Array) -> _Samples:
     k = sample.indices
-    numbers = len(sample.label(np.zeros((k, 1))))
-    parts = np.split(gaussians(2 * k + numbers, sampling).T, [k, 2 * k])
+    parts = np.split(points.T, [k, 2 * k])
     seen, unseen, noise = sample.root @ parts[0], sample.root @ parts[1], parts[2]
     z = fields.target * seen
     y = sample.label(z) + np.sqrt(sample.noise_on_label) * noise
@@ -105,7 +113,7 @@ def _rest_means(sample: BlockSample, fields: Fields, sampling: Sampling) -> Arra
 
 
 def noisy_response(problem: Problem, overlaps: Overlaps, sampling: Sampling = RESPONSE_POINTS) -> float:
-    """F of the replicon; infinite where the minimiser of one of the samples drawn is not that at rest, so that it jumps."""
+    """F of the replicon where no minimiser jumps."""
     fields = Fields.of(overlaps.m, overlaps.q, problem.rho)
     return sum(_response(one, fields, overlaps.V, sampling) for one in samples(problem))
 
@@ -114,9 +122,6 @@ def _response(sample: BlockSample, fields: Fields, V: float, sampling: Sampling)
     """Mean of ||Sigma^1/2 df/dw Sigma^1/2||^2, as in block_average."""
     _, _, w, y, fit = _drawn(sample, fields, sampling)
     u = lowest_minimiser(sample, w, y, fit, V)
-    rest = sample.minimiser(w, w, y, V, _unit(sample) * REACH)
-    if np.any(np.abs(rest - u) > JUMP * _unit(sample)):
-        return np.inf
     curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, y))
     turned = np.linalg.solve(np.eye(sample.indices) + V * curvature, curvature)
     return sample.copies * float(np.mean(np.einsum("...ij,...ji->...", turned, turned)))
@@ -129,7 +134,13 @@ def fresh_losses(sample: BlockSample, fields: Fields, sampling: Sampling) -> Arr
 
 
 def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> Array:
-    """The minimum of lower energy of two: from rest, and from the best of places towards the fit and in the corners of the output."""
+    """The minimum of lower energy of `_two_minima`."""
+    rest, other = _two_minima(sample, w, y, fit, V)
+    return np.where(sample.energy(rest, w, y, V) > sample.energy(other, w, y, V), other, rest)
+
+
+def _two_minima(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> tuple[Array, Array]:
+    """From rest, and from the best of places towards the fit and in the corners of the output."""
     reach = _unit(sample) * REACH
     rest = sample.minimiser(w, w, y, V, reach)
     corners = [
@@ -139,8 +150,24 @@ def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array, V: flo
     places = np.stack([*(w + share * (fit - w) for share in np.linspace(1, 0, BETWEEN, endpoint=False)), *corners])
     energies = np.array([sample.energy(u, w, y, V) for u in places])
     best = np.take_along_axis(places, energies.argmin(axis=0)[None, None, :], axis=0)[0]
-    other = sample.minimiser(best, w, y, V, reach)
-    return np.where(sample.energy(rest, w, y, V) > sample.energy(other, w, y, V), other, rest)
+    return rest, sample.minimiser(best, w, y, V, reach)
+
+
+def several_minima(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> Array:
+    """Shares of samples whose Moreau energy has several minima, shape (replicates,), resolved where they are rare.
+
+    Without noise on the label too. Copies are added up: where they are rare no two of a sample meet.
+    """
+    if sample.convex_up_to > V:
+        return np.zeros(sampling.replicates)
+    points, weights = rare_gaussians(_dimensions(sample), sampling)
+    _, _, w, y, fit = _at(sample, fields, points)
+    rest, other = _two_minima(sample, w, y, fit, V)
+    near = JUMP * _unit(sample)
+    apart = np.any(np.abs(rest - other) > near, axis=0)
+    # A descent that ran out of steps, as some do at large V, has found no minimum.
+    found = [np.all(np.abs(sample.imbalance(u, w, y, V)) < near, axis=0) for u in (rest, other)]
+    return np.asarray(_means(sample, sampling, weights * (apart & found[0] & found[1]))[0])
 
 
 def _unit(sample: BlockSample) -> float:

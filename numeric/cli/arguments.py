@@ -138,6 +138,7 @@ def grid(
     return lambda text: _parse_grid(name, text, way_out)
 
 
+MOST_POINTS = 10**5  #: of a grid
 GRID = "0.2,0.5,1, or first:last:count (geometric), or first:last:count:linear"  #: what a grid is, for help
 
 
@@ -154,8 +155,14 @@ def _parse_grid(name: str, text: str, way_out: str) -> tuple[Fraction, ...]:
         rule = f"a grid is first:last:count, with {' or '.join(f':{one}' for one in _SPACINGS)} (the default) after it"
         raise BadInput(name, text, rule, way_out)
     first, last = parse(parts[0]), parse(parts[1])
-    count = integer(name, 2, 10**5, "a grid has at least two points")(parts[2])
+    count = _number_of_points(name, text, parts[2], way_out)
     return (first, *(_SPACINGS[spacing](first, last, k, count - 1) for k in range(1, count - 1)), last)
+
+
+def _number_of_points(name: str, text: str, count: str, way_out: str) -> int:
+    if not count.isdecimal() or not 2 <= int(count) <= MOST_POINTS:
+        raise BadInput(name, text, f"{count!r} points: a grid has from 2 to {MOST_POINTS}", way_out)
+    return int(count)
 
 
 def _between_linearly(first: Fraction, last: Fraction, k: int, steps: int) -> Fraction:

@@ -6,6 +6,7 @@ import io
 import logging
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -134,9 +135,11 @@ def _errors(point: Mapping[str, Any]) -> Mapping[str, float]:
     return point.get("errors", {})
 
 
-def sample_ratios(alphas: Sequence[float]) -> str:
-    """Where points stand, ascending, in words."""
-    return f"alpha = {alphas[0]:g}" + (f" to {alphas[-1]:g}" if len(alphas) > 1 else "")
+def sample_ratios(alphas: Iterable[float], among: Sequence[float]) -> str:
+    """Where points stand, in words: ranges that no other of `among` lies in, in its order."""
+    chosen = set(alphas)
+    runs = [list(run) for inside, run in groupby(among, chosen.__contains__) if inside]
+    return "alpha = " + ", ".join(f"{run[0]:g}" + (f" to {run[-1]:g}" if len(run) > 1 else "") for run in runs)
 
 
 def print_rows(rows: Sequence[Mapping[str, object]]) -> None:

@@ -138,7 +138,9 @@ def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
         way_out = f"state its {', '.join(settings)} by --settings, or list eigenvalues"
         raise BadInput("--kappa0", arguments.kappa0, f"is no setting of the target law of {name}", way_out)
     if chosen is None and "kappa0" in settings:
-        raise BadInput("--kappa0", "nothing", "the target must be stated", "add --kappa0, --eigenvalues or --power-law")
+        raise BadInput(
+            "target law", "", "none is stated", "add --kappa0, --eigenvalues or --power-law, e.g. --kappa0 1/2"
+        )
     used = {"eigenvalues": ("weights", "dim"), "power_law": ("dim", "q0")}.get(chosen or "", ())
     for stray in ("weights", "dim", "q0"):
         value = getattr(arguments, stray)

@@ -10,4 +10,4 @@ CONFIDENCE = 0.95
 
 def half_width(runs: Vector) -> Vector:
     """Half the width of the confidence interval of the mean of independent replicates, along the first axis."""
-    return scipy.stats.t.ppf((1 + CONFIDENCE) / 2, len(runs) - 1) / np.sqrt(len(runs)) * runs.std(axis=0, ddof=1)
+    return scipy.special.stdtrit(len(runs) - 1, (1 + CONFIDENCE) / 2) / np.sqrt(len(runs)) * runs.std(axis=0, ddof=1)

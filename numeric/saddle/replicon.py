@@ -1,12 +1,13 @@
 """The replicon eigenvalue of a solution: negative where replica symmetry is broken (theory note, end of section 3).
 
-Its channel factor is a mean over samples at two digits' accuracy, enough for a sign; it is infinite where the minimiser of a sample
-jumps, and the spectral factor is where the rank limit cuts a bulk: then the eigenvalue is minus infinity.
+Its channel factor is a mean over samples at two digits' accuracy, enough for a sign; it is infinite where minimisers jump
+(numeric.channel.jumps), and the spectral factor is where the rank limit cuts a bulk: then the eigenvalue is minus infinity.
 """
 
 import numpy as np
 
 from numeric.channel.blocks import block_response
+from numeric.channel.jumps import minimisers_jump
 from numeric.channel.noisy_blocks import noisy_response
 from numeric.channel.rules import Fitted, coarse_rules
 from numeric.channel.softmax.sequence_average import SampleMeans, sample_means
@@ -34,15 +35,15 @@ def replicon(problem: Problem, at: Denoised) -> float:
     if problem.channel == "closed":
         response = call(problem.generated.closed_response, (overlaps.V,), problem.settings)
         return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
-    if problem.channel in ("blocks", "noisy blocks"):
-        response = (block_response if problem.channel == "blocks" else noisy_response)(problem, overlaps)
-        return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
     if isinstance(rule := coarse_rules(problem)[0], Fitted):
         same = rule.refined().response(overlaps, problem)
         return float(generated.replicon(problem.alpha, same, spectral, denoising.c, mh))
-    means = _responses(problem, overlaps)
-    if np.isinf(spectral) or (means.rest.any() and means.moved.any()):
+    if np.isinf(spectral) or (not problem.follows_label and minimisers_jump(problem, overlaps)):
         return -np.inf
+    if problem.channel in ("blocks", "noisy blocks"):
+        response = (block_response if problem.channel == "blocks" else noisy_response)(problem, overlaps)
+        return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
+    means = _responses(problem, overlaps)
     responses = (means.response_ss, means.response_so, means.response_os, means.response_oo)
     same, *others = (float(response.mean()) for response in responses)
     if not overlaps.V_antisymmetric:

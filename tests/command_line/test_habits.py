@@ -310,10 +310,23 @@ def test_only_what_trains_needs_torch():
     assert "-e '.[verify]'" in main_job and main_job.strip().endswith("-m verify\n```")
 
 
-@pytest.mark.parametrize("arguments", [[], ["curve", "--help"]])
-def test_training_without_torch_says_in_a_line_what_to_install(arguments):
+def without_torch(*arguments):
+    """`python -m verify ...` where torch is not installed."""
     without = "import sys, runpy; sys.modules['torch'] = None; sys.argv[0] = 'verify'; runpy.run_module('verify', run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", without, *arguments], cwd=ROOT, capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-c", without, *arguments], cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["--print-completion", "bash"], ["sweep", "--help"]])
+def test_help_needs_no_torch(arguments):
+    """It was refused, so that nobody could read what he might install torch for."""
+    done = without_torch(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["curve", "--alpha", "1"]])
+def test_training_without_torch_says_in_a_line_what_to_install(arguments):
+    done = without_torch(*arguments)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert "torch" in done.stderr and "'.[verify]'" in done.stderr
 

@@ -1,11 +1,13 @@
 """The command lines: what they print, and how they refuse bad input (one line, exit 2, no traceback, no file)."""
 
+import csv
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from numeric import __main__ as command
@@ -95,6 +97,7 @@ BAD = [
     (replaced(CURVE, "--alpha", "1:2"), "--alpha"),
     (replaced(CURVE, "--alpha", "0.1,,2"), "--alpha"),
     (replaced(CURVE, "--alpha", "1:2:1"), "--alpha"),
+    (replaced(CURVE, "--alpha", "2:1:0"), "--alpha 2:1:0: '0' points: a grid has from 2 to 100000; e.g."),
     (replaced(CURVE, "--lambda", "-1"), "--lambda"),
     ([*replaced(CURVE, "--lambda", "0"), "--parametrisation", "symmetric"], "--lambda"),
     (replaced(CURVE, "--width", "-1"), "--width"),
@@ -107,7 +110,10 @@ BAD = [
     (replaced(CURVE, "--lambda", "1e400"), "--lambda"),
     (replaced(CURVE, "--lambda", "1e999999999"), "--lambda"),
     (["curve", "--alpha", "1"], "--lambda"),
-    (["curve", "--alpha", "1", "--lambda", ".1", "--noise", "1"], "--kappa0"),
+    (
+        ["curve", "--alpha", "1", "--lambda", ".1", "--noise", "1"],
+        "target law: none is stated; add --kappa0, --eigenvalues or --power-law",
+    ),
     (["curve", "--alpha", "1", "--lambda", ".1", "--noise", "1", "--model", "tied_attention"], "--kappa0"),
     (["curve", "--alpha", "1", "--lambda", ".1", "--noise", "1", "--kappa0", "1", "--model", "nowhere"], "--model"),
     (
@@ -260,6 +266,27 @@ def test_spectrum_as_json(monkeypatch, capsys):
     assert set(document["bulk"]) == {"x", "density"}
     assert 0 < document["zero_mass"] < 1
     assert document["outliers"] == []
+
+
+def test_the_table_of_a_spectrum_is_its_whole_law(tmp_path, monkeypatch, capsys):
+    """There was no --csv; masses add up to one, and each row says which command made it."""
+    table = tmp_path / "spectrum.csv"
+    line = ["spectrum", "--alpha", "1", "--eigenvalues", "4,3,2", "--dim", "50", "--lambda", ".1", "--noise", ".5"]
+    assert numeric([*line, "--csv", str(table), "--json"], monkeypatch) == 0
+    document = json.loads(capsys.readouterr().out)
+    with table.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert {row["command"] for row in rows} == {document["provenance"]["command"]}
+    assert {row["status"] for row in rows} == {document["status"]}
+    assert {row["eigenvalues"] for row in rows} == {"4,3,2"}
+    bulk = [row for row in rows if row["part"].startswith("bulk")]
+    assert [float(row["value"]) for row in bulk] == document["bulk"]["x"]
+    assert [float(row["value"]) for row in rows if row["part"] == "outlier"] == [
+        one["value"] for one in document["outliers"]
+    ]
+    mass = np.trapezoid(*([float(row[name]) for row in bulk] for name in ("density", "value")))
+    # The trapezoidal rule on 400 points errs by 1e-4 at edges where the density is a square root.
+    assert mass + sum(float(row["weight"]) for row in rows if row["weight"]) == pytest.approx(1, abs=1e-3)
 
 
 def test_an_unlearned_point_is_printed_as_such(monkeypatch, capsys):

@@ -123,9 +123,9 @@ class Pool:
             asked = {job: job.arguments[0] for job in jobs if job.store is store}
             done = store.load(set(asked.values()))
             if done:
-                _LOG.info(
-                    "%s: %d of %d runs found, the others are made", store.path, len(done), len(set(asked.values()))
-                )
+                count = len(set(asked.values()))
+                rest = "nothing is made" if len(done) == count else "the others are made"
+                _LOG.info("%s: %d of %d runs found, %s", store.path, len(done), count, rest)
             self._known |= {job: done[run] for job, run in asked.items() if run in done}
 
     def _stream(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, _Timed]]:

@@ -23,6 +23,7 @@ from numeric.channel.softmax.sequence_minimiser import (
     cholesky,
     component_displacement,
     component_dual,
+    convexity,
     fill_index,
     fill_loss_gradient,
     fill_loss_hessian,
@@ -36,7 +37,7 @@ from numeric.channel.softmax.sequence_minimiser import (
 )
 from numeric.channel.softmax.whitened_index import TokenIndex, token_index
 from numeric.maths.kernels import digest, entry, inner
-from numeric.maths.sobol import BLOCK, Sampling, block_sums, gaussians
+from numeric.maths.sobol import BLOCK, Sampling, block_sums, gaussians, rare_gaussians
 from numeric.model import float64 as physics
 from numeric.problem.fields import Fields
 
@@ -111,11 +112,7 @@ def sample_means(
 
     V, V_odd: index^2/loss, V = 0 means that the minimiser is the field itself.
     """
-    index = token_index(tokens, V_odd > 0)
-    stiffness = np.full(len(index.visible), 1.0 / V)
-    if V_odd > 0:
-        stiffness[index.symmetric :] = 1.0 / V_odd
-    channel = Channel(index, fields, stiffness, beta, beta0, fitted)
+    channel = _channel(fields, V, V_odd, beta, beta0, tokens, fitted)
     points = gaussians(_dimensions(channel), sampling).reshape(sampling.replicates, sampling.points, -1)
     if fitted or response or sampling.points < CONTROLLED:
         return _named(_settled(points, channel, response))
@@ -126,6 +123,30 @@ def sample_means(
         controls = controls.reshape(len(points), -1, controls.shape[-1])
         means[:, _controlled(channel)] += controls.mean(axis=1) - controls[:, : count // BLOCK].mean(axis=1)
     return _named(means)
+
+
+def several_minima(
+    fields: Fields, V: float, V_odd: float, beta: float, beta0: float, tokens: int, sampling: Sampling
+) -> Array:
+    """Shares of samples whose Moreau energy has several minima, shape (replicates,), resolved where they are rare.
+
+    Arguments as of `sample_means`.
+    """
+    channel = _channel(fields, V, V_odd, beta, beta0, tokens, fitted=False)
+    if convexity(channel.stiffness, beta) > 1.0:
+        return np.zeros(sampling.replicates)
+    points, weights = rare_gaussians(_dimensions(channel), sampling)
+    terms = _one_by_one(points, channel)
+    counts = terms[:, SampleMeans._fields.index("rest")] + terms[:, SampleMeans._fields.index("moved")]
+    return np.asarray((weights * counts / 2).reshape(sampling.replicates, -1).mean(axis=1))
+
+
+def _channel(fields: Fields, V: float, V_odd: float, beta: float, beta0: float, tokens: int, fitted: bool) -> Channel:
+    index = token_index(tokens, V_odd > 0)
+    stiffness = np.full(len(index.visible), 1.0 / V)
+    if V_odd > 0:
+        stiffness[index.symmetric :] = 1.0 / V_odd
+    return Channel(index, fields, stiffness, beta, beta0, fitted)
 
 
 def _sizes(channel: Channel) -> tuple[int, int, int]:
@@ -158,6 +179,14 @@ def _settled(points: Array, channel: Channel, response: bool) -> Array:
     return sums.reshape(replicates, -1, sums.shape[-1]).sum(axis=1) / (2 * count)
 
 
+def _one_by_one(points: Array, channel: Channel) -> Array:
+    """Terms of each point at its minimisers, both signs added, shape (points, terms)."""
+    return block_sums(
+        lambda some, out: _settle(some, channel, False, 1, workspace(*_sizes(channel)), out),
+        points, _terms(channel), BLOCK, 1,
+    )  # fmt: skip
+
+
 def _controls(points: Array, channel: Channel, group: int) -> Array:
     """Means of the control variate over groups of points, shape (groups, controlled terms)."""
     terms = len(_controlled(channel))
@@ -180,14 +209,7 @@ def _terms(channel: Channel) -> int:
 def _share_settled(channel: Channel) -> float:
     """The share of points to be taken at their minimiser, a power of 1/2, by how well the control variate follows the terms."""
     points = gaussians(_dimensions(channel), PILOT, 1)
-    exact = block_sums(
-        lambda some, out: _settle(some, channel, False, 1, workspace(*_sizes(channel)), out),
-        points,
-        _terms(channel),
-        BLOCK,
-        1,
-    )
-    exact = exact[:, _controlled(channel)] / 2
+    exact = _one_by_one(points, channel)[:, _controlled(channel)] / 2
     missed = np.var(exact - _controls(points, channel, 1), axis=0)
     left = missed / np.maximum(np.var(exact, axis=0), np.finfo(float).tiny)
     wanted = max(left[0] / ADDED_TO_TRAIN, left[2:].max() / ADDED, 1.0 / MOST_PER_SETTLED)

@@ -97,7 +97,8 @@ def warn_unstable(solutions) -> None:  # type: ignore[no-untyped-def]  # the imp
 
     unstable = [solution.problem.alpha for solution in solutions if solution.status is Status.UNSTABLE]
     if unstable:
-        _LOG.warning("%s (%s): %s", _counted(unstable), sample_ratios(unstable), Status.UNSTABLE.value)
+        where = sample_ratios(unstable, [solution.problem.alpha for solution in solutions])
+        _LOG.warning("%s (%s): %s", _counted(unstable), where, Status.UNSTABLE.value)
 
 
 def warn_inexact(solutions, accuracy: float, way_out: str) -> None:  # type: ignore[no-untyped-def]  # the import is deferred

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         if below:
             _LOG.warning(
                 "%s is below zero at %s: parts hold cross terms, of which a small one can consist (docs/theory.md, section 7)",
-                name, sample_ratios(below),
+                name, sample_ratios(below, alphas),
             )  # fmt: skip
     deliver(
         arguments,

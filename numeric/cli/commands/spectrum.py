@@ -4,10 +4,11 @@ import argparse
 import dataclasses
 import logging
 import sys
+from typing import Any
 
 from attention_erm.commandline.log import at_work
 from numeric.cli.arguments import BadInput, positive, print_json
-from numeric.cli.output import add_outputs, figure_asked, save
+from numeric.cli.output import add_outputs, outputs, save, write_table
 from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
 
 _LOG = logging.getLogger(__name__)
@@ -20,7 +21,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         help="eigenvalues of the learned map",
         description="Solve one point and print the law of the eigenvalues of the learned S: its mass at zero, the edges "
         "of each bulk, outliers with their position, overlap and weight, the second moment, and the residual "
-        "of the solve. --json holds the density on a grid, --plot draws it.",
+        "of the solve. --json and --csv hold the density on a grid, --plot draws it.",
         epilog="example: python -m numeric spectrum --alpha 0.5 --kappa0 .5 --lambda .01 --noise .5 --plot spectrum.png",
     )
     parser.set_defaults(run=run)
@@ -34,14 +35,14 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     add_problem(parser)
     add_parametrisation(parser)
     add_sample_minimum(parser)
-    add_outputs(parser, table=False)
+    add_outputs(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the learned spectrum at one point; exit 1 if the point was not solved."""
     if arguments.parametrisation == "general":
         raise BadInput("--parametrisation", "general", "eigenvalues are those of a symmetric map", "use symmetric")
-    figure = figure_asked(arguments)
+    table, figure = outputs(arguments)
     asked, given = problem_of(arguments, arguments.alpha)
     from numeric.saddle.solve import solve
     from numeric.studies.spectrum import learned_spectrum
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     with at_work("spectrum"):
         found = learned_spectrum(solution)
-    document = {
+    document: dict[str, Any] = {
         "parameters": {"alpha": str(arguments.alpha), **given},
         "status": solution.status.name.lower(),
         "zero_mass": found.zero_mass,
@@ -65,6 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
         "residual": solution.residual,
         "error_estimate": solution.error_estimate,
     }
+    if table:
+        write_table(table, rows(found), {**document["parameters"], "status": document["status"]})
     if figure:
         from numeric.journal.caption import settings
         from numeric.plots import spectrum_figure
@@ -84,3 +87,30 @@ def run(arguments: argparse.Namespace) -> int:
         status = solution.status.name.lower()
         sys.stdout.write(f"{status}, residual {solution.residual:.1e}, relative error {solution.error_estimate:.1e}\n")
     return 0
+
+
+def rows(found) -> list[dict[str, object]]:  # type: ignore[no-untyped-def]  # the import is deferred
+    """The law as records, ascending in each part: the mass at zero, the density of each bulk on its grid, and outliers.
+
+    A mass has a `weight` and no density; the weight of a bulk is the integral of its density.
+    """
+    nothing = dict.fromkeys(("density", "weight", "target", "overlap"))
+    zero = {"part": "zero", "value": 0.0, **nothing, "weight": found.zero_mass}
+    bulks = [
+        {"part": f"bulk {number}", "value": float(value), **nothing, "density": float(density)}
+        for number, (low, high) in enumerate(found.bulks, 1)
+        for value, density in zip(found.x, found.density, strict=True)
+        if low <= value <= high
+    ]
+    outliers = [
+        {
+            "part": "outlier",
+            "value": one.value,
+            **nothing,
+            "weight": one.weight,
+            "target": one.target,
+            "overlap": one.overlap,
+        }
+        for one in found.outliers
+    ]
+    return [zero, *bulks, *outliers]

@@ -109,9 +109,8 @@ def print_threshold(found) -> None:  # type: ignore[no-untyped-def]  # the impor
         sys.stdout.write("completeness not proven: there may be other roots\n")
     if found.upper_bound:
         sys.stdout.write(
-            f"the training loss is positive above {found.upper_bound} = {float(Fraction(found.upper_bound)):.6g} already, "
-            "as noisy labels outnumber the parameters of S: "
-            "the replica-symmetric value is an upper bound\n"
+            "an upper bound, as replica symmetric: the training loss is positive already above\n"
+            f"{found.upper_bound} = {float(Fraction(found.upper_bound)):.6g}, where noisy labels outnumber the parameters of S\n"
         )
 
 

@@ -63,7 +63,10 @@ def test_a_curve_is_printed_as_a_table_that_fits_a_terminal(curve, capsys):
     folder, _ = curve
     main(["curve", *SMALL, "--out", str(folder)])
     table, _, lines = capsys.readouterr().out.partition("sequences m: ")
-    header, *rows = table.splitlines()
+    stated, header, *rows, of_residual = table.splitlines()
+    assert stated == "kappa0 1/2, width 1, lambda 1/100, noise 1, T 2, beta 1, beta0 1; sequences, factorised"
+    assert of_residual == "z and mean are of the residual of a point, extrapolated to infinite d by a + c/d"
+    assert max(len(stated), len(of_residual)) <= WIDTH
     assert header.split() == [
         *("alpha", "quantity", "dim", "runs", "trained", "standard_error", "theory", "z", "verdict"),
     ]

@@ -141,7 +141,11 @@ sys.stdin.read()
 
 def test_a_job_that_goes_on_says_how_many_runs_it_found(tmp_path, caplog):
     store, runs = Store(tmp_path, RunResult), [HEAD.varied(index=index) for index in range(3)]
-    for asked, found in ((runs[:2], []), (runs, [f"{store.path}: 2 of 3 runs found, the others are made"])):
+    some, all_of_them = (
+        f"{store.path}: {found}"
+        for found in ("2 of 3 runs found, the others are made", "3 of 3 runs found, nothing is made")
+    )
+    for asked, found in ((runs[:2], []), (runs, [some]), (runs, [all_of_them])):
         caplog.clear()
         with caplog.at_level("INFO", "verify"), Pool(1, progress=False) as pool:
             pool.results([training_job(run, store) for run in asked])

@@ -40,8 +40,9 @@ def add(commands: Any) -> None:
         "curve",
         help="runs along alpha against the theory, with a verdict",
         description="Train heads at each alpha and size d and set what they do beside the theory. Prints a row a "
-        "quantity, point and size: trained, its standard error, theory, and the score of the point; then a line a quantity: the "
-        "verdict, the worst distance over points in standard errors, and the mean deviation in per cent; then the runs left out.",
+        "quantity, point and size: trained, its standard error, theory, and z, the score of the point, of its residual extrapolated "
+        "in d; then a line a quantity: the verdict, the worst z over points, and the mean extrapolated residual in per cent; then "
+        "the runs left out.",
         epilog="example: python -m verify curve --alpha 0.5,1,2 --dim 40,60 --runs 8 --noise 1 --csv curve.csv --plot curve.png",
     )
     parser.add_argument("--model", default=DEFAULT, metavar="NAME",
@@ -83,9 +84,28 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(document)
     else:
+        sys.stdout.write(f"{_settings_line(arguments)}\n")
         print_rows(rows)
+        sys.stdout.write(f"{_residual_line([dim for dim, _ in sizes])}\n")
         sys.stdout.write("".join(comparison_lines(arguments.data, comparison)))
     return 0 if comparison.agrees else 1
+
+
+def _settings_line(arguments: argparse.Namespace) -> str:
+    """What no column states, asked for or not."""
+    stated = {"T" if name == "tokens" else name: value for name, value in given(arguments).items()}
+    problem = ", ".join(
+        f"{name} {stated[name]}" for name in ("kappa0", "width", "lambda", "noise", "T", "beta", "beta0")
+    )
+    return f"{problem}; {stated['data']}, {stated['parametrisation']}"
+
+
+def _residual_line(dims: Sequence[int]) -> str:
+    """Of which residual z and mean are."""
+    if len(dims) == 1:
+        return f"z and mean are of the residual of a point at d = {dims[0]}, finite-size effect and all"
+    terms = "a + c/d" if len(dims) == 2 else "a + c/d + e/d^2"
+    return f"z and mean are of the residual of a point, extrapolated to infinite d by {terms}"
 
 
 def _line(problem: Problem, alphas: Sequence[float]) -> list[Solution]:
