@@ -1,7 +1,7 @@
 """Figures of theory curves and spectra, as a journal would print them: a column or a page wide, settings in a caption.
 
 Each function draws on a sheet of its own, or with `ax=` on axes that are handed over, as many as it has panels; it then leaves their
-settings and what stands around them alone.
+settings and what stands around them alone, and `numeric.journal.caption.caption_of(figure)` is the caption that they have not.
 """
 
 import math
@@ -320,14 +320,21 @@ def phase_figure(diagram: "PhaseDiagram", ax: Axes | None = None) -> Figure:
         axes.text(x, y, f"{slope:.2f}", ha="center", va="center", fontsize="x-small")
     axes.set(xlabel=r"$\log n/\log d$", ylabel=rf"$\log {vertical}/\log d$")
     legend_above(axes, 1)
-    slopes = (
-        f"numbers: local slope{' along $m$' if along == 'm' else ''} at $d = {diagram.dim:g}$" if diagram.dim else ""
-    )
     add_caption(
         figure, rf"$\gamma = {diagram.gamma}$", "" if diagram.decay is None else rf"$\lambda = d^{{{diagram.decay}}}$",
-        f"cells: exponent of ${', '.join(shown)}$ in the excess risk", slopes,
+        f"cells: exponent of ${', '.join(shown)}$ in the excess risk", slopes_note(diagram),
     )  # fmt: skip
     return figure
+
+
+def slopes_note(diagram: "PhaseDiagram") -> str:
+    """What a caption says of the numbers in a phase diagram, with the settings of the theory that has them."""
+    if diagram.theory is None:
+        return ""
+    along = " along $m$" if diagram.axis == "width" else ""
+    place = settings(diagram.theory, "target", "alpha", "lambda_", "width")
+    at = f"at $d = {in_mathtext(power_law_of(diagram.theory).dim)}$, {place}"
+    return f"numbers: local slope{along} {at}, which is not the exponent before a crossover has ended"
 
 
 def _power(value: Fraction) -> str:

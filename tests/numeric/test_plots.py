@@ -16,11 +16,11 @@ from numeric import plots
 from numeric.__main__ import main
 from numeric.cli.arguments import run
 from numeric.journal import style
-from numeric.journal.caption import settings
+from numeric.journal.caption import caption_of, settings
 from numeric.journal.kinks import resolved
 from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLUMN, PAGE, choose_styles
-from numeric.laws.eigenvalue_list import finite_rank
+from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.maths.domain import InvalidParameter
@@ -28,6 +28,7 @@ from numeric.plots import (
     curve_figure,
     decomposition_figure,
     optimal_figure,
+    phase_figure,
     recovery_figure,
     scaling_figure,
     spectrum_figure,
@@ -38,6 +39,7 @@ from numeric.saddle.curve import learning_curve
 from numeric.saddle.solve import solve
 from numeric.studies.decompose import decompose
 from numeric.studies.optimal_decay import Optimum
+from numeric.studies.phase_diagram import phase_diagram
 from numeric.studies.recovery_table import recovery_table
 from numeric.studies.scaling import scaling_curve, width_curve
 from numeric.studies.spectrum import learned_spectrum
@@ -48,11 +50,6 @@ ALPHAS = (0.5, 1.0, 2.0)
 @pytest.fixture(scope="module")
 def solved():
     return learning_curve(Problem(0.5, MarchenkoPastur(0.5), 0.05, 0.5), ALPHAS)
-
-
-def caption_of(figure):
-    """In one line."""
-    return figure._supxlabel.get_text().replace("\n", " ")
 
 
 def test_a_curve_and_its_error_bands_stand_where_they_belong(solved):
@@ -208,8 +205,35 @@ def test_axes_that_are_handed_over_keep_their_settings(solved):
         assert curve_figure(solved, ax=left) is own
         assert optimal_figure([Optimum(0.1, solved[0], 0.0)], ax=(left, right)) is own
     assert left.xaxis.label.get_fontsize() == 20 and own.get_figwidth() == 9 and own._supxlabel is None
+    assert caption_of(own) == r"$\kappa_0 = 0.5$, $\Delta = 0.5$, $T = 2$"  # of what was drawn last
+    for axes in (left, right):
+        curve_figure(solved, ax=axes)
+        panel, legend = axes.get_window_extent(), axes.get_legend().get_window_extent()
+        highest = max(np.nanmax(axes.transData.transform(line.get_xydata())[:, 1]) for line in axes.lines)
+        assert highest < legend.y0 and legend.y1 < panel.y1 and legend.width <= panel.width
     with pytest.raises(InvalidParameter, match="must be 2 axes"):
         optimal_figure([Optimum(0.1, solved[0], 0.0)], ax=left)
+
+
+@pytest.mark.parametrize(("gamma", "dim"), [(0.75, 100), (1.0, 6)])
+def test_a_power_law_that_was_listed_is_captioned_as_one(gamma, dim):
+    law = power_law(gamma, dim)
+    listed = Eigenvalues(law.eigenvalues, law.weights)
+    told = rf"$\gamma = {gamma:g}$, $d = {dim}$, "
+    for target in (law, listed):
+        assert settings(Problem(1.0, target, 0.1, 0.5)).startswith(told)
+    values = np.array(law.eigenvalues)
+    singular = Eigenvalues(np.append(-values, values), np.full(2 * dim, 0.5 / dim))
+    assert settings(Problem(1.0, singular, 0.1, 0.5, model="cross_attention")).startswith(told)
+    other = Eigenvalues((*law.eigenvalues[:-1], 1.1 * law.eigenvalues[-1]), law.weights)
+    assert settings(Problem(1.0, other, 0.1, 0.5)).startswith("eigenvalues ")
+
+
+def test_numbers_in_a_phase_diagram_are_captioned_with_their_theory():
+    diagram = phase_diagram(Fraction(3, 4), 100, 0.25, 1)
+    said = caption_of(phase_figure(diagram))
+    assert r"numbers: local slope at $d = 100$, $\Delta = 0.25$, $T = 2$" in said
+    assert "numbers" not in caption_of(phase_figure(phase_diagram(Fraction(3, 4), None, 0.25, 1)))
 
 
 def test_a_style_goes_over_ours(solved, tmp_path):
