@@ -17,6 +17,7 @@ from numeric.problem.solution import Solution, Status
 from verify.studies.learning_curves import Curve
 
 STYLES = (("-", "o"), ("--", "s"))  #: line and marker of the first and the second quantity in one panel
+DASHES_SEEN = 3.0  #: length of a line in a legend, in units of its text, beside whose marker its dashes are seen
 _MOST_LISTED = 5  # entries of a legend in a row across a page
 SMOOTH = 200  #: points of a line as drawn
 QUANTITY_NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
@@ -47,7 +48,8 @@ def add_legend(figure: Figure | SubFigure, curves: Sequence[Curve], quantities: 
     others = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
     handles = [*families, *styles, *others]
     ncols = min((len(handles) + 1) // (2 if styles else 1), _MOST_LISTED)
-    figure.legend(handles=handles, title=_title(curves), loc="outside upper center", ncols=ncols)
+    length = DASHES_SEEN if styles else None
+    figure.legend(handles=handles, title=_title(curves), loc="outside upper center", ncols=ncols, handlelength=length)
 
 
 def style_handles(quantities: Sequence[str]) -> list[Line2D]:
