@@ -1,7 +1,7 @@
 """Figures of theory curves and spectra, as a journal would print them: a column or a page wide, settings in a caption.
 
 Each function draws on a sheet of its own, or with `ax=` on axes that are handed over, as many as it has panels; it then leaves their
-settings and what stands around them alone.
+settings and what stands around them alone, and `numeric.journal.caption.caption_of(figure)` is the caption that they have not.
 """
 
 import math
@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from numeric.journal.caption import add_caption, in_mathtext, settings
+from numeric.journal.log_axes import keep_in_view, logarithmic
 from numeric.journal.style import in_style, legend_above, panels
 from numeric.problem.solution import Solution, Status
 from numeric.studies.scaling import power_law_of, regime_of
@@ -43,33 +44,61 @@ UNSTABLE = "open circles: replica symmetry broken, an approximation"
 
 
 def drawn_errors(solution: Solution) -> tuple[float, ...]:
-    """Where `curve_figure` draws a point, and what; NaN where it was not solved. For `numeric.journal.kinks.resolved`."""
-    names = [name for name, *_ in _ERRORS]
-    return solution.problem.alpha, *(getattr(solution, name) if solution.trusted else math.nan for name in names)
+    """Where `curve_figure` draws a point, and what; NaN where there is no value to rely on, 0 where zero is within the error bar.
+
+    For `numeric.journal.kinks.resolved`.
+    """
+    return solution.problem.alpha, *(_drawn(solution, name) for name, *_ in _ERRORS)
+
+
+def _drawn(solution: Solution, name: str) -> float:
+    value = getattr(solution, name) if solution.trusted else math.nan
+    return 0.0 if abs(value) <= solution.errors.get(name, 0.0) else value
 
 
 @in_style
 def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figure:
     """Errors against alpha, with bands of their error estimates; points where replica symmetry is broken are open circles on a faint
-    line, and no line passes one that was not solved.
+    line, and no line passes one that was not solved. What is left out is said in the caption.
     """
     figure, (axes,) = panels(ax)
     alphas = np.array([solution.problem.alpha for solution in solutions])
     stable = np.array([solution.status is not Status.UNSTABLE for solution in solutions])
-    mark = "" if stable.all() and len(alphas) > 1 else "."  # a point without a neighbour has no line
+    left_out = [solution.problem.alpha for solution in solutions if not solution.trusted]
+    joined = stable.all() and not left_out and len(alphas) > 1
+    mark = "" if joined else "."  # a point without a neighbour has no line
     for column, (name, label, colour, line) in enumerate(_ERRORS, 1):
         values = np.array([drawn[column] for drawn in map(drawn_errors, solutions)])
-        errors = np.array([solution.errors.get(name, 0.0) for solution in solutions])
+        errors = np.where(values > 0, [solution.errors.get(name, 0.0) for solution in solutions], np.nan)
         axes.plot(alphas, np.where(stable, values, np.nan), line, marker=mark, ms=3, color=colour, label=label)
         if not stable.all():
             axes.plot(alphas, values, "-", color=colour, lw=0.5, alpha=0.6)
             axes.plot(alphas, np.where(stable, np.nan, values), "o", color=colour, mfc="white", ms=3)
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
-    scale = "log" if any(solution.trusted for solution in solutions) else "linear"  # a log of nothing cannot be drawn
-    axes.set(xscale="log", yscale=scale, xlabel=_ALPHA, ylabel="error")
+    axes.set(xlabel=_ALPHA, ylabel="error")
+    logarithmic(axes.xaxis)
+    notes = ["" if stable.all() else UNSTABLE, _left_out(left_out)]
+    if any(solution.trusted for solution in solutions):  # a log of nothing cannot be drawn
+        logarithmic(axes.yaxis)
+        notes.append(_below(keep_in_view(axes), solutions))
     legend_above(axes)
-    add_caption(figure, settings(solutions[0].problem, "alpha"), "" if stable.all() else UNSTABLE)
+    add_caption(figure, settings(solutions[0].problem, "alpha"), *notes)
     return figure
+
+
+def _left_out(alphas: Sequence[float]) -> str:
+    """Of points that leave a gap."""
+    if not alphas:
+        return ""
+    where = rf"$\alpha = {in_mathtext(alphas[0])}$" + (f" to ${in_mathtext(alphas[-1])}$" if len(alphas) > 1 else "")
+    return f"left out as inaccurate or unsolved: {where}"
+
+
+def _below(least: float, solutions: Sequence[Solution]) -> str:
+    """Of errors that leave the panel below."""
+    drawn = np.array([drawn_errors(solution)[1:] for solution in solutions])
+    low = [label for (_, label, *_), values in zip(_ERRORS, drawn.T, strict=True) if (values < least).any()]
+    return rf"not drawn: {' and '.join(low)} below ${in_mathtext(float(f'{least:.0e}'))}$" if low else ""
 
 
 @in_style
@@ -123,7 +152,8 @@ def decomposition_figure(parts: Sequence["Decomposition"], ax: Axes | None = Non
             axes.plot(alphas[below], -values[below], "o", mfc="none", color=f"C{colour}", label=f"$-${name}")
             negative.append(name)
     axes.plot(alphas, [part.mismatch for part in parts], ":", color="0.4", label="mismatch")
-    axes.set(xscale="log", yscale="log", xlabel=_ALPHA, ylabel=r"test error above $E[y\,|\,X]$")
+    axes.set(xlabel=_ALPHA, ylabel=r"test error above $E[y\,|\,X]$")
+    logarithmic(axes.xaxis, axes.yaxis)
     legend_above(axes, 3 if negative else 2)
     note = f"open circles: minus {' and '.join(negative)}, which is below zero" if negative else ""
     add_caption(figure, settings(parts[0].solution.problem, "alpha") if parts else "", note)
@@ -136,9 +166,10 @@ def optimal_figure(found: Sequence["Optimum"], ax: Sequence[Axes] | None = None)
     figure, (errors, decays) = panels(ax, 1, 2, 2.4)
     alphas = [best.solution.problem.alpha for best in found]
     errors.plot(alphas, [best.solution.test_error for best in found])
-    errors.set(xscale="log", yscale="log", xlabel=_ALPHA, ylabel=r"test error at optimal $\lambda$")
+    errors.set(xlabel=_ALPHA, ylabel=r"test error at optimal $\lambda$")
     decays.plot(alphas, [best.decay or float("nan") for best in found])
-    decays.set(xscale="log", yscale="log", xlabel=_ALPHA, ylabel=r"optimal $\lambda$")
+    decays.set(xlabel=_ALPHA, ylabel=r"optimal $\lambda$")
+    logarithmic(errors.xaxis, errors.yaxis, decays.xaxis, decays.yaxis)
     none = "" if all(best.decay for best in found) else r"no line: the optimum is $\lambda \to 0$"
     add_caption(figure, settings(found[0].solution.problem, "alpha", "lambda_"), none)
     return figure
@@ -157,7 +188,8 @@ def cost_figure(points: Sequence["CostPoint"], ax: Axes | None = None) -> Figure
     alphas, learned, optimal = zip(*map(drawn_costs, points), strict=True)
     axes.plot(alphas, learned, label="learned")
     axes.plot(alphas, optimal, "--", label="Bayes-optimal")
-    axes.set(xscale="log", yscale="log", xlabel=_ALPHA, ylabel=r"estimation error $\|S-S_0\|^2/d$")
+    axes.set(xlabel=_ALPHA, ylabel=r"estimation error $\|S-S_0\|^2/d$")
+    logarithmic(axes.xaxis, axes.yaxis)
     legend_above(axes)
     add_caption(figure, settings(points[0].solution.problem, "alpha"))
     return figure
@@ -174,7 +206,8 @@ def bayes_figure(points: Sequence["BayesPoint"], ax: Sequence[Axes] | None = Non
             [a for a, _ in learned], [getattr(s, name) for _, s in learned], "C0", label=r"learned, best $\lambda$"
         )
         axes.plot([row[0] for row in known], [row[column] for row in known], "C1--", label="Bayes-optimal")
-        axes.set(xscale="log", yscale="log", xlabel=_ALPHA, ylabel=name.replace("_", " "))
+        axes.set(xlabel=_ALPHA, ylabel=name.replace("_", " "))
+        logarithmic(axes.xaxis, axes.yaxis)
     test.plot([row[0] for row in known], [row[3] for row in known], "C2:", label="label of the posterior mean")
     for axes in (estimation, test):
         legend_above(axes, 2)
@@ -236,7 +269,7 @@ def scaling_figure(
         "hidden": ("hidden units $m$", "m", ("alpha", "width")),
     }[along]
     x = [getattr(point, along) for point in solved]
-    above.loglog(x, [point.risk for point in solved], "o-", ms=3, color="C0")
+    above.plot(x, [point.risk for point in solved], "o-", ms=3, color="C0")
     above.set(ylabel=r"risk $\|S/c-S_0\|^2/d$")
     ticks = [one.before for one in recovered if one.after is not None and one.before is not None]
     above.plot(ticks, [0.02] * len(ticks), "|", ms=12, color="0.3", transform=above.get_xaxis_transform())
@@ -254,7 +287,8 @@ def scaling_figure(
     if regimes:
         exponents = [float(regime.exponent(parameter)) for regime in regimes]
         below.step(x, exponents, "--", where="mid", color="C1", label="derived exponent")
-    below.set(xscale="log", xlabel=label, ylabel="slope")
+    below.set(xlabel=label, ylabel="slope")
+    logarithmic(above.xaxis, above.yaxis, below.xaxis)
     legend_above(below)
     samples = f"$n = {in_mathtext(problem.alpha * dim**2)}$" if along == "hidden" else ""
     add_caption(figure, settings(problem, *varied), samples, "ticks: a feature leaves the bulk" if ticks else "")
@@ -286,14 +320,21 @@ def phase_figure(diagram: "PhaseDiagram", ax: Axes | None = None) -> Figure:
         axes.text(x, y, f"{slope:.2f}", ha="center", va="center", fontsize="x-small")
     axes.set(xlabel=r"$\log n/\log d$", ylabel=rf"$\log {vertical}/\log d$")
     legend_above(axes, 1)
-    slopes = (
-        f"numbers: local slope{' along $m$' if along == 'm' else ''} at $d = {diagram.dim:g}$" if diagram.dim else ""
-    )
     add_caption(
         figure, rf"$\gamma = {diagram.gamma}$", "" if diagram.decay is None else rf"$\lambda = d^{{{diagram.decay}}}$",
-        f"cells: exponent of ${', '.join(shown)}$ in the excess risk", slopes,
+        f"cells: exponent of ${', '.join(shown)}$ in the excess risk", slopes_note(diagram),
     )  # fmt: skip
     return figure
+
+
+def slopes_note(diagram: "PhaseDiagram") -> str:
+    """What a caption says of the numbers in a phase diagram, with the settings of the theory that has them."""
+    if diagram.theory is None:
+        return ""
+    along = " along $m$" if diagram.axis == "width" else ""
+    place = settings(diagram.theory, "target", "alpha", "lambda_", "width")
+    at = f"at $d = {in_mathtext(power_law_of(diagram.theory).dim)}$, {place}"
+    return f"numbers: local slope{along} {at}, which is not the exponent before a crossover has ended"
 
 
 def _power(value: Fraction) -> str:

@@ -8,20 +8,39 @@ each at its own best weight decay.
 from dataclasses import replace
 
 import numpy as np
-from matplotlib.figure import Figure
 
 import numeric
+from numeric.journal.caption import add_caption, settings
+from numeric.journal.log_axes import logarithmic
+from numeric.journal.style import Sheet, in_style, legend_above
 
 factors = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.2), lambda_=0.1, noise=0.2)
 alphas = np.geomspace(0.1, 3, 4)
 
-figure = Figure(figsize=(8, 3.4), layout="constrained")
-errors, decays = figure.subplots(1, 2)
-for name, line in (("factorised", "o-"), ("symmetric", "s--")):
-    problem = replace(factors, parametrisation=name)
-    found = [numeric.optimal_lambda(problem.at(alpha), tolerance=0.1, accuracy=1e-3) for alpha in alphas]
-    errors.loglog(alphas, [best.solution.test_error for best in found], line, ms=4, label=name)
-    decays.loglog(alphas, [best.decay for best in found], line, ms=4)
-errors.set(xlabel=r"$\alpha=n/d^2$", ylabel=r"test error at the best $\lambda$")
-decays.set(xlabel=r"$\alpha=n/d^2$", ylabel=r"best $\lambda$")
-errors.legend(frameon=False)
+found = {
+    name: [
+        numeric.optimal_lambda(replace(factors, parametrisation=name).at(a), tolerance=0.1, accuracy=1e-3)
+        for a in alphas
+    ]
+    for name in ("factorised", "symmetric")
+}
+
+
+@in_style
+def optima_figure():
+    """Least test errors, and the weight decays that give them."""
+    sheet = Sheet(2, 2.4)
+    errors, decays = sheet.subplots(1, 2)
+    for (name, optima), line in zip(found.items(), ("o-", "s--"), strict=True):
+        errors.plot(alphas, [best.solution.test_error for best in optima], line, label=name)
+        decays.plot(alphas, [best.decay for best in optima], line, label=name)
+    errors.set(xlabel=r"$\alpha=n/d^2$", ylabel=r"test error at the best $\lambda$")
+    decays.set(xlabel=r"$\alpha=n/d^2$", ylabel=r"best $\lambda$")
+    logarithmic(errors.xaxis, errors.yaxis, decays.xaxis, decays.yaxis)
+    for axes in (errors, decays):
+        legend_above(axes)
+    add_caption(sheet, settings(factors, "alpha", "lambda_"))
+    return sheet
+
+
+figure = optima_figure()

@@ -4,27 +4,30 @@ r"""State evolution of message passing
 Order parameters step by step, from four starts: the fixed point is the saddle point, drawn dotted (:doc:`/message_passing`).
 """
 
-from matplotlib.figure import Figure
-
 import numeric
+from numeric.journal.caption import add_caption, settings
+from numeric.journal.style import Sheet, in_style, legend_above
 
 problem = numeric.Problem(alpha=0.5, target=numeric.MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
 saddle_point = numeric.solve(problem).unwrap()
+evolutions = {start: numeric.state_evolution(problem, start, steps=20).stages for start in numeric.FirstMessage}
 
-figure = Figure(figsize=(8, 3.4), layout="constrained")
-panels = figure.subplots(1, 2)
-for axes, name in zip(panels, ("m", "estimation_error"), strict=True):
-    axes.axhline(getattr(saddle_point, name), color="0.5", ls=":")
-    axes.set(xlabel="step", ylabel=name.replace("_", " "))
-for k, start in enumerate(numeric.FirstMessage):
-    stages = numeric.state_evolution(problem, start, steps=20).stages
-    for axes, name in zip(panels, ("m", "estimation_error"), strict=True):
-        axes.plot(
-            range(1, 21),
-            [getattr(stage, name) for stage in stages],
-            "o-",
-            ms=3,
-            color=f"C{k}",
-            label=f"from {start.value}",
-        )
-panels[1].legend(frameon=False)
+
+@in_style
+def evolution_figure():
+    """One line for each start."""
+    sheet = Sheet(2, 2.4)
+    names = {"m": "$m$", "estimation_error": "estimation error"}
+    for axes, (name, label) in zip(sheet.subplots(1, 2), names.items(), strict=True):
+        axes.axhline(getattr(saddle_point, name), color="0.5", ls=":")
+        for start, stages in evolutions.items():
+            steps = range(1, len(stages) + 1)
+            axes.plot(steps, [getattr(stage, name) for stage in stages], "o-", ms=3, label=f"from {start.value}")
+        axes.set(xlabel="step", ylabel=label)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        legend_above(axes, 2)
+    add_caption(sheet, settings(problem))
+    return sheet
+
+
+figure = evolution_figure()

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from attention_erm.commandline import interrupts, provenance
+from attention_erm.commandline.log import progress
 from attention_erm.commandline.provenance import document_text
 from attention_erm.commandline.table import table_text
 from numeric.cli.arguments import BadInput, print_json, writable, write_atomically
@@ -88,7 +89,7 @@ def so_far(study: Callable[..., T], *arguments: Any) -> T:
 
 
 def with_kinks(
-    points: Sequence[T], shown: Callable[[T], tuple[float, ...]], at: Callable[[list[float]], Iterable[T]]
+    points: Sequence[T], shown: Callable[[T], tuple[float, ...]], between: Callable[[T, T, float], T]
 ) -> list[T]:
     """The points and those that a figure has besides, where a line has a kink (numeric.journal.kinks.resolved).
 
@@ -96,8 +97,11 @@ def with_kinks(
     """
     from numeric.journal.kinks import resolved  # not at the top: thresholds need no numpy
 
+    def watch(numbers: Sequence[int]) -> Iterable[int]:
+        return progress(numbers, desc="kinks of the figure, at most")
+
     try:
-        return list(points) if interrupts.interrupted() else resolved(points, shown, at)
+        return list(points) if interrupts.interrupted() else resolved(points, shown, between, watch)
     except KeyboardInterrupt:
         interrupts.answered()
         return list(points)

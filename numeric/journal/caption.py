@@ -1,7 +1,9 @@
 """Captions: the settings of a figure, so that it can stand alone."""
 
 import re
+from weakref import WeakKeyDictionary
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from numeric.journal.style import COLUMN, Sheet
@@ -14,6 +16,7 @@ from numeric.problem.problem import Problem
 
 _WIDE = 74  # characters of small text across a column
 _LISTED = 4  # eigenvalues that are told one by one
+_ROUNDED = 1e-9  # relative, of eigenvalues and weights that were read from a list
 _GLYPHS = {
     "alpha": r"\alpha", "lambda_": r"\lambda", "noise": r"\Delta", "width": r"\kappa", "tokens": "T", "beta": r"\beta",
     "beta0": r"\beta_0",
@@ -21,12 +24,29 @@ _GLYPHS = {
 _NEUTRAL = {"width": 1, "beta": 1, "beta0": 1}  # are told where they are another
 
 
+_captions: WeakKeyDictionary[Figure, str] = WeakKeyDictionary()
+
+
+def caption_of(figure: Figure) -> str:
+    r"""What was last added to a figure, in one line; of one that is not ours, for its owner to put where it belongs.
+
+    >>> from attention_erm import MarchenkoPastur, Problem, solve
+    >>> from matplotlib.figure import Figure
+    >>> from numeric.plots import curve_figure
+    >>> axes = Figure().subplots()
+    >>> caption_of(curve_figure([solve(Problem(1, MarchenkoPastur(0.5), 0.1, 0.5))], ax=axes))
+    '$\\kappa_0 = 0.5$, $\\lambda = 0.1$, $\\Delta = 0.5$, $T = 2$'
+    """
+    return _captions.get(figure, "")
+
+
 def add_caption(figure: Figure, *parts: str) -> None:
-    """Below all panels of a sheet, in lines of its width. A figure that is not ours is captioned by its owner."""
+    """Below all panels of a sheet, in lines of its width. A figure that is not ours is captioned by its owner: `caption_of`."""
+    text = _captions[figure] = "; ".join(filter(None, parts))
     if not isinstance(figure, Sheet):
         return
     wide, lines = _WIDE * figure.get_figwidth() / COLUMN, [""]
-    for part in "; ".join(filter(None, parts)).replace(" = ", "~=~").split(" "):
+    for part in text.replace(" = ", "~=~").split(" "):
         if lines[-1] and len(_shown(f"{lines[-1]} {part}")) > wide:
             lines.append("")
         lines[-1] = f"{lines[-1]} {part}".strip()
@@ -57,9 +77,10 @@ def _target(problem: Problem) -> str:
         case MarchenkoPastur(kappa0, scale):
             return rf"$\kappa_0 = {kappa0:.4g}$" + (f", scale {scale:.4g}" if scale != 1 else "")
         case PowerLaw() as law:
-            second = f", $q_0 = {law.second_moment:.4g}$" if law.second_moment != 1 else ""
-            return rf"$\gamma = {law.gamma:.4g}$, $d = {law.dim:g}${second}"
+            return _power_law(law.gamma, law.dim, law.second_moment)
         case Eigenvalues() as law:
+            if gamma := _listed_power(law):
+                return _power_law(gamma, int(np.sum(law.arrays[0] > 0)), law.q0)
             largest = law.eigenvalues[::-1][:_LISTED]
             rest = f" and {len(law.eigenvalues) - _LISTED} more" if len(law.eigenvalues) > _LISTED else ""
             return f"eigenvalues {', '.join(f'{value:.4g}' for value in largest)}{rest}"
@@ -68,6 +89,23 @@ def _target(problem: Problem) -> str:
             return ", ".join(f"{name} = {value:.4g}" for name, value in zip(names, law.settings, strict=True))
         case _:
             return ""
+
+
+def _power_law(gamma: float, dim: int, second_moment: float) -> str:
+    second = f", $q_0 = {in_mathtext(second_moment)}$" if f"{second_moment:.4g}" != "1" else ""
+    return rf"$\gamma = {gamma:.4g}$, $d = {in_mathtext(dim)}${second}"
+
+
+def _listed_power(law: Eigenvalues) -> float:
+    """The gamma of eigenvalues k^-gamma that were listed one by one, 0 of others; singular values stand with either sign."""
+    values, weights = law.arrays
+    sizes = np.sort(values[values > 0])[::-1]
+    alike = np.ptp(weights) <= _ROUNDED * weights[0] and np.sum(values < 0) in (0, len(sizes)) and 0 not in values
+    if len(sizes) <= _LISTED or not alike:
+        return 0.0
+    gamma = float(np.log2(sizes[0] / sizes[1]))
+    powers = sizes[0] * np.arange(1, len(sizes) + 1) ** -gamma
+    return gamma if np.allclose(sizes, powers, rtol=_ROUNDED, atol=0) else 0.0
 
 
 def in_mathtext(value: float) -> str:

@@ -5,50 +5,60 @@ from typing import TypeVar
 
 import numpy as np
 
+from numeric.journal.log_axes import LEAST_DRAWN
 from numeric.laws.law import Array
 
 T = TypeVar("T")
 _BEND = 0.2  # angle between neighbouring pieces of a line as drawn: ten points of a smooth one turn by less
 _SHAPE = 0.6  # height of a panel over its width
-_ROUNDS = 5  # of halving the pieces beside a kink
-_MOST = 16  # points added
-_NARROW = 2e-3  # of the width of the panel: shorter pieces are not seen
+_MOST = 16  # points added, and no more than half of those that there were: they are the slow ones
+_NARROW = 6e-3  # of the width of the panel: shorter pieces are within the thickness of a line
 
 
 def resolved(
-    points: Sequence[T], shown: Callable[[T], tuple[float, ...]], at: Callable[[list[float]], Iterable[T]]
+    points: Sequence[T],
+    shown: Callable[[T], tuple[float, ...]],
+    between: Callable[[T, T, float], T],
+    watch: Callable[[Sequence[int]], Iterable[int]] = iter,
 ) -> list[T]:
-    """The points along an axis, and more of them where a line through them has a kink.
+    """The points along an axis, and more of them where a line through them has a kink: one by one in the sharpest piece.
 
     Args:
         points: at least three for there to be a kink.
-        shown: where a point stands on the axis, and what is drawn of it, all on logarithmic scales; NaN is not drawn.
-        at: points at such places, ascending.
+        shown: where a point stands on the axis, and what is drawn of it in one panel, all on logarithmic scales; NaN is not drawn.
+        between: the point at a place between two neighbours; left out if part of it is not drawn.
+        watch: wraps as many numbers as points may be added, for a progress bar; seldom all of them are.
     """
-    found = sorted(points, key=lambda point: shown(point)[0])
-    left = _MOST
-    for _ in range(_ROUNDS):
-        between = _beside_kinks(np.array([shown(point) for point in found]))[:left]
-        if not between:
+    found, tried = sorted(points, key=lambda point: shown(point)[0]), set[float]()
+    for _ in watch(range(min(_MOST, len(found) // 2))):
+        table = np.array([shown(point) for point in found])
+        pieces = [(k, place) for k, place in _beside_kinks(table) if place not in tried]
+        if not pieces:
             break
-        left -= len(between)
-        found = sorted([*found, *at(sorted(between))], key=lambda point: shown(point)[0])
+        k, place = pieces[0]
+        tried.add(place)
+        new = between(found[k], found[k + 1], place)
+        if not np.isnan(shown(new)).any():
+            found.insert(k + 1, new)
     return found
 
 
-def _beside_kinks(table: Array) -> list[float]:
-    """Places in the middle of the pieces of a line that meet at a kink, the sharpest first; rows are points (place, values)."""
-    x, *lines = np.log(np.where(table > 0, table, np.nan)).T
-    if not np.ptp(x) > 0:
+def _beside_kinks(table: Array) -> list[tuple[int, float]]:
+    """Pieces of a line that meet at a kink and their middles, the sharpest first; rows are points (place, values)."""
+    places, values = table[:, 0], table[:, 1:].T
+    x = np.log(places)
+    if not np.ptp(x) > 0 or not (values > 0).any():
         return []
     x = x / np.ptp(x)
+    least = LEAST_DRAWN * np.nanmax(values)
+    seen = np.log(np.where(values > least, values, np.nan))
+    height = np.nanmax(seen) - np.nanmin(seen)
     sharpness = np.zeros(len(x) - 1)  # of each piece
-    for drawn, values in zip(lines, table.T[1:], strict=True):
-        height = np.nanmax(drawn) - np.nanmin(drawn) if np.isfinite(drawn).any() else 0.0
+    for line, drawn in zip(values, seen, strict=True):
         angles = np.arctan2(_SHAPE * np.diff(drawn), (height or 1.0) * np.diff(x))
         turns = np.nan_to_num(np.abs(np.diff(angles)))
-        leaves_zero = (values[:-1] == 0) != (values[1:] == 0)
-        for part in (np.append(turns, 0.0), np.append(0.0, turns), np.pi * leaves_zero):
-            sharpness = np.maximum(sharpness, np.where(np.isnan(values[:-1] + values[1:]), 0.0, part))
+        leaves = (line[:-1] <= least) != (line[1:] <= least)
+        for part in (np.append(turns, 0.0), np.append(0.0, turns), np.pi * leaves):
+            sharpness = np.maximum(sharpness, np.where(np.isnan(line[:-1] + line[1:]), 0.0, part))
     sharp = [k for k in np.argsort(-sharpness) if sharpness[k] > _BEND and np.diff(x)[k] > _NARROW]
-    return [float(np.sqrt(table[k, 0] * table[k + 1, 0])) for k in sharp]
+    return [(int(k), float(np.sqrt(places[k] * places[k + 1]))) for k in sharp]

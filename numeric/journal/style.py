@@ -5,7 +5,7 @@ Figures are `Sheet`s, drawn by functions under `in_style`. Who hands over axes o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, ParamSpec
 
 import matplotlib
 import matplotlib.style
+import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -42,6 +43,7 @@ _OF_THE_PROCESS = (
     "toolbar",
     "webagg",
 )  # groups of settings that no figure has
+_GAP, _MOST_OF_PANEL = 0.08, 0.6  # of the height of axes: around a legend within them, and what it may take
 _MOST_LISTED = 4  # entries of a legend in a row across a column
 
 _chosen: list[str | Path] = []  # styles over ours, of the process
@@ -130,11 +132,27 @@ def panels(
 
 
 def legend_above(axes: Axes, ncols: int | None = None, **options: Any) -> None:
-    """The legend of these axes above them, off what is drawn; in a figure that is not ours, where its owner may move it from."""
+    """The legend of these axes above them; within the axes of another's figure, who may have a title there, above what is drawn."""
     handles = options.pop("handles", None) or axes.get_legend_handles_labels()[0]
-    if not isinstance(axes.get_figure(root=True), Sheet):
-        axes.legend(handles=handles)
-        return
-    axes.legend(
-        handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=ncols or min(len(handles), _MOST_LISTED), **options,
-    )  # fmt: skip
+    columns = ncols or min(len(handles), _MOST_LISTED)
+    if isinstance(axes.get_figure(root=True), Sheet):
+        axes.legend(handles=handles, ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1.0), **options)
+    else:
+        _legend_on_top(axes, handles, columns, options)
+
+
+def _legend_on_top(axes: Axes, handles: Sequence[Any], columns: int, options: Mapping[str, Any]) -> None:
+    """Within the axes and no wider than they are; their view is raised by its height."""
+    for fewer in range(columns, 0, -1):
+        legend = axes.legend(handles=handles, ncols=fewer, loc="upper center", **options)
+        if legend.get_window_extent().width <= axes.get_window_extent().width:
+            break
+    share = legend.get_window_extent().height / axes.get_window_extent().height + _GAP
+    scale = axes.yaxis.get_transform()
+    low, high = scale.transform(np.array(axes.get_ylim()))
+    top = scale.inverted().transform(np.array([low + (high - low) / (1 - min(share, _MOST_OF_PANEL))]))[0]
+    if axes.get_autoscaley_on():
+        axes.update_datalim([(1.0, top)], updatex=False)  # what the owner draws later still raises the view
+        axes.autoscale_view(scalex=False)
+    else:
+        axes.set_ylim(top=top)

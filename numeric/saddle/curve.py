@@ -12,6 +12,8 @@ from numeric.saddle.solve import solve
 
 JUMP = 1.0  # change of a logarithm of a conjugate between neighbours from which on another branch may begin there
 
+FIGURE_ACCURACY = 5e-3  #: relative: a third of a pixel on an axis of three decades
+
 Watch = Callable[[Iterable[float]], Iterable[float]]
 
 
@@ -63,6 +65,18 @@ def coexisting_along(
     with keeping(lambda: along):
         _solve_from_above(along, accuracy)
     return along
+
+
+def solve_between(left: Solution, right: Solution, alpha: float, accuracy: float = FIGURE_ACCURACY) -> Solution:
+    """A point between two neighbours on a curve, started from both: in the middle, or at either where they lie far apart.
+
+    Where several were found, the physical one; with a status, as `solve`. The accuracy is that of a figure, which is cheap.
+    """
+    problem = left.problem.at(alpha)
+    near = [one for one in (right, left) if _learned(one)]
+    starts = near if len(near) == 2 and _jumps(left, right) else [_predict(near, alpha)]
+    found = [solve(problem, start, accuracy) for start in starts]
+    return next(iter(_physical_first(*found)), found[0])
 
 
 def _solve_from_above(along: list[tuple[Solution, ...]], accuracy: float | None) -> None:

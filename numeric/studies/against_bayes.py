@@ -8,7 +8,7 @@ from numeric.maths.domain import OutsideDomain
 from numeric.prediction.posterior_prediction import PosteriorErrors, posterior_errors
 from numeric.problem.problem import Problem
 from numeric.problem.solution import NotConverged, Solution
-from numeric.saddle.curve import learning_curve
+from numeric.saddle.curve import learning_curve, solve_between
 from numeric.studies.bayes_estimation_error import bayes_error, require_bayes
 from numeric.studies.optimal_decay import TOLERANCE, Optimum, optimal_lambda
 
@@ -48,6 +48,12 @@ def cost_curve(
 
     with becoming(beside):
         return beside(learning_curve(problem, alphas, with_optima))
+
+
+def cost_between(left: CostPoint, right: CostPoint, alpha: float) -> CostPoint:
+    """A point of a figure between two neighbours on a cost curve, as `solve_between`."""
+    solution = solve_between(left.solution, right.solution, alpha)
+    return CostPoint(solution, _optimum(solution.problem))
 
 
 def _optimum(problem: Problem) -> float | None:

@@ -5,7 +5,7 @@ Both are logarithms over log d; local slopes of the theory at one dimension stan
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from numeric.problem.problem import Problem
 from numeric.saddle.curve import Watch
 from numeric.saddle.solve import solve
 from numeric.studies.regimes import Regime, regimes, width_regimes
-from numeric.studies.scaling import ScalingPoint, local_slope, local_width_slope, power_law_for
+from numeric.studies.scaling import ScalingPoint, local_slope, local_width_slope, power_law_for, power_law_of
 from numeric.studies.spectrum import learned_spectrum
 
 Range = tuple[float, float]
@@ -33,7 +33,7 @@ class PhaseDiagram:
     """Regimes at gamma within ranges of log n/log d and of that of the second parameter: weight decay, or hidden units at one decay.
 
     `slopes` are (x, y, local slope) at dimension `dim`: along n, or along m where the `axis` is "width". `decay` is log lambda/log d
-    of a diagram in the width.
+    of a diagram in the width. `theory` has the settings with which they were taken, whatever its samples and second parameter.
     """
 
     gamma: Fraction
@@ -43,6 +43,7 @@ class PhaseDiagram:
     regimes: tuple[Regime, ...]
     slopes: Slopes
     decay: Fraction | None = None
+    theory: Problem | None = None
 
     @property
     def axis(self) -> str:
@@ -82,19 +83,17 @@ def phase_diagram(
     """
     samples, decays = (0.5, 2 * float(gamma) + 2.0), (-1.5, float(gamma) + 1.0)
 
-    def slope(x: float, y: float, dim: float) -> ScalingPoint:
-        problem = Problem(
-            1.0, power_law_for(model, float(gamma), int(dim)), dim**y, noise, model=model, extra=tuple(own.items())
-        )
-        return local_slope(problem, dim**x)
+    def slope(theory: Problem, x: float, y: float) -> ScalingPoint:
+        size = float(power_law_of(theory).dim)
+        return local_slope(replace(theory, lambda_=size**y), size**x)
 
-    cells = regimes(gamma, model)
+    cells, theory = regimes(gamma, model), _theory(gamma, dim, noise, model, own)
 
     def diagram(slopes: Slopes) -> PhaseDiagram:
-        return PhaseDiagram(gamma, dim, samples, decays, cells, slopes)
+        return PhaseDiagram(gamma, dim, samples, decays, cells, slopes, theory=theory)
 
     with becoming(diagram):
-        return diagram(_slopes(slope, dim, _grid(samples, decays, count), watch))
+        return diagram(_slopes(slope, theory, _grid(samples, decays, count), watch))
 
 
 @dataclass(frozen=True)
@@ -139,20 +138,26 @@ def width_diagram(
     """Cells of students of m <= d hidden units at weight decay lambda = d^decay, slopes along m; else as `phase_diagram`."""
     samples, widths = (0.5, 2 * float(gamma) + 2.0), (0.0, 1.0)
 
-    def slope(x: float, y: float, dim: float) -> ScalingPoint:
-        target = power_law_for(model, float(gamma), int(dim))
-        alpha, lambda_ = dim ** (x - 2), dim ** float(decay)
-        problem = Problem(alpha, target, lambda_, noise, model=model, extra=tuple(own.items()))
-        return local_width_slope(problem, dim**y)
+    def slope(theory: Problem, x: float, y: float) -> ScalingPoint:
+        size = float(power_law_of(theory).dim)
+        return local_width_slope(replace(theory, alpha=size ** (x - 2), lambda_=size ** float(decay)), size**y)
 
     cells = (cell.at_decay(decay) for cell in width_regimes(gamma, model))
     within = tuple(cell for cell in cells if cell.meets(samples, widths))
+    theory = _theory(gamma, dim, noise, model, own)
 
     def diagram(slopes: Slopes) -> PhaseDiagram:
-        return PhaseDiagram(gamma, dim, samples, widths, within, slopes, decay)
+        return PhaseDiagram(gamma, dim, samples, widths, within, slopes, decay, theory)
 
     with becoming(diagram):
-        return diagram(_slopes(slope, dim, _grid(samples, widths, count), watch))
+        return diagram(_slopes(slope, theory, _grid(samples, widths, count), watch))
+
+
+def _theory(gamma: Fraction, dim: int | None, noise: float, model: str, own: Mapping[str, float]) -> Problem | None:
+    """What slopes are taken of, at some samples and weight decay; none without a dimension."""
+    if dim is None:
+        return None
+    return Problem(1.0, power_law_for(model, float(gamma), dim), 1.0, noise, model=model, extra=tuple(own.items()))
 
 
 def _grid(samples: Range, vertical: Range, count: int) -> list[tuple[float, float]]:
@@ -162,16 +167,18 @@ def _grid(samples: Range, vertical: Range, count: int) -> list[tuple[float, floa
 
 
 def _slopes(
-    slope: Callable[[float, float, float], ScalingPoint],
-    dim: int | None,
+    slope: Callable[[Problem, float, float], ScalingPoint],
+    theory: Problem | None,
     places: list[tuple[float, float]],
     watch: Watch,
 ) -> Slopes:
+    if theory is None:
+        return ()
     found: list[tuple[float, float, float]] = []
     with keeping(lambda: tuple(found)):
-        for number in watch(range(len(places) if dim is not None else 0)):
+        for number in watch(range(len(places))):
             x, y = places[int(number)]
-            point = slope(x, y, float(dim or 0))
+            point = slope(theory, x, y)
             if not math.isnan(point.slope):
                 found.append((x, y, point.slope))
     return tuple(found)

@@ -9,17 +9,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullFormatter
 from scipy.interpolate import PchipInterpolator
 
+from numeric.journal.log_axes import LEAST_DRAWN, keep_in_view, logarithmic
 from numeric.journal.style import COLOURS
 from numeric.problem.solution import Solution, Status
 from verify.studies.learning_curves import Curve
 
 STYLES = (("-", "o"), ("--", "s"))  #: line and marker of the first and the second quantity in one panel
+DASHES_SEEN = 3.0  #: length of a line in a legend, in units of its text, beside whose marker its dashes are seen
 _MOST_LISTED = 5  # entries of a legend in a row across a page
 SMOOTH = 200  #: points of a line as drawn
-LEAST_DRAWN = 3e-6  #: of the greatest value: training errors that vanish at interpolation leave the panel below it
 QUANTITY_NAMES = {"m": "$m$", "q": "$q$", "train_error": "train error", "test_error": "test error"}
 
 
@@ -34,17 +34,10 @@ def draw_curves(
         for quantity, (line, marker) in zip(quantities, STYLES, strict=False):
             _theory(axes, curve, quantity, colour, line)
             _trained(axes, curve, quantity, colour, marker)
-    axes.set(xscale="log", yscale="log", xlabel=name)
+    axes.set(xlabel=name)
+    logarithmic(axes.xaxis, axes.yaxis)
     axes.set_ylabel(QUANTITY_NAMES[quantities[0]] if len(quantities) == 1 else "mean square error per sample")
-    lowest, highest = axes.get_ylim()
-    axes.set_ylim(bottom=max(lowest, LEAST_DRAWN * highest))
-    for axis in (axes.xaxis, axes.yaxis):
-        low, high = axis.get_view_interval()
-        axis.set_major_locator(
-            LogLocator(subs=(1.0, 2.0, 5.0) if high > 10 * low else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))
-        )
-        axis.set_major_formatter("{x:g}")
-        axis.set_minor_formatter(NullFormatter())
+    keep_in_view(axes)
 
 
 def add_legend(figure: Figure | SubFigure, curves: Sequence[Curve], quantities: Sequence[str] = ()) -> None:
@@ -55,7 +48,8 @@ def add_legend(figure: Figure | SubFigure, curves: Sequence[Curve], quantities: 
     others = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
     handles = [*families, *styles, *others]
     ncols = min((len(handles) + 1) // (2 if styles else 1), _MOST_LISTED)
-    figure.legend(handles=handles, title=_title(curves), loc="outside upper center", ncols=ncols)
+    length = DASHES_SEEN if styles else None
+    figure.legend(handles=handles, title=_title(curves), loc="outside upper center", ncols=ncols, handlelength=length)
 
 
 def style_handles(quantities: Sequence[str]) -> list[Line2D]:

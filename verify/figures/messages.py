@@ -8,6 +8,7 @@ from itertools import cycle
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from numeric.journal.caption import add_caption, settings
 from numeric.journal.style import COLOURS, Sheet
@@ -33,6 +34,7 @@ def trajectory_figure(points: Sequence[TrajectoryPoint]) -> Figure:
             for line, quantity in zip(LINES, quantities, strict=False):
                 _draw(axes, point, quantity, colour, line)
         axes.set(xlabel="step", ylabel=name)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _add_legend(figure, points)
     add_caption(figure, settings(points[0].problem, "alpha"))
     return figure

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from numeric.journal.caption import add_caption, settings
 from numeric.journal.style import Sheet, legend_above
-from verify.figures.curve_panel import add_legend, draw_curves, style_handles
+from verify.figures.curve_panel import DASHES_SEEN, add_legend, draw_curves, style_handles
 from verify.figures.drawing import styled
 from verify.studies.learning_curves import Curve
 from verify.studies.models import ModelOutcome
@@ -28,7 +28,7 @@ def trained_figure(curve: Curve) -> Figure:
     for axes, label, quantities in zip(figure.subplots(1, 2), _LABELS, _PANELS, strict=True):
         draw_curves(axes, [curve], quantities)
         axes.set_ylabel(label)
-        legend_above(axes, handles=style_handles(quantities))
+        legend_above(axes, handles=style_handles(quantities), handlelength=DASHES_SEEN)
     add_legend(figure, [curve])
     add_caption(figure, settings(curve.solutions[0].problem, "alpha"))
     return figure

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullFormatter
 
+from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLOURS, Sheet, legend_above
 from verify.figures.curve_panel import QUANTITY_NAMES
 from verify.judging.realised import COMPARED_QUANTITIES
@@ -46,9 +45,8 @@ def _errors(axes: Axes, outcome: OutputOutcome) -> None:
                 mec=COLOURS[colour], ecolor=COLOURS[colour], capsize=2, lw=1,
             )  # fmt: skip
     dim = max(group.dim for score in outcome.comparisons[Output.LABELS].scores for group in score.groups)
-    axes.set(xscale="log", yscale="log", xlabel=r"sample ratio $\alpha = n/d^2$", ylabel="mean square error per sample")
-    _plain_ticks(axes.xaxis, (0.3, 1, 3))
-    _plain_ticks(axes.yaxis, (0.01, 0.02, 0.05, 0.1, 0.2))
+    axes.set(xlabel=r"sample ratio $\alpha = n/d^2$", ylabel="mean square error per sample")
+    logarithmic(axes.xaxis, axes.yaxis)
     names = [
         Line2D([], [], color="k", ls=ls, label=QUANTITY_NAMES[q]) for q, ls in zip(_ERRORS, ("-", "--"), strict=True)
     ]
@@ -69,16 +67,9 @@ def _differences(axes: Axes, differences: Sequence[OutputDifference]) -> None:
                       color=colour, capsize=2, lw=1, label=label)  # fmt: skip
         means, weights = np.abs(item.means) * dims, (np.array(item.errors) * dims) ** -2.0
         axes.plot(dims, np.average(means, weights=weights) / dims / scale, color=colour, lw=1.2)
-    axes.set(xscale="log", yscale="log", xlabel="dimension $d$", ylabel="relative change by training on sequences")
-    _plain_ticks(axes.xaxis, differences[0].dims)
-    _plain_ticks(axes.yaxis, (0.002, 0.005, 0.01, 0.02, 0.05))
+    axes.set(xlabel="dimension $d$", ylabel="relative change by training on sequences")
+    logarithmic(axes.xaxis, axes.yaxis)
     legend_above(axes, 1, title=rf"two tokens, $\alpha = {differences[0].problem.alpha:g}$; lines $\propto 1/d$")
-
-
-def _plain_ticks(axis: Axis, places: Sequence[float]) -> None:
-    """Of a logarithmic axis, at these places only and as plain numbers."""
-    axis.set_ticks(places, [f"{place:g}" for place in places])
-    axis.set_minor_formatter(NullFormatter())
 
 
 def _roots(axes: Axes, differences: Sequence[OutputDifference]) -> None:

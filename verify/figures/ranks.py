@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLOURS, Sheet
 from verify.judging.scores import Score
 from verify.phenomena.rank import RankCurve
@@ -26,9 +27,9 @@ def rank_figure(curves: Sequence[RankCurve]) -> Figure:
     shares.set(ylim=(0, 1), ylabel="share of the eigenvalues of $S$")
     panels[0].set_ylabel("eigenvalues of $S$")
     for axes in (shares, *panels):
-        axes.set(xscale="log", xlabel=r"sample ratio $\alpha = n/d^2$")
+        axes.set(xlabel=r"sample ratio $\alpha = n/d^2$")
+        logarithmic(axes.xaxis)
         axes.set_xlim(curves[0].theory.alphas[0], curves[0].theory.alphas[-1])
-        axes.xaxis.set_major_formatter("{x:g}")
     upper.legend(handles=_legend(curves), fontsize="small", loc="outside upper center", ncols=2)
     return figure
 
@@ -44,8 +45,9 @@ def _bulks(axes: Axes, curve: RankCurve, colour: str) -> None:
     for alpha, values in curve.spectra.items():
         axes.plot([alpha] * len(values), values, ".", color="k", ms=2.2)
     axes.axvline(theory.split.alpha, color=colour, ls=":", lw=1.1)
-    axes.set(yscale="log", ylim=(_LEAST, 10), title=rf"$\kappa_0 = {curve.kappa0:g}$")
-    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set(title=rf"$\kappa_0 = {curve.kappa0:g}$")
+    logarithmic(axes.yaxis)
+    axes.set_ylim(_LEAST, 10)
 
 
 def _curve(axes: Axes, curve: RankCurve, colour: str) -> None:

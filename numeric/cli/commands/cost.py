@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
-    from numeric.studies.against_bayes import cost_curve
+    from numeric.studies.against_bayes import cost_between, cost_curve
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     found = so_far(cost_curve, asked, alphas, lambda values: progress(values, desc="alpha"))
@@ -38,10 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         from numeric.plots import drawn_costs
 
-        def at(between):  # type: ignore[no-untyped-def]
-            return cost_curve(asked, between, lambda values: progress(values, desc="kinks of the figure"))
-
-        drawn = with_kinks(found, drawn_costs, at)
+        drawn = with_kinks(found, drawn_costs, cost_between)
     points = [_point(item) for item in found]
     deliver(
         arguments,

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
     from numeric.channel.rules import coarse_rules
-    from numeric.saddle.curve import learning_curve
+    from numeric.saddle.curve import learning_curve, solve_between
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     accuracy = float(arguments.accuracy) if arguments.accuracy else None
@@ -76,10 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     if figure:
         from numeric.plots import curve_figure, drawn_errors
 
-        def between(alphas):  # type: ignore[no-untyped-def]
-            return learning_curve(asked, alphas, lambda grid: progress(grid, desc="kinks of the figure"), accuracy)
-
-        drawn = with_kinks(solutions, drawn_errors, between)
+        drawn = with_kinks(solutions, drawn_errors, solve_between)
         save(curve_figure(drawn), figure, {**document, "points": [point(solution) for solution in drawn]})
     if arguments.json:
         print_json(document)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLOURS, Sheet
 from verify.emergence.study import EmergenceOutcome
 
@@ -26,12 +26,10 @@ def emergence_figure(outcome: EmergenceOutcome) -> Figure:
         _draw(upper, outcome, dim, "aligned", np.ones(outcome.plan.features))
         _draw(lower, outcome, dim, "held", eigenvalues)
         _mark(upper, outcome, dim)
-        upper.set(title=f"$d = {dim}$", xscale="log")
+        upper.set(title=f"$d = {dim}$")
         samples = [place.samples for place in outcome.places if place.dim == dim]
         lower.set(xlabel="samples $n$", xlim=(0.9 * samples[0], 1.1 * samples[-1]))
-        lower.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        lower.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:.0f}"))
-        lower.xaxis.set_minor_formatter(NullFormatter())
+        logarithmic(lower.xaxis)
     panels[0, 0].set_yticks(np.linspace(0, 1, 6))
     panels[0, 0].set_ylabel(r"$(u_k \cdot v_k)^2$")
     panels[1, 0].set_ylabel(r"$v_k^\top S\, v_k / s_k$")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLOURS, Sheet, legend_above
 from verify.exponents.study import ExponentOutcome, ExponentSeen
 
@@ -20,7 +21,8 @@ def exponent_figure(outcome: ExponentOutcome) -> Figure:
         for colour, one in zip(COLOURS, (e for e in outcome.exponents if e.path == path), strict=False):
             _draw(axes, one, colour)
         quantity = path.quantity.replace("_", " ")
-        axes.set(xscale="log", xlabel="$d$", ylabel=f"d log({quantity})/d log $n$")
+        logarithmic(axes.xaxis)
+        axes.set(xlabel="$d$", ylabel=f"d log({quantity})/d log $n$")
         legend_above(axes, 1, title=_TITLES[path.name])
         if not any(one.approach for one in outcome.exponents):  # else decades are enough
             dims = sorted({slope.dim for one in outcome.exponents if one.path == path for slope in one.slopes})

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
+from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLOURS, Sheet, legend_above
 from verify.studies.gap import GapTrend
 
@@ -23,7 +24,8 @@ def gap_figure(trends: Sequence[GapTrend]) -> Figure:
         )  # fmt: skip
     axes.axhline(1, color="0.4", lw=0.8)
     sizes = [gap.dim for gap in trends[0].gaps]
-    axes.set(xscale="log", xlabel="$d$", ylabel="excess error, trained / theory")
+    logarithmic(axes.xaxis)
+    axes.set(xlabel="$d$", ylabel="excess error, trained / theory")
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()
     legend_above(axes, 1)

@@ -10,13 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from numeric.journal.caption import add_caption
+from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLOURS, PAGE, Sheet, legend_above
-from numeric.plots import phase_figure
+from numeric.plots import phase_figure, slopes_note
 from numeric.problem.decay_law import DecayLaw
 from numeric.studies.phase_diagram import Sketch
 from verify.judging.error_parts import ERROR_PARTS
 from verify.judging.spectra import ZERO, TrainedSpectrum
-from verify.studies.scaling import PHASE_DIM, SKETCH_DIM, ScalingOutcome, Slope
+from verify.studies.scaling import SKETCH_DIM, ScalingOutcome, Slope
 
 SMALLER = 0.45  #: opacity of what belongs to a size that is not the largest
 
@@ -30,14 +31,15 @@ def excess_figure(outcome: ScalingOutcome) -> Figure:
     for colour, decay in zip(COLOURS, outcome.plan.decays, strict=False):
         for dim, _ in outcome.plan.sizes:
             _excess(above, below, outcome, decay, dim, colour)
-    for slope in outcome.slopes:
-        if slope.dim == outcome.plan.sizes[-1][0] and slope.exponent < 0:
-            _guide(above, outcome, slope)
-    above.set(xscale="log", yscale="log", ylabel="excess test error")
+    falling = [slope for slope in outcome.slopes if slope.dim == outcome.plan.sizes[-1][0] and slope.exponent < 0]
+    for slope in falling:
+        _guide(above, outcome, slope)
+    above.set(ylabel="excess test error")
+    logarithmic(above.xaxis, above.yaxis)
     below.set(xlabel="samples $n$", ylabel="trained / theory")
     below.axhline(1, color="0.4", lw=0.8)
     legend_above(above)
-    add_caption(figure, _description(outcome))
+    add_caption(figure, _description(outcome), "black: derived exponents" if falling else "")
     for axes, alpha in zip(
         sides[-1].subplots(len(alphas), 1, squeeze=False)[:, 0] if alphas else (), alphas, strict=True
     ):
@@ -49,7 +51,8 @@ def _description(outcome: ScalingOutcome) -> str:
     sizes = ", ".join(str(dim) for dim, _ in reversed(outcome.plan.sizes))
     kind = "Gaussian-equivalent data" if outcome.gaussian else "token sequences"
     lines = "theory" if outcome.gaussian else "theory of Gaussian indices, dashed: with leading features exact"
-    return f"{kind}, $d =$ {sizes} (pale: smaller); points: trained with standard deviation; lines: {lines}; black: derived exponents"
+    pale = " (pale: smaller)" if len(outcome.plan.sizes) > 1 else ""
+    return f"{kind}, $d =$ {sizes}{pale}; points: trained with standard deviation; lines: {lines}"
 
 
 def _title_of(decay: DecayLaw) -> str:
@@ -108,12 +111,8 @@ def _rank_plot(axes: Axes, outcome: ScalingOutcome, alpha: float) -> None:
             least = min(least, float(values.min()))
     dim = len(outcome.target)
     axes.plot(np.arange(1, dim + 1), outcome.target, "k:", lw=1, label="target")
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="rank",
-        ylabel="eigenvalue of $S$",
-    )
+    logarithmic(axes.xaxis, axes.yaxis)
+    axes.set(xlabel="rank", ylabel="eigenvalue of $S$")
     axes.set_ylim(least / 2)
     legend_above(axes, title=f"$n = {round(alpha * dim**2)}$")
 
@@ -154,7 +153,8 @@ def _parts(axes: Axes, outcome: ScalingOutcome, decay: DecayLaw) -> None:
         trained = [place.parts.trained[:, number] for place in places]
         means, errors = [x.mean() for x in trained], [x.std() / max(1, len(x) - 1) ** 0.5 for x in trained]
         axes.errorbar(n, means, errors, fmt="o", ms=4.5, mfc="white", color=colour, capsize=2, lw=1)
-    axes.set(xscale="log", xlabel="samples $n$", title=_title_of(decay))
+    logarithmic(axes.xaxis)
+    axes.set(xlabel="samples $n$", title=_title_of(decay))
 
 
 _BINS = 26  #: of the logarithm of an eigenvalue
@@ -172,7 +172,8 @@ def _face_to_face(axes: Axes, spectrum: TrainedSpectrum, target: np.ndarray) -> 
     axes.stairs(-spectrum.dim * np.diff(spectrum.theory.mass_above(edges)), edges, color="k", lw=1.1, label="theory")
     axes.axhline(0, color="k", lw=0.8)
     axes.yaxis.set_major_formatter(lambda y, _: f"{abs(y):g}")
-    axes.set(xscale="log", xlabel="eigenvalue", title=f"$n = {round(spectrum.alpha * spectrum.dim**2)}$")
+    logarithmic(axes.xaxis)
+    axes.set(xlabel="eigenvalue", title=f"$n = {round(spectrum.alpha * spectrum.dim**2)}$")
 
 
 def regime_figure(outcome: ScalingOutcome) -> Figure:
@@ -189,7 +190,9 @@ def regime_figure(outcome: ScalingOutcome) -> Figure:
     add_caption(
         figure,
         rf"$\gamma = {outcome.plan.gamma}$",
-        f"cells: exponents of $n$; local slopes: theory at $d = {PHASE_DIM}$, framed: trained at $d = {dim}$",
+        "cells: exponents of $n$",
+        slopes_note(outcome.phases),
+        f"framed: trained at $d = {dim}$",
         f"insets: eigenvalues of $S$ by rank (dotted: the target), theory at $d = {SKETCH_DIM}$",
     )
     return figure

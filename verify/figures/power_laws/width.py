@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from numeric.journal.caption import add_caption, settings
+from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLOURS, Sheet, legend_above
 from verify.networks.width import WidthPoint
 
@@ -21,7 +22,8 @@ def width_figure(points: Sequence[WidthPoint]) -> Figure:
         m, [point.estimation_error for point in points], [2 * point.estimation_deviation for point in points], fmt="o",
         ms=4.5, mfc="white", capsize=2, color=COLOURS[0], label="trained",
     )  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel="hidden units $m$", ylabel=r"estimation error $\|S-S_0\|^2/d$")
+    logarithmic(axes.xaxis, axes.yaxis)
+    axes.set(xlabel="hidden units $m$", ylabel=r"estimation error $\|S-S_0\|^2/d$")
     legend_above(axes)
     add_caption(figure, settings(points[0].solution.problem, "width"))
     return figure
