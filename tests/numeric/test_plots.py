@@ -3,6 +3,7 @@
 import io
 import itertools
 import json
+import math
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -79,6 +80,38 @@ def test_a_point_without_a_neighbour_is_seen(solved, unstable):
     points = [replace(one, status=Status.UNSTABLE) if k in unstable else one for k, one in enumerate(solved)]
     (axes,) = curve_figure(points if unstable else points[:1]).axes
     assert set(seen(axes)) == {1}
+
+
+def test_a_point_that_is_unstable_is_an_open_circle_where_it_belongs(solved):
+    (axes,) = curve_figure([solved[0], replace(solved[1], status=Status.UNSTABLE), solved[2]]).axes
+    circles = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+    found = [point for line in circles for point in line.get_xydata() if np.isfinite(point).all()]
+    errors = [(1.0, getattr(solved[1], name)) for name in ("test_error", "train_error", "estimation_error")]
+    np.testing.assert_allclose(sorted(map(tuple, found)), sorted(errors))
+
+
+def test_slopes_of_a_scaling_law_are_drawn_where_they_are_known():
+    problem = Problem(1.0, power_law(0.75, 50), 1 / 50, 0.5)
+    points = scaling_curve(problem, [1e3, 3e3, 1e4, 3e4])
+    _, below = scaling_figure(problem, points).axes
+    assert [math.isnan(point.slope) for point in points] == [True, False, False, True]  # at ends there is no difference
+    np.testing.assert_allclose(below.lines[0].get_xydata(), [(one.samples, one.slope) for one in points[1:3]])
+
+
+def test_parts_of_one_point_have_a_caption(solved):
+    assert caption_of(decomposition_figure([decompose(solved[0])]))
+
+
+def test_a_column_is_that_of_a_journal():
+    """Of two columns with a gap: 86 mm is Physical Review's, 178 mm its page."""
+    assert (pytest.approx(86, abs=1), pytest.approx(178, abs=1)) == (25.4 * COLUMN, 25.4 * PAGE)
+
+
+def test_a_figure_keeps_no_setting_of_the_process_that_made_it():
+    """Drawn later, or in another window, it would put back the backend of then."""
+    kept = style.Sheet()._in_force
+    assert "lines.linewidth" in kept
+    assert not [key for key in kept if key.startswith(("backend", "interactive", "toolbar", "webagg"))]
 
 
 def test_what_vanishes_leaves_the_panel_and_what_is_inaccurate_leaves_a_gap_both_said(solved):
