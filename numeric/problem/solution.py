@@ -28,7 +28,7 @@ class Status(enum.Enum):
     DIVERGED = (
         "the iteration left the domain, no value: lead here along alpha from a point that is solved, or raise lambda"
     )
-    ROUGH = "solved within its error bars; the channel rule is too rough for a residual of 1e-8"
+    ROUGH = "solved within its error bars; the channel rule is too rough for a residual of 1e-8, or for errors below one per cent"
     UNSTABLE = "solved, but replica symmetry is broken here (replicon < 0): an approximation; compare with training"
     INACCURATE = (
         "errors of the channel exceed one per cent: no value to rely on; raise lambda, lower beta, beta0, "

@@ -31,7 +31,8 @@ class Refinement:
     tolerance: residual (of the logarithms of the conjugates) at a root: far below the quadrature error
     chord_steps, patience: of the chord on a finer rule; those in which it must halve the residual
     beyond: how often a rule is refined further where less than half of the error is asked for that it has at a reasonable price
-    inaccurate: relative error of what is DECISIVE above which a solution is not called converged
+    inaccurate: relative error of what is DECISIVE above which there is no value, and of the rest above which that of a sampled channel
+    is called rough: a small difference of means, as the estimation error, can be known less well than these
     """
 
     tolerance: float = 1e-8
@@ -60,7 +61,9 @@ class Refinement:
             )  # fmt: skip
             steps += outcome.steps
             if not np.isfinite(outcome.residual):
-                return self._judged(solution, best) if solution.trusted else without_root(saddle.problem, outcome)
+                if not solution.trusted:
+                    return without_root(saddle.problem, outcome)
+                break
             best = outcome._replace(steps=steps)
             solution = _solution(finer, coarser, unknowns, best, response)
             error = solution.relative_error(DECISIVE)
@@ -69,9 +72,9 @@ class Refinement:
             if solution.error_estimate < accuracy or hopeless or enough:
                 break
             coarser = finer
-        return self._judged(solution, best)
+        return self._judged(solution, best, rule.independent)
 
-    def _judged(self, solution: Solution, outcome: Outcome) -> Solution:
+    def _judged(self, solution: Solution, outcome: Outcome, sampled: bool) -> Solution:
         """The solution with its stability, which takes as long as many steps, and what both say of it.
 
         The rounding of a small denoising error joins its error bar here only: no finer rule would mend it.
@@ -81,16 +84,18 @@ class Refinement:
         stable = replace(solution, replicon=replicon(solution.problem, denoised))
         rounding = estimator.denoising_error(denoised).rounding
         errors = solution.errors | {"denoising_error": solution.errors["denoising_error"] + rounding}
-        return replace(stable, status=self._status(stable, outcome), errors=errors)
+        return replace(stable, status=self._status(stable, outcome, sampled), errors=errors)
 
-    def _status(self, solution: Solution, outcome: Outcome) -> Status:
+    def _status(self, solution: Solution, outcome: Outcome, sampled: bool) -> Status:
         vanished = solution.q == 0  # on this rule, and not on the coarser one
         if vanished or solution.relative_error(DECISIVE) > self.inaccurate:
             return Status.INACCURATE
         if not outcome.converged:
             # What is left of a residual within the error of the channel is the roughness of its rule, not the solver's.
             return Status.ROUGH if outcome.residual < solution.error_estimate else Status.STEP_LIMIT
-        return Status.UNSTABLE if solution.replicon < 0 else Status.CONVERGED
+        if solution.replicon < 0:
+            return Status.UNSTABLE
+        return Status.ROUGH if sampled and solution.error_estimate > self.inaccurate else Status.CONVERGED
 
 
 def _solution(

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import mul
 from types import ModuleType
 from typing import Any
 
@@ -17,6 +18,7 @@ Powers = tuple[Fraction, ...]
 PLANE, SPACE = ("n", "lambda", "d"), ("n", "lambda", "m", "d")  #: parameters of the cells, without and with the width
 TOUCHING = 1e-9  #: radius of a circle below which two regions share a boundary only
 FARTHEST = 1000  # log10 of the dimension beyond which nothing is said to settle
+NEAR = 0.1  # of an exponent
 LEAST_GAMMA = Fraction(1, 2)  #: below it the second moment of the target diverges with the dimension
 
 
@@ -97,6 +99,20 @@ class Regime:
         if excess(most) > 0:
             return math.inf
         return 0.0 if excess(0.0) <= 0 else float(scipy.optimize.brentq(excess, 0.0, most)) / math.log(10)
+
+    def constant(self, slopes: Sequence[float], logs: Sequence[tuple[float, ...]], along: str = "n") -> float:
+        """Factor of `correction` that follows slopes at these parameters best, by least squares of slope - exponent."""
+        sizes = [self.correction(*each, along=along) for each in logs]
+        offsets = [slope - float(self.exponent(along)) for slope in slopes]
+        return sum(map(mul, offsets, sizes)) / sum(map(mul, sizes, sizes))
+
+    def nearness(self, along: str = "n") -> float:
+        """How near its exponent a slope is to be: a tenth of it, or a tenth where it is zero."""
+        return NEAR * (abs(float(self.exponent(along))) or 1.0)
+
+    def near(self, constant: float, *logs: float, along: str = "n") -> float:
+        """Logarithm to base 10 of the d from which on `constant` times `correction` is below `nearness`, as `settled`."""
+        return self.settled(*logs, along=along, within=self.nearness(along) / abs(constant) if constant else math.inf)
 
     def margin(self, *logs: float) -> float:
         """Smallest logarithm of a condition: positive inside the cell, how far from its boundary; negative outside."""

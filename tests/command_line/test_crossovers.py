@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from attention_erm.commandline.table import WIDTH
 from numeric import __main__ as command
 from numeric.cli.arguments import run
 from numeric.cli.power_laws.crossovers import PlacedSlope, crossover_line, tell_crossovers
@@ -36,20 +37,47 @@ def test_on_the_edge_of_a_cell_it_never_ends():
     assert regime.settled(*logs) == math.inf
 
 
-def test_words_beside_slopes_say_how_far_off_and_until_when(caplog):
-    regime, logs = place(1.4, -0.52)
-    exponent = float(regime.exponent("n"))
-    line = crossover_line(
-        [PlacedSlope(-0.398, 0.001, regime, logs, "n"), PlacedSlope(-0.377, 0.001, regime, logs, "n")]
+def crossing(dims, constant):
+    """Slopes along n at growing d that are their exponent plus so many times the derived size of what it leaves out."""
+    for dim in dims:
+        regime, logs = place(1.4, -0.52, dim)
+        yield PlacedSlope(float(regime.exponent("n")) + constant * regime.correction(*logs), 1e-3, regime, logs, "n")
+
+
+@pytest.mark.parametrize("constant", [-0.4, 0.3, 2.0])
+def test_the_fitted_constant_says_where_a_slope_comes_near(constant):
+    """Words gave a size "up to a constant", of which nobody could use the rest."""
+    slopes = list(crossing([1e4, 1e5, 1e6], constant))
+    regime, logs = slopes[0].regime, slopes[0].logs
+    assert regime.constant([one.value for one in slopes], [one.logs for one in slopes]) == pytest.approx(constant)
+    end = regime.near(constant, *logs)
+    (there,) = crossing([10**end], constant)
+    assert abs(there.value - there.exponent) == pytest.approx(abs(there.exponent) / 10, rel=1e-6)
+    line = crossover_line(slopes)
+    near = f"slopes come within 0.033 of it from d = 1e{end:.0f} on, at the same powers of d (fit to 3 slopes)"
+    assert line.endswith(near)
+    assert len(line) <= 2 * WIDTH
+
+
+def test_one_slope_cannot_tell(caplog):
+    (slope,) = crossing([1e4], -0.4)
+    line = crossover_line([slope])
+    assert line.startswith(
+        f'1 slope ({slope.value:.2f}) is not yet the exponent -0.333 of "bulk just open; limited by noise": '
     )
-    assert '2 slopes (-0.40 to -0.38) are not yet the exponent -0.333 of "bulk just open; limited by noise"' in line
-    size, end = regime.correction(*logs), round(regime.settled(*logs))
-    assert f"is {size:.2f} here" in line and f"falls below 1/10 from d = 1e{end} on" in line
+    assert line.endswith("one slope cannot tell where it comes near; ask for several")
+    regime, logs, exponent = slope.regime, slope.logs, slope.exponent
     with caplog.at_level("WARNING", "numeric"):
         tell_crossovers(
             [PlacedSlope(exponent + 0.01, 0.0, regime, logs, "n"), PlacedSlope(exponent + 0.1, 0.2, regime, logs, "n")]
         )
+        tell_crossovers([PlacedSlope(math.nan, math.nan, regime, logs, "n")])
     assert caplog.records == []  # near enough, or not known better
+
+
+def test_on_the_edge_of_a_cell_slopes_come_near_nowhere():
+    regime, logs = place(2.0, -1.0)
+    assert "no slope comes within 0.04 of it" in crossover_line([PlacedSlope(-0.1, 0.0, regime, logs, "n")] * 2)
 
 
 def test_a_scaling_curve_says_so(monkeypatch, capsys):
@@ -58,4 +86,5 @@ def test_a_scaling_curve_says_so(monkeypatch, capsys):
     with pytest.raises(SystemExit) as stop:
         run(command.main)
     assert stop.value.code == 0
-    assert "2 slopes (" in (said := capsys.readouterr().err) and "the crossover is slow" in said
+    said = capsys.readouterr().err
+    assert "2 slopes (" in said and "(fit to 2 slopes)" in said

@@ -424,6 +424,7 @@ def test_errors_beyond_the_accuracy_are_said(monkeypatch, capsys):
     shown = capsys.readouterr()
     (point,) = json.loads(shown.out)["points"]
     assert point["error_estimate"] > 5e-3
+    assert point["status"] == ("rough" if point["error_estimate"] > 1e-2 else "converged")
     words = (
         f"1 point with relative errors of up to {point['error_estimate']:.1e}, more than 5e-03; a smaller --accuracy"
     )

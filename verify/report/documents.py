@@ -47,7 +47,8 @@ def main_job_document(outcome: MainJobOutcome) -> dict[str, Any]:
         "exponents": [
             {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached, "closes_in": a.closes_in,
              "slopes": [{"dim": dim, "slope": slope, "error": error} for dim, slope, error in a.slopes],
-             "left_out": a.left_out, "settled_log10_dim": a.settled if math.isfinite(a.settled) else None}
+             "left_out": a.left_out, "settled_log10_dim": _finite(a.settled),
+             "near_log10_dim": _finite(a.near)}
             for a in outcome.exponents
         ],
         "trained_exponents": exponent_document(outcome.trained) if outcome.trained else None,

@@ -60,9 +60,16 @@ def _approach_line(approach: Approach) -> str:
     """Slopes of the theory at growing d, and how slowly they come to the exponent."""
     slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope, _ in approach.slopes)
     word = "reached" if approach.reached else "approached" if approach.closes_in else "NOT APPROACHED"
-    at_last = f"what it leaves out is {approach.left_out:.2g} at the last, up to a constant"
-    slow = f"{at_last}, and below 1/10 from d = 1e{approach.settled:.0f} on"
-    return f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; {slow}\n"
+    return f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; {near_words(approach)}\n"
+
+
+def near_words(approach: Approach) -> str:
+    """From where on the slope is within a tenth of the exponent."""
+    if math.isnan(approach.near):
+        return "one slope cannot tell from which d on it is near"
+    if math.isinf(approach.near):
+        return "by a fit to these within 10 % at no d"
+    return f"by a fit to these within 10 % from d = 1e{approach.near:.0f} on"
 
 
 def spectrum_line(name: str, spectrum: TrainedSpectrum) -> str:

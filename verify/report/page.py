@@ -10,6 +10,7 @@ from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import BAND
 from verify.report.documents import main_job_document
 from verify.report.html import LABELS, equations, figure_element, formatted, how_to_repeat, page, score_table
+from verify.report.lines import near_words
 from verify.report.thresholds import sighting_text, sighting_word
 from verify.studies.main_job import MainJobOutcome
 
@@ -146,7 +147,7 @@ def _scaling(outcome: MainJobOutcome) -> str:
         f"<tr><td>{html.escape(a.regime)}</td><td>{a.exponent}</td><td>"
         + ", ".join(f"{slope:.3f} (d = {dim:.0e})" for dim, slope, _ in a.slopes)
         + f"</td><td>{'reached to 0.01' if a.reached else 'not yet reached to 0.01'}</td>"
-        + f"<td>{a.left_out:.2g}, below 1/10 from d = 1e{a.settled:.0f} on</td></tr>"
+        + f"<td>{near_words(a)}</td></tr>"
         for a in outcome.exponents
     )
     slopes = "".join(
@@ -158,7 +159,7 @@ def _scaling(outcome: MainJobOutcome) -> str:
     return (
         "<section><h2>Scaling laws</h2><p>Exponents of the samples in the risk at unit gain; local slopes of the full theory at "
         "growing d; gamma = 3/4.</p><table><tr><th>regime</th><th>exponent</th><th>theory</th><th></th>"
-        "<th>left out by the exponent at the last d, up to a constant</th></tr>"
+        "<th>where what the exponent leaves out ends</th></tr>"
         f"{approach}</table><p>Slopes of trained heads with 95 % intervals, of the theory over the same samples, and the exponent: at "
         "such d windows are short, and theory and exponent differ.</p><table><tr><th>d</th><th>λ</th><th>n</th><th>trained</th>"
         f"<th>theory</th><th>exponent</th></tr>{slopes}</table></section>"

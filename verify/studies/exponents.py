@@ -27,7 +27,8 @@ class Approach:
     """One derived exponent of the samples, and (d, local slope of the theory, its error) at growing d.
 
     `left_out`: size of what the exponent leaves out at the largest d, up to a constant, as derived; `settled`: log10 of the d from
-    which on that is below a tenth.
+    which on that is below a tenth. `near`: log10 of the d from which on the slope is within a tenth of the exponent, by a constant
+    fitted to `slopes`; not a number for a single one, which cannot tell.
     """
 
     regime: str
@@ -35,6 +36,7 @@ class Approach:
     slopes: tuple[tuple[int, float, float], ...]
     left_out: float
     settled: float
+    near: float
 
     @property
     def reached(self) -> bool:
@@ -61,9 +63,10 @@ def approaches(dims: Sequence[int], noise: float, pool: Pool) -> tuple[Approach,
     """
     found = []
     for regime, powers, jobs in _slopes_asked_for(dims, noise):
-        logs = [power * math.log(dims[-1]) for power in powers]
-        ends = regime.correction(*logs), regime.settled(*logs)
-        found.append(Approach(regime.name, regime.risk[0], tuple(pool.results(jobs)), *ends))
+        logs, slopes = [tuple(power * math.log(dim) for power in powers) for dim in dims], pool.results(jobs)
+        constant = regime.constant([slope for _, slope, _ in slopes], logs) if len(dims) > 1 else math.nan
+        ends = regime.correction(*logs[-1]), regime.settled(*logs[-1]), regime.near(constant, *logs[-1])
+        found.append(Approach(regime.name, regime.risk[0], tuple(slopes), *ends))
     return tuple(found)
 
 

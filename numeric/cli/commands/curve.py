@@ -50,7 +50,8 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         "--accuracy",
         type=number("--accuracy", "must lie from 1e-8 to 1e-2", lambda value: 1e-8 <= value <= 0.01, "try 1e-3"),
         metavar="X",
-        help="relative error asked of every quantity (default 1e-4 for two tokens, 5e-3 where the channel is sampled)",
+        help="relative error to aim at for every quantity (default 1e-4 for two tokens, 5e-3 where the channel is sampled); "
+        "what is reached is printed",
     )
     digits.add_digits(parser)
     add_outputs(parser)

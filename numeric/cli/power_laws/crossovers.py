@@ -1,4 +1,4 @@
-"""What to know of a slope that is not the exponent of its cell: how large the derivation says the difference is, and where it ends."""
+"""What to know of slopes that are not the exponent of their cell: where they come near it, by the derived size of the difference."""
 
 import logging
 import math
@@ -27,31 +27,41 @@ class PlacedSlope(NamedTuple):
 
 def tell_crossovers(slopes: Iterable[PlacedSlope]) -> None:
     """A line on stderr for each regime with slopes off its exponent."""
-    off: dict[str, list[PlacedSlope]] = {}
+    regimes: dict[str, list[PlacedSlope]] = {}
     for slope in slopes:
-        if abs(slope.value - slope.exponent) > OFF + slope.error:
-            off.setdefault(slope.regime.name, []).append(slope)
-    for several in off.values():
-        _LOG.warning("%s", crossover_line(several))
+        if math.isfinite(slope.value):
+            regimes.setdefault(slope.regime.name, []).append(slope)
+    for several in regimes.values():
+        if any(map(_is_off, several)):
+            _LOG.warning("%s", crossover_line(several))
+
+
+def _is_off(slope: PlacedSlope) -> bool:
+    return abs(slope.value - slope.exponent) > OFF + slope.error
 
 
 def crossover_line(slopes: list[PlacedSlope]) -> str:
-    """What is said of slopes of one regime."""
-    sizes = [slope.regime.correction(*slope.logs, along=slope.along) for slope in slopes]
-    ends = [slope.regime.settled(*slope.logs, along=slope.along) for slope in slopes]
-    low, high = min(ends), max(ends)
-    where = f"d = 1e{low:.0f}" + (f" to 1e{high:.0f}" if math.isfinite(high) and round(high) > round(low) else "")
-    end = f"falls below 1/10 from {where} on, along the same powers of d"
-    if not math.isfinite(low):
-        end = "does not fall along the same powers of d, on the edge of the cell"
-    elif not math.isfinite(high):
-        end += ", but not on the edge of the cell"
-    seen, exponent, name = _range([slope.value for slope in slopes]), slopes[0].exponent, slopes[0].regime.name
-    count, verb = ("1 slope", "is") if len(slopes) == 1 else (f"{len(slopes)} slopes", "are")
+    """What is said of slopes of one regime, of which some are off its exponent."""
+    off, regime, exponent = list(filter(_is_off, slopes)), slopes[0].regime, slopes[0].exponent
+    count, verb = ("1 slope", "is") if len(off) == 1 else (f"{len(off)} slopes", "are")
     return (
-        f'{count} ({seen}) {verb} not yet the exponent {exponent:.3f} of "{name}": the crossover is slow; '
-        f"what the exponent leaves out is {_range(sizes)} here, up to a constant, and {end}"
+        f'{count} ({_range([slope.value for slope in off])}) {verb} not yet the exponent {exponent:.3f} of "{regime.name}": '
+        + (_end(slopes) if len(slopes) > 1 else "one slope cannot tell where it comes near; ask for several")
     )
+
+
+def _end(slopes: list[PlacedSlope]) -> str:
+    """From which d on slopes are near the exponent, by what it leaves out, as derived, with a constant fitted to all of them."""
+    regime, along, logs = slopes[0].regime, slopes[0].along, [slope.logs for slope in slopes]
+    constant = regime.constant([slope.value for slope in slopes], logs, along)
+    ends = [regime.near(constant, *each, along=along) for each in logs]
+    low, high = min(ends), max(ends)
+    near, fit = f"{regime.nearness(along):.2g} of it", f"at the same powers of d (fit to {len(slopes)} slopes)"
+    if not math.isfinite(low):
+        return f"on the edge of the cell no slope comes within {near} {fit}"
+    where = f"d = 1e{low:.0f}" + (f" to 1e{high:.0f}" if math.isfinite(high) and round(high) > round(low) else "")
+    edge = "" if math.isfinite(high) else ", but not on the edge of the cell"
+    return f"slopes come within {near} from {where} on{edge}, {fit}"
 
 
 def _range(values: list[float]) -> str:

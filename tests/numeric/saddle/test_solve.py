@@ -15,6 +15,7 @@ from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Solution, Status, failed
 from numeric.saddle.curve import learning_curve, solve_between
 from numeric.saddle.equations import SaddleMap
+from numeric.saddle.refine import DECISIVE, INACCURATE
 from numeric.saddle.search import Search
 from numeric.saddle.solve import Solver, solve
 from numeric.studies.spectrum import learned_spectrum
@@ -170,6 +171,16 @@ def test_three_tokens_match_a_stored_simulation():
     for name, key in (("m", "m"), ("q", "q"), ("train_error", "train"), ("test_error", "test")):
         mean, error = row[key]
         assert abs(getattr(solution, name) - mean) < 4 * error + solution.errors[name], name
+
+
+def test_an_error_beyond_one_per_cent_is_no_converged_solution():
+    """The estimation error, a small difference of sampled means, was known to 1.1 % and the status `converged`."""
+    found = solve(replace(FIGURE_ONE, alpha=1.0, lambda_=0.05, tokens=3))
+    assert found.relative_error(DECISIVE) < INACCURATE < found.error_estimate
+    assert found.status is Status.ROUGH
+    finer = solve(found.problem, start=found, accuracy=2.4e-3)
+    assert finer.error_estimate < 2.4e-3
+    assert finer.status is Status.CONVERGED
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 4.0])

@@ -18,7 +18,7 @@ from verify.exponents.study import judge_exponents, study_exponents
 from verify.jobs.pool import Pool
 from verify.jobs.store import Store
 from verify.report.exponents import exponent_document, exponent_lines
-from verify.report.lines import main_job_lines
+from verify.report.lines import main_job_lines, near_words
 from verify.studies.exponents import Approach
 from verify.studies.main_job import FIGURE_ONE, MainJobOutcome, preset
 from verify.training.data import Sequences, row_softmax
@@ -217,14 +217,14 @@ def test_the_study_trains_what_is_missing(tmp_path, monkeypatch):
 def test_the_main_job_is_judged_by_both_legs(trained):
     """Trained slopes on the theory's way to the exponent, and the theory on its own."""
     outcome = judge_exponents(PLAN, trained, gaussian_points(PLAN))
-    leg = Approach("noise", Fraction(-1, 3), ((10**4, -0.38, 1e-4), (10**8, -0.35, 1e-4)), 0.12, 9.3)
+    leg = Approach("noise", Fraction(-1, 3), ((10**4, -0.38, 1e-4), (10**8, -0.35, 1e-4)), 0.12, 9.3, 11.2)
     job = MainJobOutcome(
         preset("quick", FIGURE_ONE), {}, {}, {}, [], {}, {}, 0.0, None, exponents=(leg,), trained=outcome
     )
     assert job.agrees
-    assert "0.12 at the last, up to a constant, and below 1/10 from d = 1e9 on" in next(
-        line for line in main_job_lines(job) if line.startswith("exponent -1/3")
-    )
+    (said,) = (line for line in main_job_lines(job) if line.startswith("exponent -1/3"))
+    assert said.endswith("; by a fit to these within 10 % from d = 1e11 on\n")
+    assert near_words(dataclasses.replace(leg, near=math.nan)) == "one slope cannot tell from which d on it is near"
     away = dataclasses.replace(leg, slopes=leg.slopes[::-1])
     assert not dataclasses.replace(job, exponents=(away,)).agrees
     wrong = dataclasses.replace(PLAN, misstated=Misstatement(noise=2.0))
