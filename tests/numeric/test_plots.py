@@ -96,7 +96,7 @@ def test_what_vanishes_leaves_the_panel_and_what_is_inaccurate_leaves_a_gap_both
 
 
 @pytest.mark.parametrize(
-    "ends", [(0.12, 0.165), (0.05, 4), (1e-14, 10), (1e3, 1e8), (0.9, 1.1), (0.141, 0.1412), (0.3, 3)]
+    "ends", [(0.12, 0.165), (115, 768), (0.05, 4), (1e-14, 10), (1e3, 1e8), (0.9, 1.1), (0.141, 0.1412), (0.3, 3)]
 )
 def test_labels_of_a_logarithmic_axis_leave_each_other_room_and_are_enough_to_read_it(ends):
     """From .12 to .165 matplotlib labels the minor ticks, which stand on each other where there is a tick at 1.25."""
