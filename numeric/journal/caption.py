@@ -12,6 +12,7 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw
 from numeric.laws.rational_target import RationalTarget
 from numeric.model import DEFAULT, structure
+from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 
 _WIDE = 74  # characters of small text across a column
@@ -113,6 +114,11 @@ def in_mathtext(value: float) -> str:
     mantissa, _, exponent = f"{value:.4g}".partition("e")
     power = rf"10^{{{int(exponent)}}}" if exponent else ""
     return power if power and mantissa == "1" else rf"{mantissa} \times {power}" if power else mantissa
+
+
+def decay_in_mathtext(decay: DecayLaw) -> str:
+    """A law of weight decay as it was named, in mathematics."""
+    return re.sub(r"\^\(?([-+0-9./]+)\)?", r"^{\1}", decay.name.replace("sqrt(d)", r"\sqrt{d}"))
 
 
 def _shown(text: str) -> str:

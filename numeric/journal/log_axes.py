@@ -10,7 +10,7 @@ from matplotlib.ticker import Formatter, Locator, LogLocator, MaxNLocator, NullF
 from numeric.laws.law import Array
 
 LEAST_DRAWN = 3e-6  #: of the greatest value: what vanishes along a curve leaves its panel below it
-_IN_A_DECADE = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))  # ticks, the most of them first
+_IN_A_DECADE = ((1, 1.5, 2, 3, 5, 7), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))  # ticks, the most of them first
 _ENOUGH = 3  # labels from which on a scale can be read
 _MOST = 7
 _PLAIN = (1e-3, 1e4)  # numbers within need no power of ten

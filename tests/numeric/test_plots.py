@@ -17,7 +17,7 @@ from numeric import plots
 from numeric.__main__ import main
 from numeric.cli.arguments import run
 from numeric.journal import style
-from numeric.journal.caption import caption_of, settings
+from numeric.journal.caption import caption_of, decay_in_mathtext, settings
 from numeric.journal.kinks import resolved
 from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLUMN, PAGE, choose_styles
@@ -34,6 +34,7 @@ from numeric.plots import (
     scaling_figure,
     spectrum_figure,
 )
+from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
 from numeric.saddle.curve import learning_curve
@@ -128,7 +129,7 @@ def test_what_vanishes_leaves_the_panel_and_what_is_inaccurate_leaves_a_gap_both
 
 
 @pytest.mark.parametrize(
-    "ends", [(0.12, 0.165), (0.05, 4), (1e-14, 10), (1e3, 1e8), (0.9, 1.1), (0.141, 0.1412), (0.3, 3)]
+    "ends", [(0.12, 0.165), (115, 768), (0.05, 4), (1e-14, 10), (1e3, 1e8), (0.9, 1.1), (0.141, 0.1412), (0.3, 3)]
 )
 def test_labels_of_a_logarithmic_axis_leave_each_other_room_and_are_enough_to_read_it(ends):
     """From .12 to .165 matplotlib labels the minor ticks, which stand on each other where there is a tick at 1.25."""
@@ -260,6 +261,14 @@ def test_a_power_law_that_was_listed_is_captioned_as_one(gamma, dim):
     assert settings(Problem(1.0, singular, 0.1, 0.5, model="cross_attention")).startswith(told)
     other = Eigenvalues((*law.eigenvalues[:-1], 1.1 * law.eigenvalues[-1]), law.weights)
     assert settings(Problem(1.0, other, 0.1, 0.5)).startswith("eigenvalues ")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("1/d", "1/d"), ("sqrt(d)", r"\sqrt{d}"), ("d^-0.6", "d^{-0.6}"), ("d^(-3/4)", "d^{-3/4}"), ("0.5", "0.5")],
+)
+def test_a_law_of_weight_decay_is_mathematics(name, told):
+    assert decay_in_mathtext(DecayLaw(name)) == told
 
 
 def test_numbers_in_a_phase_diagram_are_captioned_with_their_theory():

@@ -79,6 +79,9 @@ def score_figure(outcome: MainJobOutcome) -> Figure:
     axes.set_xlabel(r"$\alpha$, $\kappa$ (G: Gaussian-equivalent data)")
     axes.set_ylabel("$z$ (simulation $-$ theory)")
     legend_above(axes)
+    add_caption(
+        figure, f"grey: $|z| < {BAND:g}$, beyond which training disagrees", f"beyond ${_LIMIT:g}$ at the margin"
+    )
     return figure
 
 

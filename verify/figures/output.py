@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from numeric.journal.caption import add_caption, settings
 from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLOURS, Sheet, legend_above
 from verify.figures.curve_panel import QUANTITY_NAMES
@@ -29,6 +30,7 @@ def output_figure(outcome: OutputOutcome) -> Figure:
     shown = [d for d in outcome.differences if d.problem.alpha == alpha]
     _differences(differences, [d for d in shown if d.problem.tokens == 2 and d.quantity in COMPARED_QUANTITIES])
     _roots(roots, [d for d in shown if d.quantity == "best_error"])
+    add_caption(figure, settings(outcome.line[0].problem, "alpha", "tokens"))
     return figure
 
 

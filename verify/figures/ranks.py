@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from numeric.journal.caption import add_caption, settings
 from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLOURS, Sheet
 from verify.judging.scores import Score
@@ -31,6 +32,7 @@ def rank_figure(curves: Sequence[RankCurve]) -> Figure:
         logarithmic(axes.xaxis)
         axes.set_xlim(curves[0].theory.alphas[0], curves[0].theory.alphas[-1])
     upper.legend(handles=_legend(curves), fontsize="small", loc="outside upper center", ncols=2)
+    add_caption(figure, settings(curves[0].ranks[0].problem, "target", "alpha"))
     return figure
 
 

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         "seed": arguments.seed,
         "seconds": time.perf_counter() - started,
     }
-    write_figures(folder, "gap", document, {"gap": lambda: gap_figure(trends)})
+    write_figures(folder, "gap", document, {"gap": lambda: gap_figure(trends, base.problem)})
     if arguments.json:
         print_json(document)
     else:

@@ -6,8 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numeric.journal.caption import add_caption, decay_in_mathtext, settings
 from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLOURS, Sheet
+from numeric.studies.scaling import power_law_of
 from verify.emergence.study import EmergenceOutcome
 
 _MARK = 0.05  #: height of the marks of n_k, and between those of two features, in the upper panel
@@ -39,6 +41,12 @@ def emergence_figure(outcome: EmergenceOutcome) -> Figure:
         loc="outside upper center",
         ncols=outcome.plan.features,
     )
+    problem = outcome.plan.base.problem
+    add_caption(
+        figure, rf"$\gamma = {power_law_of(problem).gamma:g}$, $\lambda = {decay_in_mathtext(outcome.plan.decay)}$",
+        settings(problem, "target", "alpha", "lambda_"),
+        "lines: theory; points: trained; at the top: where features emerge in training, and in the theory (ticks)",
+    )  # fmt: skip
     return figure
 
 

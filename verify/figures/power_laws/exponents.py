@@ -5,8 +5,10 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numeric.journal.caption import add_caption
 from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLOURS, Sheet, legend_above
+from verify.exponents.run import TOKENS
 from verify.exponents.study import ExponentOutcome, ExponentSeen
 
 _TITLES = {"decay": "limited by weight decay", "noise": "limited by noise"}
@@ -28,6 +30,11 @@ def exponent_figure(outcome: ExponentOutcome) -> Figure:
             dims = sorted({slope.dim for one in outcome.exponents if one.path == path for slope in one.slopes})
             axes.set_xticks(dims, [str(dim) for dim in dims])
             axes.minorticks_off()
+    beyond = "crosses: theory beyond training" if any(one.approach for one in outcome.exponents) else ""
+    add_caption(
+        figure, rf"$\Delta = {outcome.plan.noise:g}$, $T = {TOKENS}$", "points: trained, with intervals of 95 %",
+        "lines: theory", beyond, "dashed: derived exponents",
+    )  # fmt: skip
     return figure
 
 

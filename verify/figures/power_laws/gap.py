@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
+from numeric.journal.caption import add_caption, settings
 from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLOURS, Sheet, legend_above
+from numeric.problem.problem import Problem
 from verify.studies.gap import GapTrend
 
 
-def gap_figure(trends: Sequence[GapTrend]) -> Figure:
-    """Ratio of excess errors against d, with the fits."""
+def gap_figure(trends: Sequence[GapTrend], problem: Problem) -> Figure:
+    """Ratio of excess errors against d, with the fits; `problem` has the settings of all of them."""
     figure = Sheet(height=2.6)
     axes = figure.add_subplot()
     for colour, trend in zip(COLOURS, trends, strict=False):
@@ -29,4 +31,5 @@ def gap_figure(trends: Sequence[GapTrend]) -> Figure:
     axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()
     legend_above(axes, 1)
+    add_caption(figure, settings(problem, "target"))
     return figure

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numeric.journal.caption import add_caption
+from numeric.journal.caption import add_caption, decay_in_mathtext, settings
 from numeric.journal.log_axes import logarithmic
 from numeric.journal.style import COLOURS, PAGE, Sheet, legend_above
 from numeric.plots import phase_figure, slopes_note
@@ -39,7 +39,7 @@ def excess_figure(outcome: ScalingOutcome) -> Figure:
     below.set(xlabel="samples $n$", ylabel="trained / theory")
     below.axhline(1, color="0.4", lw=0.8)
     legend_above(above)
-    add_caption(figure, _description(outcome), "black: derived exponents" if falling else "")
+    _caption(figure, outcome, _description(outcome), "black: derived exponents" if falling else "")
     for axes, alpha in zip(
         sides[-1].subplots(len(alphas), 1, squeeze=False)[:, 0] if alphas else (), alphas, strict=True
     ):
@@ -56,8 +56,7 @@ def _description(outcome: ScalingOutcome) -> str:
 
 
 def _title_of(decay: DecayLaw) -> str:
-    name = r"\sqrt{d}" if decay.name == "sqrt(d)" else decay.name
-    return rf"$\lambda = {name}$"
+    return rf"$\lambda = {decay_in_mathtext(decay)}$"
 
 
 def _excess(above: Axes, below: Axes, outcome: ScalingOutcome, decay: DecayLaw, dim: int, colour: str) -> None:
@@ -141,7 +140,14 @@ def trained_decomposition_figure(outcome: ScalingOutcome) -> Figure:
         title_fontsize="small",
         loc="outside right upper",
     )
+    _caption(figure, outcome)
     return figure
+
+
+def _caption(figure: Figure, outcome: ScalingOutcome, *notes: str) -> None:
+    """The setting of a study, and what there is to say of its figure."""
+    given = settings(outcome.plan.base.problem, "target", "alpha", "lambda_")
+    add_caption(figure, rf"$\gamma = {float(outcome.plan.gamma):g}$, {given}", *notes)
 
 
 def _parts(axes: Axes, outcome: ScalingOutcome, decay: DecayLaw) -> None:
