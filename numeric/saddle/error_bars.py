@@ -46,7 +46,7 @@ def respond(saddle: SaddleMap, unknowns: Unknowns, y: Vector) -> Response:
 
 ROUNDED = 1e-14  # relative, of a value in closed form
 ERRORS = [QUANTITIES.index(name) for name in ("train_error", "test_error")]
-ENERGY = QUANTITIES.index("free_entropy")
+TEST, ESTIMATION, ENERGY = (QUANTITIES.index(name) for name in ("test_error", "estimation_error", "free_entropy"))
 
 
 def _parts_of_M(averages: Averages, coarser: Averages) -> float:
@@ -64,8 +64,19 @@ def _rounding(saddle: SaddleMap, at: Denoised, averages: Averages, values: Vecto
     (mh, qh, Vh, *_), _, (m, q, V, *_) = at
     sizes = np.abs(values)
     sizes[ERRORS] += abs(q) + 2 * abs(m) + saddle.problem.rho
+    sizes[ESTIMATION] += abs(q) + 2 * abs(m) + saddle.problem.q0
     sizes[ENERGY] += saddle.problem.alpha * abs(float(averages.M[0])) + abs(m * mh) + abs(q * Vh) + abs(V * qh)
     return ROUNDED * sizes
+
+
+def _rounded_conjugates(saddle: SaddleMap, averages: Averages, rounding: Vector, values: Vector) -> Vector:
+    """Logarithms of the conjugates that the channel gives back, off by what double precision leaves of them.
+
+    qh is a mean square, of terms that cancel as those of the test error do: its logarithm is off by up to one where nothing is left.
+    """
+    logarithms: Vector = saddle.conjugates(averages).pack()[0] + ROUNDED
+    logarithms[1] += rounding[TEST] / max(abs(values[TEST]), rounding[TEST])
+    return logarithms
 
 
 def spread(
@@ -97,5 +108,7 @@ def spread(
         runs = saddle.quantities(at, averages) + (images(averages) - centre) @ effects.T
         return unsolved + half_width(runs) + np.abs(direct + effects @ change)
     direct[ENERGY] = saddle.problem.alpha * _parts_of_M(mean, before)
-    bars = unsolved + np.abs(direct) + np.abs(effects) @ np.abs(change)
-    return np.maximum(bars, _rounding(saddle, at, mean, values))
+    rounding = _rounding(saddle, at, mean, values)
+    rounded = unknowns.image(y, at, _rounded_conjugates(saddle, mean, rounding, values)) - centre
+    bars = unsolved + np.abs(direct) + np.abs(effects) @ (np.abs(change) + np.abs(rounded))
+    return np.maximum(bars, rounding)

@@ -151,6 +151,27 @@ def test_values_from_a_gap_are_those_of_ball_arithmetic(target, v, place, depth)
         assert abs(mine - theirs) <= error + 1e-300
 
 
+@pytest.mark.parametrize("depth", [1e-3, 0.05, 0.3, 0.7, 0.9, 0.9999])
+@pytest.mark.parametrize(
+    ("target", "v", "down_to"),
+    [
+        (Eigenvalues((0.0, 4.0, 9.0), (0.8, 0.15, 0.05)), 0.05, 1.0),
+        (Eigenvalues((1.0, 2.0, 2.5), (0.3, 0.3, 0.4)), 0.085, 0.4),
+        (Eigenvalues((-3.0, -2.5, 1.0, 4.0), (0.2, 0.3, 0.1, 0.4)), 0.13, 0.8),
+    ],
+    ids=["intervals far apart", "intervals that nearly touch", "two eigenvalues in an interval"],
+)
+def test_values_from_a_gap_at_every_depth_of_every_interval(target, v, down_to, depth):
+    """Down to a share of the interval errors are small; below it they are infinite where they are not, and hold ball arithmetic's."""
+    for bulk in target.bulks(v):
+        x = bulk.high - depth * (bulk.high - bulk.low)
+        found, errors = from_gap(v, x, *target.arrays, target.sums_over_others, *_rule())
+        for mine, theirs, error in zip(found, target.exact_values(v, x), errors, strict=True):
+            assert abs(mine - theirs) <= error
+            # Near an edge, J (or what is below) is a power 5/2 of the distance, and rounding is seen beside it.
+            assert error < 1e-8 * abs(theirs) or (depth > down_to and math.isinf(error))
+
+
 @pytest.mark.parametrize("multiple", [0.98, 1.1, 3.0, 15.0])
 def test_few_isolated_eigenvalues_of_a_huge_list_do_not_cancel(multiple):
     """A path around the whole list knows their J to 1e-3 or worse; the two derivatives by b must still agree with its differences."""

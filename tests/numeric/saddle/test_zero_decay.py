@@ -196,6 +196,18 @@ RANKED = [name for name in models.available() if "kappa0" in models.structure(na
 SLOW = pytest.mark.slow
 LONG = {"tied_attention_cross_entropy", "cross_attention", "first_row_attention", "signed_quadratic_network"}
 LIMITS = [name for name in RANKED if at_setting(name, SETTINGS[0]).has_zero_decay]
+#: Whose weakest penalty keeps all eigenvalues, or prefers other matrices to the target; and one whose labels do not tell the index.
+WITHOUT_LIMIT = {"direct_symmetric", "direct_general", "elastic_attention", "label_noise_attention"}
+
+
+def test_a_problem_whose_limit_is_not_derived_is_refused():
+    assert set(RANKED) - set(LIMITS) == WITHOUT_LIMIT
+    for name in WITHOUT_LIMIT:
+        problem = at_setting(name, SETTINGS[0])
+        with pytest.raises(ValueError, match=f"lambda_ = 0: has no limit derived for the model {name}"):
+            replace(problem, lambda_=0.0)
+    for kind in ("symmetric", "general"):
+        assert not replace(INTERPOLATING, lambda_=0.1, parametrisation=Parametrisation(kind)).has_zero_decay
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[SLOW] if name in LONG else []) for name in LIMITS])
