@@ -14,7 +14,7 @@ from verify.studies.gap import GapTrend
 
 
 def gap_figure(trends: Sequence[GapTrend], problem: Problem) -> Figure:
-    """Ratio of excess errors against d, with the fits; `problem` has the settings of all of them."""
+    """Ratio of excess errors against d, the limit that is fitted in the legend; `problem` has the settings of all of them."""
     figure = Sheet(height=2.6)
     axes = figure.add_subplot()
     for colour, trend in zip(COLOURS, trends, strict=False):
