@@ -120,7 +120,9 @@ def test_predictions_are_means_over_fresh_samples(name):
     q0 = found.problem.q0
     assert least < min(prediction.error_at(scale * c * q0, (scale * c) ** 2 * q0).value for scale in (0.99, 1.01))
     assert prediction.least_test_error() <= least
-    assert prediction.excess_error(found, Overlaps(found.m, found.q, found.V)).value > 0
+    excess = prediction.excess_error(found, Overlaps(found.m, found.q, found.V))
+    assert excess.value == pytest.approx(value - least, rel=1e-12) and excess.value > 0
+    assert excess.error >= max(error, found.errors["test_error"])  # that of either may be all of it
 
 
 def test_two_tokens_predict_alike_by_either_route():
