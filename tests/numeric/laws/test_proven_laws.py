@@ -150,6 +150,13 @@ def test_the_switch_to_balls_is_right_on_both_sides(kappa0):
     assert sides == {True, False}
 
 
+@pytest.mark.parametrize("kappa0", [0.05, 1.0, 4.0])
+def test_above_the_upper_edge_there_is_nothing_and_no_error(kappa0):
+    law = MarchenkoPastur(kappa0)
+    b = 1.1 * law.upper_edge(0.3)
+    assert (set(law.values(0.3, b)), law.accuracy(0.3, b)) == ({0.0}, 0.0)
+
+
 @pytest.mark.parametrize("kappa0", [pytest.param(0.05, marks=pytest.mark.slow), 1.0, 4.0])
 def test_many_pairs_at_once_are_the_pairs_one_by_one(kappa0):
     """Including pairs for which ball arithmetic has to take over, and thresholds beyond the upper edge."""
@@ -238,6 +245,12 @@ PIECES = {
     "vertical": (
         lambda bounds: _vertical(CENTRE, arb("1e-3"), arb(1), arb("3.5"), bounds),
         (0.001j * np.exp(3.5), 0.001j * np.exp(1)),
+        lambda offset: abs(offset.imag),
+        5.0,
+    ),
+    "short vertical": (
+        lambda bounds: _vertical(CENTRE, arb("1e-3"), arb(1), arb("1.6"), bounds),
+        (0.001j * np.exp(1.6), 0.001j * np.exp(1)),
         lambda offset: abs(offset.imag),
         5.0,
     ),
