@@ -56,7 +56,7 @@ def equations_of(problem: ExactProblem) -> Equations:
     raise InvalidParameter("model", problem.rounded.model, rule, way_out)
 
 
-def proven_point(problem: ExactProblem, digits: int = 50) -> DecimalPoint:
+def proven_point(problem: ExactProblem, digits: int) -> DecimalPoint:
     """The saddle point with so many proven digits of every quantity (theory note, section 12).
 
     The root is that of the solver in float64; a box around it is proven to hold exactly one. The precision is raised until the

@@ -11,7 +11,7 @@ from derive.language.notation import sym
 from derive.models import load
 from derive.scaling.balance import Balance, Regime, System, logarithm, monomials
 from derive.scaling.exponent_tables import axes
-from derive.scaling.phase_diagram import phase_diagram, polytope
+from derive.scaling.phase_diagram import Plane, _corner, _height, phase_diagram, polytope
 from derive.scaling.polytopes import volume
 from derive.scaling.power_law import limit, peak, risk, system
 
@@ -159,3 +159,12 @@ def test_what_is_no_monomial_is_refused():
 
 def test_exponents_of_a_nested_power():
     assert logarithm((sp.sqrt(d) / b) ** (1 / gamma) * b**2 / d, (d, b)) == (1 / (2 * gamma) - 1, 2 - 1 / gamma)
+
+
+def test_the_corner_of_planes_lies_on_each_of_them_at_every_gamma():
+    """Homogeneous coordinates by minors; over a plane higher by one it lies by the last of them, in units of the denominator."""
+    planes = tuple(Plane(form, gamma) for form in ((ONE, gamma, ONE / gamma), (gamma - 1, 2 * ONE, gamma**2)))
+    corner = _corner(planes)
+    assert all(_height(plane, corner) == 0 for plane in planes)
+    raised = Plane((ONE, gamma, ONE / gamma + 1), gamma)
+    assert _height(raised, corner) == raised.denominator * corner[-1] != 0

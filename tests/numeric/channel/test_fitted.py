@@ -33,6 +33,7 @@ def test_rays_and_samples_agree(m, q, V):
         (rays.train, drawn.train), (rays.test, drawn.test), (V**2 * rays.dual, drawn.R), (rays.F1, drawn.F1),
         (rays.F2, drawn.F2),
     )  # fmt: skip
+    assert not drawn.rest.any()  # one minimum of a sample is taken, whatever others it has
     for ray, samples in pairs:
         error = samples.std(ddof=1) / np.sqrt(len(samples))
         assert abs(ray - samples.mean()) < 5 * error + 5e-4 * abs(ray)  # of eight replicates, and that of the rule

@@ -98,6 +98,7 @@ def test_the_position_moves_along_the_curve_at_its_speed(target, v, place, depth
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
 @example(target=finite_rank((6.14,), 9), v=9.1e-7, place=1.0, depth=0.8)  # u is rounded at 1e-12 of its bulk
 @example(target=dirichlet(18, 1), v=math.exp(-15), place=0.0, depth=math.exp(-1.375))  # nearly all of the law is above
+@example(target=Eigenvalues((5.0,), (1.0,)), v=1e-8, place=0.0, depth=0.9)  # terms of all of it are 1e10 times as large
 def test_values_are_those_of_ball_arithmetic(target, v, place, depth):
     x = position(target, v, place, depth)
     try:

@@ -5,16 +5,17 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from flint import arb
+from flint import acb, arb
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
 from numeric.laws.marchenko_pastur import TRUSTED, MarchenkoPastur, physical_root
 from numeric.maths.balls import Unresolved, working
-from numeric.model import float64
+from numeric.model import balls, float64
 from numeric.proven_laws.finite import exact_list, exact_power_law
 from numeric.proven_laws.law import over
+from numeric.proven_laws.path_integral import _foot, _panels, _quarter, _square, _vertical
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.interpolation import interpolation
 
@@ -149,6 +150,13 @@ def test_the_switch_to_balls_is_right_on_both_sides(kappa0):
     assert sides == {True, False}
 
 
+@pytest.mark.parametrize("kappa0", [0.05, 1.0, 4.0])
+def test_above_the_upper_edge_there_is_nothing_and_no_error(kappa0):
+    law = MarchenkoPastur(kappa0)
+    b = 1.1 * law.upper_edge(0.3)
+    assert (set(law.values(0.3, b)), law.accuracy(0.3, b)) == ({0.0}, 0.0)
+
+
 @pytest.mark.parametrize("kappa0", [pytest.param(0.05, marks=pytest.mark.slow), 1.0, 4.0])
 def test_many_pairs_at_once_are_the_pairs_one_by_one(kappa0):
     """Including pairs for which ball arithmetic has to take over, and thresholds beyond the upper edge."""
@@ -201,3 +209,76 @@ def test_a_grid_that_starts_at_the_left_edge_keeps_its_branch():
             assert (density >= 0).all()
             total += float(np.trapezoid(density, x))
         assert total == pytest.approx(1, abs=2e-4)  # trapezes under square-root edges
+
+
+def on_the_ellipse(panel, turn):
+    """Position and speed on the Bernstein ellipse of a panel, s = (e^(i turn) a + e^(-i turn)/a)/2 at the sum a of its semi-axes."""
+    rotated = acb(0, turn).exp() * panel.ellipse
+    return panel.position((rotated + 1 / rotated) / 2)
+
+
+@pytest.mark.parametrize(
+    "u", [acb(1), acb(4), acb(2, "1e-3"), acb(2, 1), acb(5, "1e-9")], ids=lambda u: u.str(3, radius=False)
+)
+def test_no_integrand_is_larger_than_its_bound_on_the_ellipse_of_a_piece(u):
+    """What the proven error of its quadrature rests on; nearly reached above eigenvalues."""
+    law = exact_list([Fraction(2), Fraction(0), Fraction(5)], [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)])
+    v, x = arb(1) / 2, arb(1) / 3
+    with working(100):
+        for panel in _panels(law, u, v, x):
+            for turn in np.linspace(0, 2 * np.pi, 48, endpoint=False):
+                position, speed = on_the_ellipse(panel, turn)
+                found = balls.finite_integrands(position, law.stieltjes(position), v, x)
+                for value, bound in zip(found, panel.bounds, strict=True):
+                    assert abs(value * speed) <= bound
+
+
+def test_a_square_around_a_disc_touches_it():
+    for side in (acb(1), acb(-1), acb(0, 1), acb(0, -1)):
+        assert _square(arb(2)).contains(2 * side) and not _square(arb(2)).overlaps(arb("2.001") * side)
+
+
+CENTRE = arb(3)
+#: Of each piece: how it is made, where it begins and ends beside the centre, how far from a point the nearest eigenvalue may be, and
+#: how much too large its bounds are allowed to be.
+PIECES = {
+    "vertical": (
+        lambda bounds: _vertical(CENTRE, arb("1e-3"), arb(1), arb("3.5"), bounds),
+        (0.001j * np.exp(3.5), 0.001j * np.exp(1)),
+        lambda offset: abs(offset.imag),
+        5.0,
+    ),
+    "short vertical": (
+        lambda bounds: _vertical(CENTRE, arb("1e-3"), arb(1), arb("1.6"), bounds),
+        (0.001j * np.exp(1.6), 0.001j * np.exp(1)),
+        lambda offset: abs(offset.imag),
+        5.0,
+    ),
+    "quarter": (lambda bounds: _quarter(CENTRE, arb(8), arb(2), bounds), (8, 8j), lambda offset: abs(offset) - 2, 1.01),
+    "foot": (
+        lambda bounds: _foot(CENTRE, arb(3), bounds),
+        (3j, 0),
+        lambda offset: min(abs(offset - 3), abs(offset + 3)),
+        2.01,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_a_piece_is_bounded_by_its_reach_and_its_distance_from_eigenvalues(name):
+    """On its ellipse: its speed, how far it leads, and |G|, at most one over the distance."""
+    make, ends, distance, lavish = PIECES[name]
+    stated = []
+    with working(100):
+        panel = make(lambda reach, transform: stated.append((float(reach), float(transform))) or (arb(1),))
+        for end, side in zip(ends, (-1, 1), strict=True):
+            assert complex(panel.position(arb(side))[0] - CENTRE) == pytest.approx(end, abs=1e-12)
+        high, low = (panel.position(arb(0.25) + arb(side) / 2**20)[0] for side in (1, -1))
+        assert complex((high - low) * 2**19) == pytest.approx(complex(panel.position(arb(0.25))[1]), rel=1e-9)
+        around = [on_the_ellipse(panel, turn) for turn in np.linspace(0, 2 * np.pi, 48, endpoint=False)]
+    offsets = [complex(position - CENTRE) for position, _ in around]
+    ((reach, transform),) = stated
+    assert 1 - 1e-9 < reach / max(map(abs, offsets)) < lavish
+    assert 1 - 1e-9 < transform * min(map(distance, offsets)) < lavish
+    assert max(abs(complex(speed)) for _, speed in around) < float(panel.bounds[0]) * (1 + 1e-9)
+    assert float(panel.ellipse) > 1.5  # nodes multiply as it nears one

@@ -10,13 +10,14 @@ from flint import arb
 
 from numeric.maths.ball_systems import Linearised, approximate_inverse, product
 from numeric.maths.domain import NoAnswer
+from numeric.problem.fields import Fields
 from numeric.proven_saddle import contour_bound
 from numeric.proven_saddle.bounded_point import bounded_point
 from numeric.proven_saddle.contour_bound import ContourBound, strip
 from numeric.proven_saddle.decimal_point import quantities
 from numeric.proven_saddle.digits import solver_of
 from numeric.proven_saddle.estimated_point import differences, residual
-from numeric.proven_saddle.smooth_pairs import PairChannel, SoftmaxPair, averages
+from numeric.proven_saddle.smooth_pairs import Lattice, PairChannel, SoftmaxPair, averages
 from numeric.saddle.solve import solve
 from tests.oracles.averages_over_fields import five_sums
 
@@ -60,6 +61,49 @@ def test_each_direction_of_the_lattice_has_its_own_error(bounded):
         error, limit = np.abs(sums.averages - fine.averages), bound.errors(rough, sums)
         assert np.all(error < limit)
         assert np.max(error / limit) > 1e-5
+
+
+def test_lattices_lie_along_the_sum_and_the_difference_of_the_indices():
+    """Which are independent, and of one standard deviation each."""
+    channel = PairChannel(SoftmaxPair(PAIR.rounded), 1, Fields.of(0.5, 1.0, 1.5), 1.0)
+    for directions in (channel._directions, channel._across):
+        assert directions[0] == pytest.approx([directions[1, 0], -directions[1, 1]], rel=1e-14)
+    covariance = channel._directions @ channel._directions.T
+    assert covariance == pytest.approx(channel.sample.covariance, rel=1e-13)
+
+
+class Bent:
+    """Independent indices that label themselves, with a quadratic loss of these curvatures along the two."""
+
+    covariance = np.eye(2)
+
+    def __init__(self, *curvatures):
+        self.curvatures = np.array(curvatures, dtype=float)
+
+    def label(self, z):
+        """The indices."""
+        return z
+
+    def loss(self, u, y):
+        """Around zero."""
+        return np.tensordot(self.curvatures, u**2, 1) / 2
+
+    def gradient(self, u, y):
+        """Its slope."""
+        return self.curvatures.reshape(2, *[1] * (np.ndim(u) - 1)) * u
+
+    def hessian(self, u, y):
+        """The curvatures."""
+        return np.diag(self.curvatures)[:, :, None] * np.ones(u.shape[1])
+
+
+@pytest.mark.parametrize("curvatures", [(-3, 1), (1, -3), (-3, -3)])
+def test_a_minimum_that_is_none_along_one_index_is_refused(curvatures):
+    """Of u^2/2 + V loss at V = 1: one curvature below -1 is a saddle, two are a maximum, whose determinant is positive again."""
+    lattice, fields = Lattice((1.0,) * 4, 3.0), Fields.of(0.5, 1.0, 1.5)
+    assert np.isfinite(PairChannel(Bent(-0.5, 1), 1, fields, 1.0).sums(lattice).averages).all()
+    with pytest.raises(NoAnswer, match="may jump"):
+        PairChannel(Bent(*curvatures), 1, fields, 1.0).sums(lattice)
 
 
 @pytest.mark.parametrize("direction", range(4))

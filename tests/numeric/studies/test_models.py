@@ -122,7 +122,7 @@ def test_predictions_are_means_over_fresh_samples(name):
     assert prediction.least_test_error() <= least
     excess = prediction.excess_error(found, Overlaps(found.m, found.q, found.V))
     assert excess.value == pytest.approx(value - least, rel=1e-12) and excess.value > 0
-    assert excess.error >= max(error, found.errors["test_error"]) > 0 or error == 0
+    assert excess.error >= max(error, found.errors["test_error"])  # that of either may be all of it
 
 
 def test_two_tokens_predict_alike_by_either_route():
