@@ -1,6 +1,6 @@
 """Mutation testing: `python -m benchmarks.mutants measure`, then `survey`, which goes on where it stopped, then `table`.
 
-`again` tries those that were not noticed on the tree of today, by the test files written or changed since.
+`again` tries those that were not noticed on the tree of today, by the tests written or changed since.
 """
 
 from __future__ import annotations
