@@ -22,11 +22,19 @@ def die(_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def process(_):
+    return os.getpid()
+
+
 @pytest.mark.parametrize("make", [ThisProcess, Processes, local_workers])
 def test_an_error_is_an_outcome(make):
+    """And a worker is a process of its own, whatever starts it: as a thread it would wait for all others."""
     tasks = [Task(f"inverse-{x}", inverse, (x,), float(x)) for x in range(5)]
     with make() as engine:
-        found = {outcome.task.key: outcome for outcome in engine.outcomes(tasks)}
+        found = {
+            outcome.task.key: outcome for outcome in engine.outcomes([*tasks, Task("process", process, (0,), 5.0)])
+        }
+    assert (found["process"].result == os.getpid()) == (make is ThisProcess)
     assert [found[f"inverse-{x}"].result for x in range(1, 5)] == [1, 1 / 2, 1 / 3, 1 / 4]
     assert isinstance(found["inverse-0"].error, ZeroDivisionError)
 
