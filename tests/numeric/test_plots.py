@@ -9,6 +9,7 @@ from fractions import Fraction
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
 from numeric import plots
@@ -16,7 +17,7 @@ from numeric.__main__ import main
 from numeric.cli.arguments import run
 from numeric.journal.caption import settings
 from numeric.journal.kinks import resolved
-from numeric.journal.style import COLUMN, PAGE, choose_styles
+from numeric.journal.style import COLUMN, JOURNAL, PAGE, Sheet, choose_styles
 from numeric.laws.eigenvalue_list import finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
@@ -81,6 +82,15 @@ def test_a_point_without_a_neighbour_is_seen(solved, unstable):
     assert set(seen(axes)) == {1}
 
 
+def test_open_circles_are_the_points_where_replica_symmetry_is_broken(solved):
+    broken = [replace(one, status=Status.UNSTABLE) for one in solved[1:]]
+    (axes,) = curve_figure([solved[0], *broken]).axes
+    circles = [line.get_xydata() for line in axes.lines if line.get_marker() == "o"]
+    for drawn, name in zip(circles, ("test_error", "train_error", "estimation_error"), strict=True):
+        there = drawn[np.isfinite(drawn[:, 1])]
+        np.testing.assert_allclose(there, [[one.problem.alpha, getattr(one, name)] for one in broken])
+
+
 def test_parts_of_the_test_error_and_what_stays_are_drawn_in_its_units(solved):
     parts = [decompose(one) for one in solved]
     (axes,) = decomposition_figure(parts).axes
@@ -102,6 +112,15 @@ def test_what_is_kept_is_said_along_hidden_units_alone():
     np.testing.assert_allclose(along_hidden.axes[0].lines[0].get_xdata(), [10, 40])
 
 
+def test_slopes_stand_below_the_risk_where_there_are_any():
+    """Of the ends of a line there is none."""
+    asked = Problem(1.0, power_law(0.75, 60), 1.0, 0.5)
+    points = scaling_curve(asked, [1e3, 2e3, 4e3, 8e3])
+    above, below = scaling_figure(asked, points).axes
+    np.testing.assert_allclose(above.lines[0].get_xydata(), [[one.samples, one.risk] for one in points])
+    np.testing.assert_allclose(below.lines[0].get_xydata(), [[one.samples, one.slope] for one in points[1:3]])
+
+
 def test_a_part_below_zero_is_drawn_by_its_size_and_said(solved):
     parts = [
         replace(decompose(one), approximation=value) for one, value in zip(solved, (0.1, 0.01, -0.001), strict=True)
@@ -112,6 +131,7 @@ def test_a_part_below_zero_is_drawn_by_its_size_and_said(solved):
     np.testing.assert_allclose(drawn["$-$approximation"].get_xydata(), [[2.0, 0.001 * parts[2].rate]])
     assert "open circles: minus approximation, which is below zero" in caption_of(figure)
     assert "below zero" not in caption_of(decomposition_figure(parts[:2]))
+    assert caption_of(decomposition_figure(parts[:1])) == caption_of(decomposition_figure(parts[:2]))
 
 
 def test_masses_at_a_point_are_arrows_and_no_part_of_the_density():
@@ -143,9 +163,34 @@ def test_a_figure_is_as_wide_as_a_column_or_a_page_with_fonts_whole_whoever_save
     figures = [curve_figure(solved), decomposition_figure([decompose(one) for one in solved])]
     assert {figure.get_figwidth() for figure in figures} == {COLUMN}
     assert optimal_figure([Optimum(0.1, solved[0], 0.0)]).get_figwidth() == PAGE
+    # Those of REVTeX, in points: what two columns of a journal hold.
+    assert (pytest.approx(246 / 72.27, abs=0.1), pytest.approx(510 / 72.27, abs=0.1)) == (COLUMN, PAGE)
     pdf, eps = embedded(figures[0], "pdf"), embedded(figures[0], "eps")
     assert b"/CIDFontType2" in pdf and b"/Type3" not in pdf
     assert b"/FontType 42 def" in eps and b"/FontType 3 def" not in eps
+
+
+def test_both_axes_have_one_style():
+    for name in JOURNAL:
+        if name.startswith("xtick."):
+            assert JOURNAL[name.replace("x", "y", 1)] == JOURNAL[name], name
+
+
+class Noted(Artist):
+    """An artist that notes settings when it is drawn."""
+
+    def draw(self, renderer):
+        """Nothing."""
+        self.found = {name: matplotlib.rcParams[name] for name in ("lines.linewidth", "interactive")}
+
+
+def test_a_figure_keeps_its_settings_and_leaves_those_of_the_process():
+    with matplotlib.rc_context({"lines.linewidth": 7.0, "interactive": False}):
+        figure = Sheet()
+    noted = figure.add_artist(Noted())
+    with matplotlib.rc_context({"interactive": True}):
+        figure.savefig(io.BytesIO(), format="png")
+    assert noted.found == {"lines.linewidth": 7.0, "interactive": True}
 
 
 def test_legends_stand_off_the_data(solved):
