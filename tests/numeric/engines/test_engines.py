@@ -44,6 +44,16 @@ def test_a_task_that_kills_every_worker_ends_in_a_line():
         list(engine.outcomes([Task("die", die, (0,), 0.0)]))
 
 
+@pytest.mark.parametrize("engine", [Processes(1), local_workers(1)], ids=["processes", "dask"])
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt()])
+def test_an_engine_that_an_interrupt_ends_has_answered_it(engine, error, monkeypatch):
+    """Else it is raised again, in the middle of the ending; one that comes while nothing ends is left to whom it concerns."""
+    answers = []
+    monkeypatch.setattr(f"{type(engine).__module__}.answered", lambda: answers.append(True))
+    engine.__exit__(error and KeyboardInterrupt, error, None)
+    assert bool(answers) == (error is not None)
+
+
 def test_no_worker_is_left():
     with Processes(2) as engine:
         list(engine.outcomes([Task("one", inverse, (1,), 0.0)]))
