@@ -9,6 +9,7 @@ import sympy as sp
 from derive.language.errors import DerivationError
 from derive.language.notation import sym
 from derive.models import load
+from derive.scaling import phase_diagram as diagrams
 from derive.scaling.balance import Balance, Regime, System, logarithm, monomials
 from derive.scaling.exponent_tables import axes
 from derive.scaling.phase_diagram import Plane, _corner, _height, phase_diagram, polytope
@@ -168,3 +169,15 @@ def test_the_corner_of_planes_lies_on_each_of_them_at_every_gamma():
     assert all(_height(plane, corner) == 0 for plane in planes)
     raised = Plane((ONE, gamma, ONE / gamma + 1), gamma)
     assert _height(raised, corner) == raised.denominator * corner[-1] != 0
+
+
+def test_each_phase_is_checked_inside_even_where_the_gamma_tried_first_is_its_end(monkeypatch):
+    """Between 1/2 and infinity that is 1: where the arrangement changes a cell has no volume, and a check there says nothing."""
+    checked = []
+    monkeypatch.setattr(diagrams, "_crossings", lambda *_: ())
+    monkeypatch.setattr(diagrams, "_roots_of", lambda *_: {ONE, 2 * ONE})
+    monkeypatch.setattr(diagrams, "_require_tiling", lambda *given: checked.append(given[-1]))
+    phases = list(diagrams._proven(ridge(ONE), (), ONE / 2, None))
+    assert [(phase.low, phase.high) for phase in phases] == [(ONE / 2, 1), (1, 2), (2, None)]
+    for phase in phases:
+        assert any(phase.low < found and (phase.high is None or found < phase.high) for found in checked)

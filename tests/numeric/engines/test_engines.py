@@ -24,11 +24,19 @@ def die(_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def process(_):
+    return os.getpid()
+
+
 @pytest.mark.parametrize("make", [ThisProcess, Processes, local_workers])
 def test_an_error_is_an_outcome(make):
+    """And a worker is a process of its own, whatever starts it: as a thread it would wait for all others."""
     tasks = [Task(f"inverse-{x}", inverse, (x,), float(x)) for x in range(5)]
     with make() as engine:
-        found = {outcome.task.key: outcome for outcome in engine.outcomes(tasks)}
+        found = {
+            outcome.task.key: outcome for outcome in engine.outcomes([*tasks, Task("process", process, (0,), 5.0)])
+        }
+    assert (found["process"].result == os.getpid()) == (make is ThisProcess)
     assert [found[f"inverse-{x}"].result for x in range(1, 5)] == [1, 1 / 2, 1 / 3, 1 / 4]
     assert isinstance(found["inverse-0"].error, ZeroDivisionError)
 
@@ -69,14 +77,6 @@ def test_an_error_is_answered_for_and_ends_workers_at_once(module, monkeypatch):
     assert answers == [] and getattr(running, "at_once", False) is False
     engine().__exit__(ValueError, ValueError("lost"), None)
     assert answers == [True] and getattr(running, "at_once", True) is True
-
-
-def test_workers_of_this_machine_are_processes_of_one_thread_each(monkeypatch):
-    """Threads of one process would share the interpreter's lock, and its kernels' buffers."""
-    asked = {}
-    monkeypatch.setattr(dask_workers, "LocalCluster", lambda **options: asked.update(options))
-    local_workers(3)._connect()
-    assert (asked["n_workers"], asked["threads_per_worker"], asked["processes"]) == (3, 1, True)
 
 
 def test_the_header_of_a_generated_module_does_not_change_a_digest(tmp_path, monkeypatch):

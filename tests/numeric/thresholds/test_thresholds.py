@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from flint import arb
 
 from numeric.maths.balls import BITS_PER_DIGIT, Unresolved, decimal, working
 from numeric.model import balls as generated
@@ -13,6 +14,7 @@ from numeric.proven_laws.rational import exact_marchenko_pastur, rational_law
 from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation, interpolation_limit
 from numeric.thresholds.proven_digits import MAX_DIGITS, MAX_WORK, require_common
+from numeric.thresholds.rank_limited_energy import Quantile
 from numeric.thresholds.recovery import recovery
 from tests.oracles.interpolation_by_quadrature import interpolation_by_quadrature
 
@@ -231,6 +233,13 @@ def test_digits_outside_their_range_are_refused():
         interpolation(exact_power_law(ONE, 1000, ONE), ONE, 2, 5000)
 
 
+def test_a_quantile_beyond_the_range_of_float_is_unresolved():
+    """Of a variance that float64 takes for zero, or for infinite."""
+    for v in (arb("1e-400"), arb("1e400")):
+        with pytest.raises(Unresolved, match="outside the range of float"), working(200):
+            Quantile(mp_law(HALF), Fraction(1, 4))(v)
+
+
 def test_the_most_that_is_allowed_is_allowed():
     """Its digits are not asked for here: they take minutes."""
     most = MAX_WORK // 1000
@@ -241,8 +250,6 @@ def test_the_most_that_is_allowed_is_allowed():
 
 
 def test_a_decimal_is_given_only_if_the_ball_proves_it():
-    from flint import arb
-
     with working(round(30 * BITS_PER_DIGIT)):
         assert decimal(arb(1) / 3, 20) == "0.33333333333333333333"
         assert decimal(arb(0.5, 1e-3), 3) is None  # 0.499 to 0.501
@@ -295,8 +302,6 @@ def test_what_is_no_law_is_refused(build, name):
 
 
 def test_a_negative_variance_is_refused():
-    from flint import arb
-
     from numeric.proven_laws.law import over
 
     with working(100), pytest.raises(Unresolved, match="not positive"):
