@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples
 
+from numeric.laws.law import largest_error, whole_law
 from numeric.laws.marchenko_pastur import TRUSTED, MarchenkoPastur, physical_root
 from numeric.maths.balls import Unresolved, working
 from numeric.model import balls, float64
@@ -155,6 +156,18 @@ def test_above_the_upper_edge_there_is_nothing_and_no_error(kappa0):
     law = MarchenkoPastur(kappa0)
     b = 1.1 * law.upper_edge(0.3)
     assert (set(law.values(0.3, b)), law.accuracy(0.3, b)) == ({0.0}, 0.0)
+    assert law.energy(0.3, b, 1.0)[:4] == (0.0, 0.0, 0.0, 0.0)
+
+
+def test_sizes_of_a_whole_law_are_its_values_where_all_terms_have_one_sign():
+    """Below the support, at a negative threshold and a positive mean: nothing cancels there."""
+    law, v, x = MarchenkoPastur(0.5), 0.3, -4.0
+    assert whole_law(v, x, law.t0, law.q0) == pytest.approx(tuple(map(abs, law.values(v, x))), rel=1e-12, abs=1e-14)
+
+
+def test_the_largest_error_is_relative():
+    assert largest_error((1e-3, 0.0, 3e-3), (2.0, 0.0, -30.0)) == 5e-4
+    assert largest_error((0.0,), (0.0,)) == 0.0 and largest_error((1e-3, 1e-9), (2.0, 0.0)) == np.inf
 
 
 @pytest.mark.parametrize("kappa0", [pytest.param(0.05, marks=pytest.mark.slow), 1.0, 4.0])
