@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from operator import mul
 from types import ModuleType
 from typing import Any
 
@@ -101,10 +100,9 @@ class Regime:
         return 0.0 if excess(0.0) <= 0 else float(scipy.optimize.brentq(excess, 0.0, most)) / math.log(10)
 
     def constant(self, slopes: Sequence[float], logs: Sequence[tuple[float, ...]], along: str = "n") -> float:
-        """Factor of `correction` that follows slopes at these parameters best, by least squares of slope - exponent."""
+        """Least factor of `correction` that no distance of these slopes from the exponent exceeds: all of them obey what it bounds."""
         sizes = [self.correction(*each, along=along) for each in logs]
-        offsets = [slope - float(self.exponent(along)) for slope in slopes]
-        return sum(map(mul, offsets, sizes)) / sum(map(mul, sizes, sizes))
+        return max(abs(slope - float(self.exponent(along))) / size for slope, size in zip(slopes, sizes, strict=True))
 
     def nearness(self, along: str = "n") -> float:
         """How near its exponent a slope is to be: a tenth of it, or a tenth where it is zero."""
@@ -112,7 +110,7 @@ class Regime:
 
     def near(self, constant: float, *logs: float, along: str = "n") -> float:
         """Logarithm to base 10 of the d from which on `constant` times `correction` is below `nearness`, as `settled`."""
-        return self.settled(*logs, along=along, within=self.nearness(along) / abs(constant) if constant else math.inf)
+        return self.settled(*logs, along=along, within=self.nearness(along) / constant if constant else math.inf)
 
     def margin(self, *logs: float) -> float:
         """Smallest logarithm of a condition: positive inside the cell, how far from its boundary; negative outside."""

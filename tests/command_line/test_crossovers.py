@@ -45,18 +45,26 @@ def crossing(dims, constant):
 
 
 @pytest.mark.parametrize("constant", [-0.4, 0.3, 2.0])
-def test_the_fitted_constant_says_where_a_slope_comes_near(constant):
+def test_the_largest_constant_says_where_a_slope_comes_near(constant):
     """Words gave a size "up to a constant", of which nobody could use the rest."""
     slopes = list(crossing([1e4, 1e5, 1e6], constant))
     regime, logs = slopes[0].regime, slopes[0].logs
-    assert regime.constant([one.value for one in slopes], [one.logs for one in slopes]) == pytest.approx(constant)
-    end = regime.near(constant, *logs)
+    assert regime.constant([one.value for one in slopes], [one.logs for one in slopes]) == pytest.approx(abs(constant))
+    end = regime.near(abs(constant), *logs)
     (there,) = crossing([10**end], constant)
     assert abs(there.value - there.exponent) == pytest.approx(abs(there.exponent) / 10, rel=1e-6)
     line = crossover_line(slopes)
-    near = f"slopes come within 0.033 of it from d = 1e{end:.0f} on, at the same powers of d (fit to 3 slopes)"
+    near = f"slopes come within 0.033 of it from d = 1e{math.ceil(end)} on, at the same powers of d (by the farthest of 3 slopes)"
     assert line.endswith(near)
     assert len(line) <= 2 * WIDTH
+
+
+def test_no_slope_beyond_is_farther_than_said():
+    """A fit to slopes of which the distance first grew said "from d = 1e5 on" beside one at 1e8 that was 15 % off."""
+    (regime, *_), dims, distances = place(1.4, -0.52), (1e4, 1e8, 1e12, 1e18), (0.031, 0.050, 0.030, 0.010)
+    logs = [place(1.4, -0.52, dim)[1] for dim in dims]
+    constant = regime.constant([float(regime.exponent("n")) - far for far in distances], logs)
+    assert 8 < regime.near(constant, *logs[-1]) < math.inf
 
 
 def test_one_slope_cannot_tell(caplog):
@@ -87,4 +95,4 @@ def test_a_scaling_curve_says_so(monkeypatch, capsys):
         run(command.main)
     assert stop.value.code == 0
     said = capsys.readouterr().err
-    assert "2 slopes (" in said and "(fit to 2 slopes)" in said
+    assert "2 slopes (" in said and "(by the farthest of 2 slopes)" in said

@@ -68,8 +68,8 @@ def near_words(approach: Approach) -> str:
     if math.isnan(approach.near):
         return "one slope cannot tell from which d on it is near"
     if math.isinf(approach.near):
-        return "by a fit to these within 10 % at no d"
-    return f"by a fit to these within 10 % from d = 1e{approach.near:.0f} on"
+        return "by the farthest of these within 10 % at no d"
+    return f"by the farthest of these within 10 % from d = 1e{math.ceil(approach.near)} on"
 
 
 def spectrum_line(name: str, spectrum: TrainedSpectrum) -> str:
@@ -156,7 +156,7 @@ def scaling_lines(outcome: ScalingOutcome) -> Iterator[str]:
         yield (
             f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to {slope.samples[1]}: trained {slope.trained:.3f}, "
             f"theory {slope.theory:.3f}, "
-            f"{_word(slope)}; exponent of the regime ({slope.regime}) {slope.exponent:.3f}\n"
+            f"{_word(slope)}; exponent of the regime ({slope.regime}) as d grows {slope.exponent:.3f}\n"
         )
     for (decay, alpha), panel in outcome.panels.items():
         yield (

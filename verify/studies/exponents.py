@@ -27,8 +27,8 @@ class Approach:
     """One derived exponent of the samples, and (d, local slope of the theory, its error) at growing d.
 
     `left_out`: size of what the exponent leaves out at the largest d, up to a constant, as derived; `settled`: log10 of the d from
-    which on that is below a tenth. `near`: log10 of the d from which on the slope is within a tenth of the exponent, by a constant
-    fitted to `slopes`; not a number for a single one, which cannot tell.
+    which on that is below a tenth. `near`: log10 of the d from which on the slope is within a tenth of the exponent, by the constant
+    that bounds all `slopes`; not a number for a single one, which cannot tell.
     """
 
     regime: str

@@ -51,15 +51,20 @@ def crossover_line(slopes: list[PlacedSlope]) -> str:
 
 
 def _end(slopes: list[PlacedSlope]) -> str:
-    """From which d on slopes are near the exponent, by what it leaves out, as derived, with a constant fitted to all of them."""
+    """From which d on slopes are near the exponent, by what it leaves out, as derived, with a constant that bounds all of them."""
     regime, along, logs = slopes[0].regime, slopes[0].along, [slope.logs for slope in slopes]
     constant = regime.constant([slope.value for slope in slopes], logs, along)
     ends = [regime.near(constant, *each, along=along) for each in logs]
     low, high = min(ends), max(ends)
-    near, fit = f"{regime.nearness(along):.2g} of it", f"at the same powers of d (fit to {len(slopes)} slopes)"
+    near, fit = (
+        f"{regime.nearness(along):.2g} of it",
+        f"at the same powers of d (by the farthest of {len(slopes)} slopes)",
+    )
     if not math.isfinite(low):
         return f"on the edge of the cell no slope comes within {near} {fit}"
-    where = f"d = 1e{low:.0f}" + (f" to 1e{high:.0f}" if math.isfinite(high) and round(high) > round(low) else "")
+    where = f"d = 1e{math.ceil(low)}" + (
+        f" to 1e{math.ceil(high)}" if math.isfinite(high) and math.ceil(high) > math.ceil(low) else ""
+    )
     edge = "" if math.isfinite(high) else ", but not on the edge of the cell"
     return f"slopes come within {near} from {where} on{edge}, {fit}"
 
