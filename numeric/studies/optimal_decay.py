@@ -15,6 +15,7 @@ from numeric.saddle.estimator import reduced, upper_edge
 from numeric.saddle.solve import solve
 
 RATIO = 3.0  # between the decays of the first search
+SPENT = 1e-2  # relative error of what is left of an overlap or an error, from which on smaller decays tell nothing
 LEAST = 1e-9  # of the largest decay: below it the limit 0 is as good as solved
 TOLERANCE = 1e-2  # of log lambda, default: the test error is flat at its minimum, and then known to its square
 
@@ -85,16 +86,19 @@ def _descent(problem: Problem, accuracy: float | None) -> Iterator[Solution]:
     while risen < 2 and decay > LEAST * largest:
         decay /= RATIO
         found = solve(replace(problem, lambda_=decay), solution, accuracy)
-        if (
-            solution is not None and found.status is Status.INACCURATE
-        ):  # what is left of the error is below the channel's
-            break
+        if solution is not None and (found.status is Status.INACCURATE or _is_spent(solution, found)):
+            break  # what is left of the error is below the channel's
         solution = found.unwrap()
         risen = risen + 1 if solution.test_error > lowest else 0
         lowest = min(lowest, solution.test_error)
         yield solution
     if risen < 2 and problem.has_zero_decay:
         yield _solve(replace(problem, lambda_=0.0), solution, accuracy)
+
+
+def _is_spent(solution: Solution, next_: Solution) -> bool:
+    """Whether the next decay has no value and this one hardly: without noise, beyond recovery, S0 itself is learned at the end."""
+    return not next_.trusted and solution.error_estimate > SPENT
 
 
 def largest_decay(problem: Problem) -> float:
