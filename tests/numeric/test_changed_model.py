@@ -60,8 +60,13 @@ def test_a_file_that_it_imports_counts_too(tree):
     for model in ((), OF_OWN):
         code, out, (line,) = ran(tree, *THRESHOLD, *model)
         assert (code, out) == (2, "") and f"derive/models/{BASE}.py changed" in line
-    code, out, lines = ran(tree, "verify", "curve", "--alpha", "1", "--dim", "10", "--runs", "2", "--noise", "1")
-    assert (code, out) == (2, "") and f"run python -m derive gen {BASE}" in lines[-1]
+
+
+@pytest.mark.slow
+def test_nothing_is_trained_beside_an_old_law(tree):
+    changed(tree, BASE, "MODEL = Model(", "ONE = 1\nMODEL = Model(")
+    code, out, (line,) = ran(tree, "verify", "curve", "--alpha", "1", "--dim", "10", "--runs", "2", "--noise", "1")
+    assert (code, out) == (2, "") and f"run python -m derive gen {BASE}" in line
 
 
 def test_a_file_that_is_no_python_is_another(tree):

@@ -99,7 +99,7 @@ def test_the_command_keeps_and_goes_on(tmp_path, monkeypatch, capsys):
         (STUDY.replace("[0.05, \"1/10\"]", "[0.05, -1]"), "study.toml: lambda -1: must not be negative"),
         (STUDY.replace("[0.05, \"1/10\"]", "[0.05, true]"), "study.toml: lambda True: must be a number or a text"),
         (STUDY.replace("0.5:2:3", "0.5:2"), "study.toml: alpha '0.5:2': must be a list or a range"),
-        (STUDY.replace("0.5:2:3", "0.5:2:1"), "study.toml: alpha 1: must lie from 2"),
+        (STUDY.replace("0.5:2:3", "0.5:2:1"), "study.toml: alpha 0.5:2:1: '1' points: a grid has from 2 to "),
         (STUDY.replace("noise = 0.5", "lambda = 1\nnoise = 0.5"), "study.toml: lambda twice: is stated more than once"),
         (STUDY.replace("[product]", "[products]"), "study.toml: [products]: is no table of this study"),
         (STUDY.replace("noise = 0.5\n", ""), "study.toml: the following arguments are required: --noise"),
