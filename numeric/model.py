@@ -78,17 +78,18 @@ def _text(name: str, model: str) -> str:
     return (_folder() / model / f"{name}.json").read_text()
 
 
-def changed_sources(model: str) -> tuple[str, ...]:
-    """Model files that state something else than when the code of a model was generated from them, by their paths.
+def outdated(model: str) -> str:
+    """That model files state something else than when the code of a model was generated from them, and which; else nothing.
 
-    None where there is no package that derives, or no manifest that can be read, which `numeric doctor` says.
+    Nothing, too, where there is no package that derives, or no manifest that can be read, which `numeric doctor` says.
     """
     now = model_sources(model)
     try:
         then = dict(json.loads(_text("MANIFEST", model))["sources"])
     except (OSError, ValueError, KeyError, TypeError):
-        return ()
-    return tuple(sorted(path for path in {*now, *then} if now.get(path) != then.get(path))) if now else ()
+        return ""
+    changed = sorted(path for path in {*now, *then} if now.get(path) != then.get(path)) if now else []
+    return f"was generated before {' and '.join(changed)} changed" if changed else ""
 
 
 @lru_cache
@@ -98,8 +99,7 @@ def require_of_now(model: str) -> None:
     Raises:
         BadInput: the model file was changed since they were generated.
     """
-    if changed := changed_sources(model):
-        rule = f"was generated before {' and '.join(changed)} changed"
+    if rule := outdated(model):
         raise BadInput(f"generated/{model}", "", rule, f"run python -m derive gen {model}")
 
 

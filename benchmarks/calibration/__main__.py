@@ -25,6 +25,7 @@ from verify.judging.scores import BAND
 
 
 def main() -> int:
+    """Print what was asked for; the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration", description=__doc__)
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument("--model", help="this model's problems alone")

@@ -21,8 +21,10 @@ def try_again(root: Path, folder: Path, surveyed: Path) -> None:
     """Append what tests of `root` notice of the survivors in `folder` to its trials; `surveyed` is the tree that they are of."""
     tree = copy_tree(root, folder / "again")
     tests = [test for test in _tests_since(tree, surveyed) if function(test) not in OF_EVERY_CHANGE]
-    for key, one in kept(folder).items():
-        if one in survivors([one]) and (mutated := _applied(tree, one)) is not None:
+    trials = kept(folder)
+    missed = set(survivors(trials.values()))
+    for key, one in trials.items():
+        if one in missed and (mutated := _applied(tree, one)) is not None:
             nearest_first = sorted(tests, key=lambda test, room=one.room: f"tests/{room}" not in test)
             verdict = tried(tree, one.file, mutated, ["-m", "not slow", *nearest_first], LONGEST)
             if verdict is not Verdict.SURVIVED:

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 
 from attention_erm.commandline import NO_TORCH
 from attention_erm.commandline.provenance import DISTRIBUTION
-from numeric.model import changed_sources
+from numeric.model import outdated
 
 ABSENT = "not installed"
 OPTIONAL = (
@@ -140,9 +140,7 @@ def _state(folder: Path) -> str:
             return f"{name} is missing"
         if hashlib.sha256(path.read_bytes()).hexdigest()[:16] != digest:
             return f"{name} is not what its manifest says"
-    if changed := changed_sources(folder.name):
-        return f"was generated before {' and '.join(changed)} changed"
-    return "current"
+    return outdated(folder.name) or "current"
 
 
 def _about_generated(states: Mapping[str, str]) -> Iterator[str]:
