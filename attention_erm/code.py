@@ -19,6 +19,11 @@ CALCULATES_WITH = {
 }  # fmt: skip
 
 
+def digest(text: str) -> str:
+    """64 bits of the SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 @cache
 def code_digest(*names: str) -> str:
     """64 bits of the modules `names` and of all of ours that they import, without comments and docstrings, and of the libraries.
@@ -26,10 +31,7 @@ def code_digest(*names: str) -> str:
     A package stands for all its modules. What is imported by a name made at run time, as generated modules are, has to be named:
     `numeric.model.packages` does.
     """
-    digest = hashlib.sha256()
-    for name, content in sorted(reached(names).items()):
-        digest.update(f"{name}\n{content}\n".encode())
-    return digest.hexdigest()[:16]
+    return digest("".join(f"{name}\n{content}\n" for name, content in sorted(reached(names).items())))
 
 
 def reached(names: tuple[str, ...]) -> dict[str, str]:
@@ -68,7 +70,7 @@ def model_sources(model: str) -> dict[str, str]:
         except (SyntaxError, ValueError):  # the file of no model, but neither what code was generated from
             found[place] = "no Python"
             continue
-        found[place] = hashlib.sha256(_without_words(tree).encode()).hexdigest()[:16]
+        found[place] = digest(_without_words(tree))
         left += [name for name in _imported(tree) if name.startswith("derive.models.")]
     return found
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from os.path import normpath
 from pathlib import Path
 
+from attention_erm.code import digest
 from derive.code import manifest
 from derive.code.files import IMPORT, ORACLES, SHARED, build, without_imports
-from derive.code.manifest import MANIFEST, at, digest, folder, present, read, recorded
+from derive.code.manifest import MANIFEST, at, folder, present, read, recorded
 from derive.code.proofs.oracles import Oracle
 from derive.language.model import Model
 

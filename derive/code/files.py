@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
-from attention_erm.code import model_sources
+from attention_erm.code import digest, model_sources
 from derive.code import structure
-from derive.code.manifest import EQUATIONS, MANIFEST, digest, generator
+from derive.code.manifest import EQUATIONS, MANIFEST, generator
 from derive.code.printers import balls, float64, latex, multiprecision, torch
 from derive.code.proofs import accuracy, oracles
 from derive.code.sharing import Part, parts

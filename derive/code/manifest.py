@@ -1,22 +1,16 @@
 """What manifests record of generated files, and whether the files on disk are those that the model files give now: without SymPy."""
 
-import hashlib
 import json
 from functools import cache
 from importlib.metadata import version
 from os.path import normpath
 from pathlib import Path
 
-from attention_erm.code import model_sources
+from attention_erm.code import digest, model_sources
 
 SOURCE = Path(__file__).parents[1]
 GENERATED = SOURCE.parent / "generated"
 MANIFEST, EQUATIONS = "MANIFEST.json", "equations.json"
-
-
-def digest(text: str) -> str:
-    """Short SHA-256 of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @cache

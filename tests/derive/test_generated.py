@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from attention_erm.code import digest
 from derive.code import check, emit, manifest
 from derive.code.files import build, place
-from derive.code.manifest import digest
 from derive.code.printers import latex
 from derive.code.proofs import accuracy
 from derive.code.sharing import parts

@@ -8,6 +8,7 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from attention_erm.commandline.table import WIDTH
 from derive.cli.catalogue import chosen, each
 from derive.cli.output import command, say
 from derive.code import manifest
@@ -20,7 +21,6 @@ Name the models with their titles and the number of their equations; of models t
 derivation, as --json does of all: `explain` shows one of them. Models that are refused are named on stderr.
 """
 _SHOWN = re.compile(r".+\.\d+")  # identifiers of formulas that are shown in the derivation and not generated
-_COLUMNS = 100  # of a terminal
 
 
 def add(commands: Any) -> None:
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = chosen(arguments.models)
     found = {name: recorded for name in names if (recorded := as_recorded(name))}
     stale = [name for name in names if name not in found]
-    for name, contents, _ in each(stale, as_derived, "deriving", processes=1) if stale else ():
+    for name, contents, _ in each(stale, as_derived, "deriving", processes=1):
         if contents is not None:
             found[name] = contents
     shown = [name for name in names if name in found]
@@ -69,12 +69,12 @@ def _equations(records: list[dict[str, str]]) -> list[tuple[str, str]]:
 
 
 def _in_short(name: str, title: str, equations: list[tuple[str, str]]) -> list[str]:
-    return textwrap.wrap(f"{name}: {title}; {len(equations)} equations", _COLUMNS, subsequent_indent="    ")
+    return textwrap.wrap(f"{name}: {title}; {len(equations)} equations", WIDTH, subsequent_indent="    ")
 
 
 def _steps(name: str, title: str, equations: list[tuple[str, str]]) -> list[str]:
-    lines = textwrap.wrap(f"{name}: {title}", _COLUMNS, subsequent_indent="    ")
+    lines = textwrap.wrap(f"{name}: {title}", WIDTH, subsequent_indent="    ")
     for step, of_step in groupby(equations, key=lambda pair: pair[0]):
         text = ", ".join(identifier for _, identifier in of_step)
-        lines += textwrap.wrap(text, _COLUMNS, initial_indent=f"  {step:20} ", subsequent_indent=" " * 23)
+        lines += textwrap.wrap(text, WIDTH, initial_indent=f"  {step:20} ", subsequent_indent=" " * 23)
     return lines
