@@ -359,26 +359,6 @@ def test_a_width_above_one_only_rescales_weight_decay(problem, width):
     assert wide.train_error == pytest.approx(one.train_error, rel=1e-6)
 
 
-@pytest.mark.identity
-@few
-@given(problem=problems, s=log_uniform(0.5, 2.0))
-def test_scaling_the_target_is_a_change_of_units(problem, s):
-    """S0 -> s S0 with beta, beta0 -> beta/s, beta0/s, Delta -> s^2 Delta, lambda -> lambda/s gives S -> s S."""
-    here = solved(problem)
-    there = solved(
-        replace(
-            problem,
-            target=problem.target.scaled(s),
-            beta=problem.beta / s,
-            beta0=problem.beta0 / s,
-            noise=problem.noise * s**2,
-            lambda_=problem.lambda_ / s,
-        )
-    )
-    assert there.m == pytest.approx(s**2 * here.m, rel=1e-5 + here.error_estimate)
-    assert there.test_error == pytest.approx(here.test_error, rel=1e-5 + here.error_estimate)
-
-
 def test_the_unlearned_phase_is_reported_as_such():
     solution = solve(Problem(alpha=0.5, target=MarchenkoPastur(0.5), lambda_=50.0, noise=0.5))
     assert solution.status is Status.UNLEARNED

@@ -2,15 +2,19 @@
 
 import json
 import math
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from numeric.channel.rules import Quadrature
+from numeric.channel.softmax import sequence_average
 from numeric.channel.softmax.pair_average import COARSE
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.sobol import gaussians
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Solution, Status, failed
 from numeric.saddle.curve import learning_curve, solve_between
@@ -42,7 +46,7 @@ def test_a_curve_does_not_depend_on_the_direction_it_is_followed():
 
 def test_a_point_between_two_neighbours_is_that_of_the_curve_and_cheaper():
     """Points that a figure adds at kinks were solved as finely as those asked for, each again from above: ten times the curve."""
-    weak = replace(FIGURE_ONE, lambda_=1e-3)
+    weak = replace(FIGURE_ONE, lambda_=5e-3)
     left, right = learning_curve(weak, [0.17, 0.26])
     between, exact = solve_between(left, right, 0.21), solve(weak.at(0.21))
     assert between.q == pytest.approx(exact.q, abs=between.errors["q"] + exact.errors["q"])
@@ -128,14 +132,22 @@ def test_the_learned_phase_reaches_down_to_its_boundary(gap):
 
 
 @pytest.mark.slow
-def test_the_error_estimate_covers_sharp_labels_where_few_samples_carry_the_loss():
-    """At beta = beta0 = 5 replicates alone once claimed a quarter of the true error of the loss."""
+def test_error_bars_cover_sharp_labels_where_few_samples_carry_the_loss(monkeypatch):
+    """At beta = beta0 = 5 replicates alone once claimed a quarter of the true error of the loss.
+
+    Bars are 95 % intervals: of twenty independent scramblings 18 or more are within with a probability of .92, and of bars a quarter
+    as long with one of 1e-6.
+    """
     problem = Problem(alpha=0.2, target=MarchenkoPastur(0.5), lambda_=1e-4, noise=0.5, beta=5.0, beta0=5.0)
-    solution = solve(problem, accuracy=1e-2)
-    # With 2^15 points in each of 8 scramblings the loss at the same overlaps is 2.0185(27)e-5, an independent minimiser on
-    # plain Monte Carlo samples gave 2.033(10)e-5; m by the deterministic rule, two refinements on, .82191.
-    assert abs(solution.m - 0.821913) <= solution.errors["m"]
-    assert abs(solution.train_error - 2.0185e-5) <= solution.errors["train_error"]
+    covered = Counter()
+    for stream in range(10, 30):  # the solver's own are 0, and 1 of its pilot
+        monkeypatch.setattr(sequence_average, "gaussians", partial(gaussians, stream=stream))
+        solution = solve(problem, accuracy=1e-2)
+        # With 2^15 points in each of 8 scramblings the loss at the same overlaps is 2.0185(27)e-5, at an accuracy of 2e-3 it is
+        # 2.0183(4)e-5, an independent minimiser on plain Monte Carlo samples gave 2.033(10)e-5; m by the deterministic rule, .82191.
+        covered["m"] += abs(solution.m - 0.821913) <= solution.errors["m"]
+        covered["train_error"] += abs(solution.train_error - 2.0183e-5) <= solution.errors["train_error"]
+    assert min(covered.values()) >= 18, covered
 
 
 @pytest.mark.parametrize(
