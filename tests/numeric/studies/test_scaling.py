@@ -73,6 +73,7 @@ def test_a_risk_far_below_the_rounding_of_the_second_moment_has_its_slope():
     assert first.risk == pytest.approx(solution.b**2 + solution.delta**2, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_labels_fitted_with_their_noise_leave_a_floor_of_excess_error():
     """Weak decay, more numbers than labels: the risk falls on with the dimension, the excess error ends at that of the gain."""
     few, many = (

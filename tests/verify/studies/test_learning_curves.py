@@ -267,6 +267,7 @@ def test_training_errors_that_vanish_leave_the_panel():
     assert 0 < low < solutions[2].train_error < solutions[3].train_error < high
 
 
+@pytest.mark.slow
 def test_starts_are_compared_on_the_same_data_and_judged_by_the_branch_of_their_curve(tmp_path, few_points):
     """Two curves, of which theory alone draws the second; a random start alone is judged."""
     families = (
