@@ -5,7 +5,7 @@ settings and what stands around them alone, and `numeric.journal.caption.caption
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import cycle
 from typing import TYPE_CHECKING
@@ -88,10 +88,18 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
 
 def _left_out(alphas: Sequence[float]) -> str:
     """Of points that leave a gap."""
-    if not alphas:
-        return ""
-    where = rf"$\alpha = {in_mathtext(alphas[0])}$" + (f" to ${in_mathtext(alphas[-1])}$" if len(alphas) > 1 else "")
-    return f"left out as inaccurate or unsolved: {where}"
+    return f"left out as inaccurate or unsolved: {_range(alphas)}" if alphas else ""
+
+
+def _broken(solutions: Sequence[Solution], values: Sequence[float] = (), glyph: str = r"\alpha") -> str:
+    """Of points that are approximations, where they are not marked, along the sample ratio or `values` of another parameter."""
+    along = values or [solution.problem.alpha for solution in solutions]
+    where = [value for value, solution in zip(along, solutions, strict=True) if solution.status is Status.UNSTABLE]
+    return f"replica symmetry broken, an approximation: {_range(where, glyph)}" if where else ""
+
+
+def _range(values: Sequence[float], glyph: str = r"\alpha") -> str:
+    return rf"${glyph} = {in_mathtext(values[0])}$" + (f" to ${in_mathtext(values[-1])}$" if len(values) > 1 else "")
 
 
 def _below(least: float, solutions: Sequence[Solution]) -> str:
@@ -139,24 +147,36 @@ def _point_mass(axes: Axes, at: float, height: float, colour: str) -> None:
 
 
 @in_style
-def decomposition_figure(parts: Sequence["Decomposition"], ax: Axes | None = None) -> Figure:
-    """Parts of the excess test error against alpha, with the mismatch that stays; of a part below zero its size, in open circles."""
+def decomposition_figure(
+    parts: Sequence["Decomposition"], ax: Axes | None = None, unsolved: Sequence[float] = ()
+) -> Figure:
+    """Parts of the excess test error against alpha, with the mismatch that stays; of a part below zero its size, in open circles.
+
+    No line passes an `unsolved` sample ratio.
+    """
     figure, (axes,) = panels(ax)
-    alphas = np.array([part.solution.problem.alpha for part in parts])
+    by_alpha = {part.solution.problem.alpha: part for part in parts}
+    alphas = np.array(sorted({*by_alpha, *unsolved}))
+
+    def along(value: Callable[["Decomposition"], float]) -> np.ndarray:
+        return np.array([value(by_alpha[alpha]) if alpha in by_alpha else math.nan for alpha in alphas])
+
     styles = {"overfitting": "-", "underfitting": "--", "approximation": "-."}
     negative = []
     for colour, (name, line) in enumerate(styles.items()):
-        values = np.array([part.excess[name] for part in parts])
+        values = along(lambda part, name=name: part.excess[name])  # type: ignore[misc]  # of this turn of the loop
         axes.plot(alphas, np.where(values < 0, np.nan, values), line, color=f"C{colour}", label=name)
         if (below := values < 0).any():
             axes.plot(alphas[below], -values[below], "o", mfc="none", color=f"C{colour}", label=f"$-${name}")
             negative.append(name)
-    axes.plot(alphas, [part.mismatch for part in parts], ":", color="0.4", label="mismatch")
+    axes.plot(alphas, along(lambda part: part.mismatch), ":", color="0.4", label="mismatch")
     axes.set(xlabel=_ALPHA, ylabel=r"test error above $E[y\,|\,X]$")
     logarithmic(axes.xaxis, axes.yaxis)
     legend_above(axes, 3 if negative else 2)
     note = f"open circles: minus {' and '.join(negative)}, which is below zero" if negative else ""
-    add_caption(figure, settings(parts[0].solution.problem, "alpha") if parts else "", note)
+    solutions = [part.solution for part in parts]
+    told = settings(solutions[0].problem, "alpha") if parts else ""
+    add_caption(figure, told, note, _broken(solutions), _left_out(unsolved))
     return figure
 
 
@@ -171,7 +191,12 @@ def optimal_figure(found: Sequence["Optimum"], ax: Sequence[Axes] | None = None)
     decays.set(xlabel=_ALPHA, ylabel=r"optimal $\lambda$")
     logarithmic(errors.xaxis, errors.yaxis, decays.xaxis, decays.yaxis)
     none = "" if all(best.decay for best in found) else r"no line: the optimum is $\lambda \to 0$"
-    add_caption(figure, settings(found[0].solution.problem, "alpha", "lambda_"), none)
+    add_caption(
+        figure,
+        settings(found[0].solution.problem, "alpha", "lambda_"),
+        none,
+        _broken([best.solution for best in found]),
+    )
     return figure
 
 
@@ -191,7 +216,8 @@ def cost_figure(points: Sequence["CostPoint"], ax: Axes | None = None) -> Figure
     axes.set(xlabel=_ALPHA, ylabel=r"estimation error $\|S-S_0\|^2/d$")
     logarithmic(axes.xaxis, axes.yaxis)
     legend_above(axes)
-    add_caption(figure, settings(points[0].solution.problem, "alpha"))
+    solutions = [point.solution for point in points]
+    add_caption(figure, settings(solutions[0].problem, "alpha"), _broken(solutions))
     return figure
 
 
@@ -211,7 +237,8 @@ def bayes_figure(points: Sequence["BayesPoint"], ax: Sequence[Axes] | None = Non
     test.plot([row[0] for row in known], [row[3] for row in known], "C2:", label="label of the posterior mean")
     for axes in (estimation, test):
         legend_above(axes, 2)
-    add_caption(figure, settings(points[0].problem, "alpha", "lambda_"))
+    broken = _broken([solution for _, solution in learned])
+    add_caption(figure, settings(points[0].problem, "alpha", "lambda_"), broken)
     return figure
 
 
@@ -291,7 +318,10 @@ def scaling_figure(
     logarithmic(above.xaxis, above.yaxis, below.xaxis)
     legend_above(below)
     samples = f"$n = {in_mathtext(problem.alpha * dim**2)}$" if along == "hidden" else ""
-    add_caption(figure, settings(problem, *varied), samples, "ticks: a feature leaves the bulk" if ticks else "")
+    leave = "ticks: a feature leaves the bulk" if ticks else ""
+    add_caption(
+        figure, settings(problem, *varied), samples, leave, _broken([point.solution for point in solved], x, parameter)
+    )
     return figure
 
 

@@ -139,11 +139,11 @@ def _errors(point: Mapping[str, Any]) -> Mapping[str, float]:
     return point.get("errors", {})
 
 
-def sample_ratios(alphas: Iterable[float], among: Sequence[float]) -> str:
+def stretches(values: Iterable[float], among: Sequence[float], name: str = "alpha") -> str:
     """Where points stand, in words: ranges that no other of `among` lies in, in its order."""
-    chosen = set(alphas)
+    chosen = set(values)
     runs = [list(run) for inside, run in groupby(among, chosen.__contains__) if inside]
-    return "alpha = " + ", ".join(f"{run[0]:g}" + (f" to {run[-1]:g}" if len(run) > 1 else "") for run in runs)
+    return f"{name} = " + ", ".join(f"{run[0]:g}" + (f" to {run[-1]:g}" if len(run) > 1 else "") for run in runs)
 
 
 def print_rows(rows: Sequence[Mapping[str, object]]) -> None:
@@ -190,6 +190,21 @@ def save(figure, path: Path, document: Mapping[str, object]) -> None:  # type: i
 def data_of(figure: Path) -> Path:
     """Where the data of a figure are written."""
     return figure.with_suffix(".json")
+
+
+def warn_unstable(solutions, name: str = "alpha", values: Sequence[float] = ()) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
+    """One line on stderr where values are approximations, along the sample ratio or `values` of another parameter."""
+    from numeric.problem.solution import Status
+
+    along = values or [solution.problem.alpha for solution in solutions]
+    unstable = [value for value, solution in zip(along, solutions, strict=True) if solution.status is Status.UNSTABLE]
+    if unstable:
+        _LOG.warning("%s (%s): %s", counted(unstable), stretches(unstable, along, name), Status.UNSTABLE.value)
+
+
+def counted(points: Sequence[object]) -> str:
+    """So many points, in words."""
+    return "1 point" if len(points) == 1 else f"{len(points)} points"
 
 
 def print_unsolved(solutions) -> int:  # type: ignore[no-untyped-def]  # the import is deferred

@@ -100,9 +100,13 @@ class Regime:
         return 0.0 if excess(0.0) <= 0 else float(scipy.optimize.brentq(excess, 0.0, most)) / math.log(10)
 
     def constant(self, slopes: Sequence[float], logs: Sequence[tuple[float, ...]], along: str = "n") -> float:
-        """Least factor of `correction` that no distance of these slopes from the exponent exceeds: all of them obey what it bounds."""
-        sizes = [self.correction(*each, along=along) for each in logs]
-        return max(abs(slope - float(self.exponent(along))) / size for slope, size in zip(slopes, sizes, strict=True))
+        """Least factor of `correction` that no slope farther from the exponent than `nearness` exceeds; zero if none is.
+
+        Where a slope is near already, what is left of its distance may be smaller than what is derived by any power of d, or larger.
+        """
+        distances = [abs(slope - float(self.exponent(along))) for slope in slopes]
+        beyond = ((far, at) for far, at in zip(distances, logs, strict=True) if far > self.nearness(along))
+        return max((far / self.correction(*at, along=along) for far, at in beyond), default=0.0)
 
     def nearness(self, along: str = "n") -> float:
         """How near its exponent a slope is to be: a tenth of it, or a tenth where it is zero."""

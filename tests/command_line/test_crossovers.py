@@ -54,8 +54,9 @@ def test_the_largest_constant_says_where_a_slope_comes_near(constant):
     (there,) = crossing([10**end], constant)
     assert abs(there.value - there.exponent) == pytest.approx(abs(there.exponent) / 10, rel=1e-6)
     line = crossover_line(slopes)
-    near = f"slopes come within 0.033 of it from d = 1e{math.ceil(end)} on, at the same powers of d (by the farthest of 3 slopes)"
-    assert line.endswith(near)
+    beyond = sum(abs(one.value - one.exponent) > regime.nearness() for one in slopes)
+    near = f"slopes come within 0.033 of it from d = 1e{math.ceil(end)} on, at the same powers of d"
+    assert line.endswith(f"{near} (by the farthest of {beyond} beyond)")
     assert len(line) <= 2 * WIDTH
 
 
@@ -65,6 +66,20 @@ def test_no_slope_beyond_is_farther_than_said():
     logs = [place(1.4, -0.52, dim)[1] for dim in dims]
     constant = regime.constant([float(regime.exponent("n")) - far for far in distances], logs)
     assert 8 < regime.near(constant, *logs[-1]) < math.inf
+
+
+def test_slopes_that_are_near_say_nothing_of_those_that_are_not():
+    """The distance of one that was near already, over the little that is left out there, gave d = 1e7 where 1e4 was seen to do."""
+    dims, distances = (1e4, 1e8), (0.05, 0.03)
+    regime, logs = place(1.4, -0.52)[0], [place(1.4, -0.52, dim)[1] for dim in dims]
+    slopes = [
+        PlacedSlope(float(regime.exponent("n")) - far, 1e-3, regime, at, "n")
+        for far, at in zip(distances, logs, strict=True)
+    ]
+    first = 0.05 / regime.correction(*logs[0])
+    assert regime.constant([one.value for one in slopes], logs) == pytest.approx(first)
+    assert 0.03 / regime.correction(*logs[1]) > first  # once the constant of both
+    assert crossover_line(slopes[1:] * 2).endswith(": all 2 are within 0.033 of it")
 
 
 def test_one_slope_cannot_tell(caplog):
@@ -95,4 +110,4 @@ def test_a_scaling_curve_says_so(monkeypatch, capsys):
         run(command.main)
     assert stop.value.code == 0
     said = capsys.readouterr().err
-    assert "2 slopes (" in said and "(by the farthest of 2 slopes)" in said
+    assert "2 slopes (" in said and "(by the farthest of 2 beyond)" in said

@@ -26,6 +26,7 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.maths.domain import InvalidParameter
 from numeric.plots import (
+    cost_figure,
     curve_figure,
     decomposition_figure,
     optimal_figure,
@@ -39,6 +40,7 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
 from numeric.saddle.curve import learning_curve
 from numeric.saddle.solve import solve
+from numeric.studies.against_bayes import CostPoint
 from numeric.studies.decompose import decompose
 from numeric.studies.optimal_decay import Optimum
 from numeric.studies.phase_diagram import phase_diagram
@@ -168,7 +170,7 @@ def test_what_is_kept_is_said_along_hidden_units_alone():
     along_samples = scaling_figure(asked, scaling_curve(asked, [1e3, 4e3]))
     along_hidden = scaling_figure(asked, width_curve(asked, [10, 40]), along="hidden")
     assert caption_of(along_samples) == r"$\gamma = 0.75$, $d = 60$, $\lambda = 1$, $\Delta = 0.5$, $T = 2$"
-    assert caption_of(along_hidden).endswith("$T = 2$; $n = 3600$")
+    assert "$T = 2$; $n = 3600$" in caption_of(along_hidden)
     np.testing.assert_allclose(along_hidden.axes[0].lines[0].get_xdata(), [10, 40])
 
 
@@ -182,6 +184,28 @@ def test_a_part_below_zero_is_drawn_by_its_size_and_said(solved):
     np.testing.assert_allclose(drawn["$-$approximation"].get_xydata(), [[2.0, 0.001 * parts[2].rate]])
     assert "open circles: minus approximation, which is below zero" in caption_of(figure)
     assert "below zero" not in caption_of(decomposition_figure(parts[:2]))
+
+
+def test_no_line_of_a_decomposition_passes_an_unsolved_point_and_broken_symmetry_is_said(solved):
+    first, second, third = map(decompose, solved)
+    broken = replace(third, solution=replace(third.solution, status=Status.UNSTABLE))
+    figure = decomposition_figure([first, broken], unsolved=[second.solution.problem.alpha])
+    for line in figure.axes[0].lines:
+        assert np.isnan(line.get_ydata()).tolist() == [False, True, False]
+    caption, (_, between, last) = caption_of(figure), [one.problem.alpha for one in solved]
+    assert rf"symmetry broken, an approximation: $\alpha = {last:g}$" in caption
+    assert rf"left out as inaccurate or unsolved: $\alpha = {between:g}$" in caption
+
+
+def test_every_curve_says_where_replica_symmetry_is_broken(solved):
+    one, other = solved[0], replace(solved[1], status=Status.UNSTABLE)
+    assert "symmetry" not in caption_of(optimal_figure([Optimum(0.1, one, 0.0)]))
+    assert "symmetry" in caption_of(optimal_figure([Optimum(0.1, one, 0.0), Optimum(0.1, other, 0.0)]))
+    assert "symmetry" in caption_of(cost_figure([CostPoint(one, 0.1), CostPoint(other, 0.1)]))
+    asked = Problem(1.0, power_law(0.75, 60), 1.0, 0.5)
+    points = scaling_curve(asked, [1e3, 4e3])
+    points[1] = replace(points[1], solution=replace(points[1].solution, status=Status.UNSTABLE))
+    assert caption_of(scaling_figure(asked, points)).endswith("an approximation: $n = 4000$")
 
 
 def test_masses_at_a_point_are_arrows_and_no_part_of_the_density():

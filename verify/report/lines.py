@@ -68,8 +68,8 @@ def near_words(approach: Approach) -> str:
     if math.isnan(approach.near):
         return "one slope cannot tell from which d on it is near"
     if math.isinf(approach.near):
-        return "by the farthest of these within 10 % at no d"
-    return f"by the farthest of these within 10 % from d = 1e{math.ceil(approach.near)} on"
+        return "within 10 % at no d, by the farthest of these"
+    return f"within 10 % from d = 1e{math.ceil(approach.near)} on, by the farthest of these"
 
 
 def spectrum_line(name: str, spectrum: TrainedSpectrum) -> str:

@@ -28,7 +28,7 @@ class Approach:
 
     `left_out`: size of what the exponent leaves out at the largest d, up to a constant, as derived; `settled`: log10 of the d from
     which on that is below a tenth. `near`: log10 of the d from which on the slope is within a tenth of the exponent, by the constant
-    that bounds all `slopes`; not a number for a single one, which cannot tell.
+    that bounds all `slopes` that are not; the least d where all are; not a number for a single one, which cannot tell.
     """
 
     regime: str
@@ -64,8 +64,9 @@ def approaches(dims: Sequence[int], noise: float, pool: Pool) -> tuple[Approach,
     found = []
     for regime, powers, jobs in _slopes_asked_for(dims, noise):
         logs, slopes = [tuple(power * math.log(dim) for power in powers) for dim in dims], pool.results(jobs)
-        constant = regime.constant([slope for _, slope, _ in slopes], logs) if len(dims) > 1 else math.nan
-        ends = regime.correction(*logs[-1]), regime.settled(*logs[-1]), regime.near(constant, *logs[-1])
+        constant = regime.constant([slope for _, slope, _ in slopes], logs)
+        near = regime.near(constant, *logs[-1]) if constant else math.log10(min(dims))
+        ends = regime.correction(*logs[-1]), regime.settled(*logs[-1]), near if len(dims) > 1 else math.nan
         found.append(Approach(regime.name, regime.risk[0], tuple(slopes), *ends))
     return tuple(found)
 

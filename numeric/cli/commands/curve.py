@@ -10,12 +10,13 @@ from numeric.cli import digits
 from numeric.cli.arguments import number, print_json
 from numeric.cli.output import (
     add_outputs,
+    counted,
     document_key,
     outputs,
     print_unsolved,
-    sample_ratios,
     save,
     so_far,
+    warn_unstable,
     with_kinks,
     write_table,
 )
@@ -89,27 +90,13 @@ def run(arguments: argparse.Namespace) -> int:
     return print_unsolved(solutions)
 
 
-def warn_unstable(solutions) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
-    """One line on stderr where values are approximations."""
-    from numeric.problem.solution import Status
-
-    unstable = [solution.problem.alpha for solution in solutions if solution.status is Status.UNSTABLE]
-    if unstable:
-        where = sample_ratios(unstable, [solution.problem.alpha for solution in solutions])
-        _LOG.warning("%s (%s): %s", _counted(unstable), where, Status.UNSTABLE.value)
-
-
 def warn_inexact(solutions, accuracy: float, way_out: str) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
     """One line on stderr where errors are larger than was asked for, or than is the default."""
     inexact = [solution for solution in solutions if solution.trusted and solution.error_estimate > accuracy]
     if inexact:
         worst = max(solution.error_estimate for solution in inexact)
         errors = f"relative errors of up to {worst:.1e}, more than {accuracy:.0e}"
-        _LOG.warning("%s with %s; %s", _counted(inexact), errors, way_out)
-
-
-def _counted(points) -> str:  # type: ignore[no-untyped-def]
-    return "1 point" if len(points) == 1 else f"{len(points)} points"
+        _LOG.warning("%s with %s; %s", counted(inexact), errors, way_out)
 
 
 def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred

@@ -5,7 +5,7 @@ import logging
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, sample_ratios, so_far
+from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, so_far, stretches, warn_unstable
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 
 _LOG = logging.getLogger(__name__)
@@ -60,12 +60,15 @@ def run(arguments: argparse.Namespace) -> int:
         if below:
             _LOG.warning(
                 "%s is below zero at %s: parts hold cross terms, of which a small one can consist (docs/theory.md, section 7)",
-                name, sample_ratios(below, alphas),
+                name, stretches(below, alphas),
             )  # fmt: skip
     deliver(
         arguments,
         points,
-        lambda plots: plots.decomposition_figure(list(found.values())),
+        lambda plots: plots.decomposition_figure(
+            list(found.values()), unsolved=[alpha for alpha in alphas if alpha not in found]
+        ),
         lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
     )
+    warn_unstable(solutions)
     return print_unsolved(solutions)

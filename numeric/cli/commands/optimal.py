@@ -5,7 +5,7 @@ import logging
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, so_far
+from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_unstable
 from numeric.cli.problem_arguments import (
     add_decay_search,
     add_parametrisation,
@@ -71,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
             "seconds": time.perf_counter() - started,
         },
     )
+    warn_unstable([best.solution for best in found])
     for line in unsolved:
         _LOG.error(line)
     return 1 if unsolved else 0

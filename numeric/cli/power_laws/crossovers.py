@@ -52,14 +52,15 @@ def crossover_line(slopes: list[PlacedSlope]) -> str:
 
 def _end(slopes: list[PlacedSlope]) -> str:
     """From which d on slopes are near the exponent, by what it leaves out, as derived, with a constant that bounds all of them."""
-    regime, along, logs = slopes[0].regime, slopes[0].along, [slope.logs for slope in slopes]
-    constant = regime.constant([slope.value for slope in slopes], logs, along)
-    ends = [regime.near(constant, *each, along=along) for each in logs]
+    regime, along = slopes[0].regime, slopes[0].along
+    near = f"{regime.nearness(along):.2g} of it"
+    beyond = [one for one in slopes if abs(one.value - one.exponent) > regime.nearness(along)]
+    if not beyond:
+        return f"all {len(slopes)} are within {near}"
+    constant = regime.constant([one.value for one in beyond], [one.logs for one in beyond], along)
+    ends = [regime.near(constant, *one.logs, along=along) for one in beyond]
     low, high = min(ends), max(ends)
-    near, fit = (
-        f"{regime.nearness(along):.2g} of it",
-        f"at the same powers of d (by the farthest of {len(slopes)} slopes)",
-    )
+    fit = f"at the same powers of d (by the farthest of {len(beyond)} beyond)"
     if not math.isfinite(low):
         return f"on the edge of the cell no slope comes within {near} {fit}"
     where = f"d = 1e{math.ceil(low)}" + (

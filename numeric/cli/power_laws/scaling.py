@@ -20,7 +20,7 @@ from numeric.cli.arguments import (
     positive,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved, so_far
+from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved, so_far, warn_unstable
 from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import decay_exponent
 from numeric.maths.domain import InvalidParameter
@@ -201,6 +201,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "features leave the bulk between `after` and `before` samples (-: beyond the range given):\n"
             )
             print_rows(recovery)
+    warn_unstable([point.solution for point in found], AXES[along], [getattr(point, along) for point in found])
     return print_unsolved(point.solution for point in found)
 
 

@@ -223,7 +223,7 @@ def test_the_main_job_is_judged_by_both_legs(trained):
     )
     assert job.agrees
     (said,) = (line for line in main_job_lines(job) if line.startswith("exponent -1/3"))
-    assert said.endswith("; by the farthest of these within 10 % from d = 1e12 on\n")
+    assert said.endswith("; within 10 % from d = 1e12 on, by the farthest of these\n")
     assert near_words(dataclasses.replace(leg, near=math.nan)) == "one slope cannot tell from which d on it is near"
     away = dataclasses.replace(leg, slopes=leg.slopes[::-1])
     assert not dataclasses.replace(job, exponents=(away,)).agrees
