@@ -439,3 +439,26 @@ def test_a_smaller_accuracy_is_reached(monkeypatch, capsys):
     shown = capsys.readouterr()
     (point,) = json.loads(shown.out)["points"]
     assert point["error_estimate"] < 2e-3 and "relative errors" not in shown.err
+
+
+WEAK = ["--alpha", ".25", "--kappa0", ".5", "--lambda", ".005", "--noise", ".5"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        pytest.param(["curve", *WEAK], "alpha = 0.25", marks=pytest.mark.slow),
+        pytest.param(["decompose", *WEAK], "alpha = 0.25", marks=pytest.mark.slow),
+        pytest.param(["cost", *WEAK], "alpha = 0.25", marks=pytest.mark.slow),
+        (["spectrum", *WEAK], "alpha = 0.25"),
+        (
+            [*replaced(replaced(replaced(SCALING, "--lambda", "1"), "--samples", "3600"), "--width", ".16,1")],
+            "m = 8",
+        ),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_every_command_says_in_words_where_replica_symmetry_is_broken(arguments, where, monkeypatch, capsys):
+    assert numeric(arguments, monkeypatch) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "replica symmetry is broken" in line]
+    assert len(said) == 1 and said[0].startswith(f"1 point ({where}): ")
