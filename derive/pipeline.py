@@ -3,8 +3,6 @@
 from dataclasses import replace
 from functools import cache
 
-import sympy as sp
-
 from derive.language import channel
 from derive.language.index import SymmetricScores
 from derive.language.matrix import Kind, Matrix
@@ -111,7 +109,7 @@ def _any_penalty(model: Model) -> Model:
     if model.matrix.quadratic == 0:
         return model
     lambda_, kappa = sym("lambda_ kappa")
-    return replace(model, matrix=Matrix(model.matrix.kind, linear=lambda_ * sp.sqrt(kappa), rank_ratio=kappa))
+    return replace(model, matrix=Matrix(model.matrix.kind, linear=lambda_, rank_ratio=kappa))
 
 
 def functions(steps: tuple[Step, ...]) -> tuple[tuple[Step, Function], ...]:

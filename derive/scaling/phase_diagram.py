@@ -185,6 +185,7 @@ def _joined(phases: Iterable[Phase]) -> Iterator[Phase]:
         yield Phase(first.low, last.high, first.cells)
 
 
+@lru_cache(maxsize=1024)  # every balance asks for it
 def _between(low: sp.Expr, high: sp.Expr | None) -> Fraction:
     """A rational number in an interval, near its middle and with a small denominator."""
     if high is None:

@@ -135,7 +135,7 @@ class Solution:
         )
 
 
-def failed(problem: Problem, status: Status, residual: float, iterations: int) -> Solution:
+def failed(problem: Problem, status: Status, residual: float = math.inf, iterations: int = 0) -> Solution:
     """A solve without a solution: every value is not a number."""
     nothing: dict[str, Any] = dict.fromkeys(QUANTITIES, math.nan)
     return Solution(

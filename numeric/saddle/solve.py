@@ -45,7 +45,7 @@ class Solver:
                 if interpolates(problem):
                     return solve_interpolating(problem)
             except OutsideDomain:  # labels too sharp for the test error, or a law beyond double precision
-                return failed(problem, Status.DIVERGED, float("inf"), 0)
+                return failed(problem, Status.DIVERGED)
         if problem.leading and start is None:
             start = self._with_gaussian_features(problem)
         best: Solution | None = None
@@ -95,7 +95,7 @@ class Solver:
             if outcome.residual < self.search.near:
                 return self.refinement.refined(saddle, outcome, accuracy or rule.accuracy)
         except OutsideDomain:  # parameters so extreme that a law or an average is beyond double precision
-            return failed(problem, Status.DIVERGED, float("inf"), 0)
+            return failed(problem, Status.DIVERGED)
         return without_root(problem, outcome)
 
 

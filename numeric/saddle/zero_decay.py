@@ -106,7 +106,7 @@ def solve_interpolating(problem: Problem) -> Solution:
         )
     roots = list(interpolating_roots(problem))
     if not roots:
-        return failed(problem, Status.DIVERGED, float("inf"), 0)
+        return failed(problem, Status.DIVERGED)
     v, b, energy = min(roots, key=lambda root: -root[2].J_b)  # weight decay picks the least trace, which is -J_b/2
     solution = _solution(problem, gain, _learned(problem, gain, v, b, energy), _bars(problem, gain, v, b))
     residual = abs(float(_imbalance(problem, v))) / problem.rho
