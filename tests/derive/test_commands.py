@@ -120,11 +120,13 @@ def test_check_names_what_is_wrong(derive, two_models, tmp_path, monkeypatch):
         emit.generate(load(name), force=False, reason=None)
     (tmp_path / SOFTMAX / "balls.py").unlink()
     (tmp_path / "left_over").mkdir()
+    monkeypatch.setattr(emit, "unused", lambda: ["shared.py"])
     code, out, _ = derive("check")
     lines = out.splitlines()
-    assert code == 1 and lines[:2] == [
+    assert code == 1 and lines[:3] == [
         f"generated/{SOFTMAX}/balls.py: missing",
         "generated/left_over/: no model of this name",
+        "generated/shared.py: no model's code imports it",
     ]
     assert f"{SOFTMAX}: 1 problems" in lines
     assert lines[-1].startswith(f"{CLOSED}: ") and "stored values met" in lines[-1]

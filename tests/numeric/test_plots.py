@@ -273,6 +273,20 @@ def test_axes_that_are_handed_over_keep_their_settings(solved):
         optimal_figure([Optimum(0.1, solved[0], 0.0)], ax=left)
 
 
+def test_the_legend_of_axes_that_are_handed_over_raises_their_view_alone(solved):
+    """What was drawn at sample ratios far below one once ended at one."""
+    axes = Figure().subplots()
+    few = [replace(one, problem=one.problem.at(one.problem.alpha / 100)) for one in solved]
+    curve_figure(few, ax=axes)
+    assert axes.dataLim.x1 == pytest.approx(few[-1].problem.alpha)
+
+
+def test_where_lines_of_recovery_end_is_said_of_narrow_students_alone():
+    for widths, said in (([Fraction(1)], False), ([Fraction(1), Fraction(1, 2)], True)):
+        caption = caption_of(recovery_figure(recovery_table([Fraction(1, 4), Fraction(1, 3)], widths, [2])))
+        assert ("lines end where" in caption) is said
+
+
 @pytest.mark.parametrize(("gamma", "dim"), [(0.75, 100), (1.0, 6)])
 def test_a_power_law_that_was_listed_is_captioned_as_one(gamma, dim):
     law = power_law(gamma, dim)

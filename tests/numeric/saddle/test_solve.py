@@ -164,6 +164,8 @@ def test_sampled_solutions_are_stationary_points_of_e(tokens, changed):
     slope = (ends[0] - ends[1]) / (0.05 * (1.05 - 1 / 1.05))
     if base.parametrisation is Parametrisation.GENERAL:
         expected = solution.q + solution.antisymmetric.q
+        at_unit_gain = base.q0 - 2 * solution.m / solution.c + expected / solution.c**2
+        assert solution.denoising_error == pytest.approx(at_unit_gain, rel=1e-9)
     else:
         energy = base.target.energy(solution.delta**2, solution.b, base.width)
         expected = -solution.c * energy.J_b / 2  # tr S/d = c int (x - b)_+ dmu
