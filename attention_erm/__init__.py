@@ -64,7 +64,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PUBLIC})  # and no __all__: help() would then print every class whole
+    own = (name for name in globals() if name.startswith("__"))
+    return sorted({*own, *_PUBLIC})  # and no __all__: help() would then print every class whole
 
 
 def _require_own_packages() -> None:

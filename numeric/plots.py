@@ -72,7 +72,8 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
         errors = np.where(values > 0, [solution.errors.get(name, 0.0) for solution in solutions], np.nan)
         axes.plot(alphas, np.where(stable, values, np.nan), line, marker=mark, ms=3, color=colour, label=label)
         if not stable.all():
-            axes.plot(alphas, values, "-", color=colour, lw=0.5, alpha=0.6)
+            beside = ~stable | np.append(~stable[1:], False) | np.append(False, ~stable[:-1])
+            axes.plot(alphas, np.where(beside, values, np.nan), "-", color=colour, lw=0.5, alpha=0.6)
             axes.plot(alphas, np.where(stable, np.nan, values), "o", color=colour, mfc="white", ms=3)
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     axes.set(xlabel=_ALPHA, ylabel="error")
@@ -162,21 +163,24 @@ def decomposition_figure(
         return np.array([value(by_alpha[alpha]) if alpha in by_alpha else math.nan for alpha in alphas])
 
     styles = {"overfitting": "-", "underfitting": "--", "approximation": "-."}
-    negative = []
+    negative, none = list[str](), list[str]()
     for colour, (name, line) in enumerate(styles.items()):
         values = along(lambda part, name=name: part.excess[name])  # type: ignore[misc]  # of this turn of the loop
-        axes.plot(alphas, np.where(values < 0, np.nan, values), line, color=f"C{colour}", label=name)
+        if (values == 0).any():
+            none.append(name)
+        axes.plot(alphas, np.where(values > 0, values, np.nan), line, color=f"C{colour}", label=name)
         if (below := values < 0).any():
             axes.plot(alphas[below], -values[below], "o", mfc="none", color=f"C{colour}", label=f"$-${name}")
             negative.append(name)
     axes.plot(alphas, along(lambda part: part.mismatch), ":", color="0.4", label="mismatch")
-    axes.set(xlabel=_ALPHA, ylabel=r"test error above $E[y\,|\,X]$")
+    axes.set(xlabel=_ALPHA, ylabel=r"test error above that of $E[y\,|\,X]$")
     logarithmic(axes.xaxis, axes.yaxis)
     legend_above(axes, 3 if negative else 2)
     note = f"open circles: minus {' and '.join(negative)}, which is below zero" if negative else ""
     solutions = [part.solution for part in parts]
     told = settings(solutions[0].problem, "alpha") if parts else ""
-    add_caption(figure, told, note, _broken(solutions), _left_out(unsolved))
+    ends = f"no line where it is zero: {' and '.join(none)}" if none else ""
+    add_caption(figure, told, note, ends, _broken(solutions), _left_out(unsolved))
     return figure
 
 
@@ -185,9 +189,11 @@ def optimal_figure(found: Sequence["Optimum"], ax: Sequence[Axes] | None = None)
     """Least test error and the weight decay that gives it, against alpha; two panels."""
     figure, (errors, decays) = panels(ax, 1, 2, 2.4)
     alphas = [best.solution.problem.alpha for best in found]
-    errors.plot(alphas, [best.solution.test_error for best in found])
+    errors.plot(alphas, [best.solution.test_error for best in found], ".-")
     errors.set(xlabel=_ALPHA, ylabel=r"test error at optimal $\lambda$")
-    decays.plot(alphas, [best.decay or float("nan") for best in found])
+    decays.plot(
+        alphas, [best.decay or float("nan") for best in found], ".-"
+    )  # few points beside a kink, to be seen as such
     decays.set(xlabel=_ALPHA, ylabel=r"optimal $\lambda$")
     logarithmic(errors.xaxis, errors.yaxis, decays.xaxis, decays.yaxis)
     none = "" if all(best.decay for best in found) else r"no line: the optimum is $\lambda \to 0$"
@@ -319,8 +325,14 @@ def scaling_figure(
     legend_above(below)
     samples = f"$n = {in_mathtext(problem.alpha * dim**2)}$" if along == "hidden" else ""
     leave = "ticks: a feature leaves the bulk" if ticks else ""
+    slow = "a slope is not the exponent before a crossover has ended" if regimes else ""
     add_caption(
-        figure, settings(problem, *varied), samples, leave, _broken([point.solution for point in solved], x, parameter)
+        figure,
+        settings(problem, *varied),
+        samples,
+        leave,
+        slow,
+        _broken([point.solution for point in solved], x, parameter),
     )
     return figure
 

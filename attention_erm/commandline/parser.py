@@ -3,6 +3,8 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
+from itertools import takewhile
 from typing import Any, NoReturn
 
 from attention_erm import __version__
@@ -43,10 +45,20 @@ class Parser(argparse.ArgumentParser):
             )
 
             arguments = expanded(self, arguments)
+        self._require_known(arguments)
         found, rest = super().parse_known_args(arguments, namespace)
         if not hasattr(found, "stated"):  # by a command, whose parser has just done this
             found.stated = self, arguments
         return found, rest
+
+    def _require_known(self, arguments: Sequence[str]) -> None:
+        """Refuse a mistyped option by its name, with those that are like it: argparse would ask for what it was to state."""
+        ends = {"--", *commands(self)}  # a command looks at what follows it
+        own = list(takewhile(lambda text: text not in ends, arguments))
+        for name in (text.partition("=")[0] for text in own if text.startswith("--")):
+            if name not in self._option_string_actions and not self._get_option_tuples(name):
+                like = get_close_matches(name, self._option_string_actions, n=1)
+                self.error(f"{name}: is no option here" + (f"; use {like[0]}" if like else ""))
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does; from here on what is said is of the level asked for, and what is written is of these arguments."""

@@ -3,7 +3,7 @@
 import argparse
 from fractions import Fraction
 
-from numeric.cli.arguments import GRID, BadInput, add_problem_arguments, exact_texts, grid, positive
+from numeric.cli.arguments import GRID, BadInput, add_problem_arguments, exact_text, exact_texts, grid, positive
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.target_arguments import add_target_arguments, float64_target, lists_target
 
@@ -67,7 +67,7 @@ def problem_of_any_decay(arguments: argparse.Namespace):  # type: ignore[no-unty
     arguments.lambda_ = Fraction(1)
     asked, given = problem_of(arguments, arguments.alpha[0])
     del given["lambda"]
-    return asked, given
+    return asked, {**given, "tolerance": exact_text(arguments.tolerance)}
 
 
 def problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred

@@ -34,6 +34,7 @@ from numeric.saddle.estimator import estimator_of, learned_overlaps
 
 #: Of q0 in features that are not learned: below it their energy, a difference, has fewer than six digits.
 LEAST_SHARE = 1e-10
+_ROUNDED = 4e-15  # relative, of the terms of a part, whose differences are zero up to that
 
 
 class DistanceParts(NamedTuple):
@@ -128,6 +129,8 @@ def distance_parts(solution: Solution, c_star: float) -> DistanceParts:
     over, under, approximation, distance = map(
         float, generated.decomposition(solution.m, solution.q, problem.q0, q_top, q0_top, gain, c_star)
     )
+    rounding = _ROUNDED * (problem.q0 * c_star**2 + 2 * abs(solution.m * c_star) + solution.q)
+    over, under, approximation = (part if abs(part) > rounding else 0.0 for part in (over, under, approximation))
     return DistanceParts(over, under, approximation, gain, distance)
 
 

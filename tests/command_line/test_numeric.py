@@ -376,6 +376,20 @@ def test_a_link_stays_and_a_pipe_is_written_to(tmp_path):
     os.close(reader)
 
 
+def test_an_interrupt_just_after_a_file_was_written_stays_one(tmp_path, monkeypatch):
+    """Its temporary file is gone then: nothing to remove, and no other error in its place."""
+    moved = Path.replace
+
+    def interrupted(self, target):
+        moved(self, target)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / "whole.csv", b"whole")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("whole.csv", b"whole")]
+
+
 @pytest.mark.parametrize(
     "command", [["numeric", "exponents", "--gamma", "3/4"], ["derive", "list", "--log-level", "warning"]]
 )

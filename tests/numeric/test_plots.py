@@ -161,7 +161,8 @@ def test_parts_of_the_test_error_and_what_stays_are_drawn_in_its_units(solved):
         solved[1].test_error, rel=1e-5
     )
     for name in ("overfitting", "underfitting", "approximation"):
-        np.testing.assert_allclose(drawn[name], [part.rate * getattr(part, name) for part in parts])
+        values = [part.rate * getattr(part, name) for part in parts]
+        np.testing.assert_allclose(drawn[name], [value or math.nan for value in values])  # zero has no logarithm
     np.testing.assert_allclose(drawn["mismatch"], [part.mismatch for part in parts])
 
 
@@ -169,7 +170,8 @@ def test_what_is_kept_is_said_along_hidden_units_alone():
     asked = Problem(1.0, power_law(0.75, 60), 1.0, 0.5)
     along_samples = scaling_figure(asked, scaling_curve(asked, [1e3, 4e3]))
     along_hidden = scaling_figure(asked, width_curve(asked, [10, 40]), along="hidden")
-    assert caption_of(along_samples) == r"$\gamma = 0.75$, $d = 60$, $\lambda = 1$, $\Delta = 0.5$, $T = 2$"
+    told, slow = caption_of(along_samples).split("; ")
+    assert told == r"$\gamma = 0.75$, $d = 60$, $\lambda = 1$, $\Delta = 0.5$, $T = 2$" and "crossover" in slow
     assert "$T = 2$; $n = 3600$" in caption_of(along_hidden)
     np.testing.assert_allclose(along_hidden.axes[0].lines[0].get_xdata(), [10, 40])
 
@@ -190,11 +192,13 @@ def test_no_line_of_a_decomposition_passes_an_unsolved_point_and_broken_symmetry
     first, second, third = map(decompose, solved)
     broken = replace(third, solution=replace(third.solution, status=Status.UNSTABLE))
     figure = decomposition_figure([first, broken], unsolved=[second.solution.problem.alpha])
-    for line in figure.axes[0].lines:
-        assert np.isnan(line.get_ydata()).tolist() == [False, True, False]
+    drawn = {line.get_label(): np.isnan(line.get_ydata()).tolist() for line in figure.axes[0].lines}
+    assert drawn.pop("underfitting") == 3 * [True]  # nothing is left to learn
+    assert set(map(tuple, drawn.values())) == {(False, True, False)}
     caption, (_, between, last) = caption_of(figure), [one.problem.alpha for one in solved]
     assert rf"symmetry broken, an approximation: $\alpha = {last:g}$" in caption
     assert rf"left out as inaccurate or unsolved: $\alpha = {between:g}$" in caption
+    assert "no line where it is zero: underfitting" in caption
 
 
 def test_every_curve_says_where_replica_symmetry_is_broken(solved):

@@ -49,11 +49,12 @@ class Store(Generic[AnyResult]):
     """
 
     def __init__(self, folder: Path, kind: type[AnyResult], name: str = "runs.jsonl", depends_on: str = "") -> None:
-        """Open a store. Raises OSError if it cannot be written."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """Open a store, of which there is nothing on disk before its first result.
+
+        Raises OSError if it cannot be written: found out before an hour of runs, not after it.
+        """
         self.path, self._kind, self._depends_on = folder / name, kind, depends_on
-        with self.path.open("ab"):
-            pass  # so that an unwritable folder is found out before an hour of runs, not after it
+        _require_writable(self.path)
 
     def load(self, asked: Collection[Any]) -> dict[Any, AnyResult]:
         """Return the results of those runs of `asked` that are finished.
@@ -83,6 +84,7 @@ class Store(Generic[AnyResult]):
 
         Raises InvalidParameter if another process holds it.
         """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.path.with_name(f".{self.path.name}.lock"), is_singleton=True)
         try:
             lock.acquire(timeout=0)
@@ -99,6 +101,7 @@ class Store(Generic[AnyResult]):
         """
         record = {"key": result.run.key, "protocol": self._protocol_of(result.run), **result.to_json()}
         line = json.dumps(record).encode() + b"\n"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             whole = line if self._ends_with_newline(descriptor) else b"\n" + line
@@ -115,7 +118,7 @@ class Store(Generic[AnyResult]):
 
     def _records(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """Key, protocol and the rest of each whole line."""
-        for line in self.path.read_bytes().splitlines():
+        for line in self.path.read_bytes().splitlines() if self.path.exists() else ():
             try:
                 record = json.loads(line)
                 yield str(record.pop("key")), str(record.pop("protocol")), record
@@ -129,3 +132,14 @@ class Store(Generic[AnyResult]):
         models = packages([problem.model] if isinstance(problem, Problem) else [])
         code = code_digest(self._kind.__module__, *models, *batches)
         return record_digest({"code": code, "depends_on": self._depends_on})
+
+
+def _require_writable(path: Path) -> None:
+    """Raises OSError if neither the file nor, where there is none yet, the folder that it would be made in can be written."""
+    there = next(one for one in (path, *path.parents) if one.exists())
+    if there == path and not path.is_file():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if there != path and not there.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
+    if not os.access(there, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(there))

@@ -156,13 +156,16 @@ def _scaling(outcome: MainJobOutcome) -> str:
         f"<td>{s.theory:.3f}</td><td>{s.exponent:.3f}</td></tr>"
         for s in outcome.laws.slopes
     )
+    trained = (
+        "<p>Slopes of trained heads with 95 % intervals, of the theory over the same samples, and the exponent: at such d windows are "
+        "short, and theory and exponent differ.</p><table><tr><th>d</th><th>λ</th><th>n</th><th>trained</th><th>theory</th>"
+        f"<th>exponent</th></tr>{slopes}</table>"
+    )
     return (
         "<section><h2>Scaling laws</h2><p>Exponents of the samples in the risk at unit gain; local slopes of the full theory at "
         "growing d; gamma = 3/4.</p><table><tr><th>regime</th><th>exponent</th><th>theory</th><th></th>"
         "<th>where what the exponent leaves out ends</th></tr>"
-        f"{approach}</table><p>Slopes of trained heads with 95 % intervals, of the theory over the same samples, and the exponent: at "
-        "such d windows are short, and theory and exponent differ.</p><table><tr><th>d</th><th>λ</th><th>n</th><th>trained</th>"
-        f"<th>theory</th><th>exponent</th></tr>{slopes}</table></section>"
+        f"{approach}</table>{trained if slopes else ''}</section>"
     )
 
 

@@ -7,7 +7,7 @@ import time
 
 from attention_erm.commandline.log import progress
 from numeric.cli import digits
-from numeric.cli.arguments import number, print_json
+from numeric.cli.arguments import exact_text, number, print_json
 from numeric.cli.output import (
     add_outputs,
     counted,
@@ -65,6 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     table, figure = outputs(arguments)
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
+    if arguments.accuracy:
+        given["accuracy"] = exact_text(arguments.accuracy)
     from numeric.channel.rules import coarse_rules
     from numeric.saddle.curve import learning_curve, solve_between
 

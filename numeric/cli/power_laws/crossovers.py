@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 _LOG = logging.getLogger(__name__)
 
-OFF = 0.02  # of a slope from its exponent, beyond its error: less needs no words
-
 
 class PlacedSlope(NamedTuple):
     """A local slope along a parameter, with its error, in a regime at these logarithms of the regime's parameters."""
@@ -37,7 +35,7 @@ def tell_crossovers(slopes: Iterable[PlacedSlope]) -> None:
 
 
 def _is_off(slope: PlacedSlope) -> bool:
-    return abs(slope.value - slope.exponent) > OFF + slope.error
+    return abs(slope.value - slope.exponent) > slope.regime.nearness(slope.along) + slope.error
 
 
 def crossover_line(slopes: list[PlacedSlope]) -> str:
@@ -46,21 +44,18 @@ def crossover_line(slopes: list[PlacedSlope]) -> str:
     count, verb = ("1 slope", "is") if len(off) == 1 else (f"{len(off)} slopes", "are")
     return (
         f'{count} ({_range([slope.value for slope in off])}) {verb} not yet the exponent {exponent:.3f} of "{regime.name}": '
-        + (_end(slopes) if len(slopes) > 1 else "one slope cannot tell where it comes near; ask for several")
+        + (_end(off) if len(slopes) > 1 else "the only slope of a regime cannot tell where it comes near")
     )
 
 
-def _end(slopes: list[PlacedSlope]) -> str:
+def _end(off: list[PlacedSlope]) -> str:
     """From which d on slopes are near the exponent, by what it leaves out, as derived, with a constant that bounds all of them."""
-    regime, along = slopes[0].regime, slopes[0].along
+    regime, along = off[0].regime, off[0].along
     near = f"{regime.nearness(along):.2g} of it"
-    beyond = [one for one in slopes if abs(one.value - one.exponent) > regime.nearness(along)]
-    if not beyond:
-        return f"all {len(slopes)} are within {near}"
-    constant = regime.constant([one.value for one in beyond], [one.logs for one in beyond], along)
-    ends = [regime.near(constant, *one.logs, along=along) for one in beyond]
+    constant = regime.constant([one.value for one in off], [one.logs for one in off], along)
+    ends = [regime.near(constant, *one.logs, along=along) for one in off]
     low, high = min(ends), max(ends)
-    fit = f"at the same powers of d (by the farthest of {len(beyond)} beyond)"
+    fit = "at the same powers of d" + (f" (by the farthest of {len(off)})" if len(off) > 1 else "")
     if not math.isfinite(low):
         return f"on the edge of the cell no slope comes within {near} {fit}"
     where = f"d = 1e{math.ceil(low)}" + (

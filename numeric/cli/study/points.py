@@ -92,7 +92,7 @@ def naming_keys(study: StudyFile, texts: Mapping[str, str]) -> Iterator[None]:
         line = error if isinstance(error, BadInput) else bad_argument(error)
         key = f"{study.path}: {line.argument.removeprefix('--')}".rstrip(": ")
         where = ", ".join(f"{name} = {text}" for name, text in texts.items())
-        raise BadInput(key, line.value, line.rule, f"{line.way_out} (at {where})") from None
+        raise BadInput(key, line.value, line.rule, line.way_out + (f" (at {where})" if where else "")) from None
 
 
 def _flag(name: str) -> str:

@@ -90,7 +90,7 @@ def test_another_model_file_is_refused_before_anything_is_trained(change, part, 
         Exception, match=f"model tied_attention: its file states another {part} than heads are trained with"
     ):
         main([*CURVE, "--out", str(tmp_path)])
-    assert (tmp_path / "runs.jsonl").read_bytes() == b""
+    assert not any(path.suffix == ".jsonl" for path in tmp_path.iterdir())
 
 
 def test_a_penalty_that_nothing_trains_is_refused(monkeypatch):

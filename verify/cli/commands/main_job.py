@@ -47,7 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     folder = Path(arguments.out)
     stores = Stores(result_store(folder), student_store(folder), opened(vanishing_store, folder))
-    _LOG.info(f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder}/; --preset quick is shorter")
+    shorter = "" if arguments.preset == "quick" else "; --preset quick is shorter"
+    _LOG.info(f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder}/{shorter}")
     outcome = do_main_job(plan, stores, _LOG.info, arguments.workers)
     _LOG.info("report")
     for name, content in report_files(outcome).items():

@@ -11,6 +11,7 @@ from numeric.cli.arguments import integer, print_json
 from verify.cli.arguments import output_folder
 from verify.cli.output import write_document
 from verify.jobs.pool import Pool
+from verify.jobs.stated_model import require_stated_heads
 from verify.published.comparison import SETS, document, read, set_beside
 from verify.report.lines import published_lines
 
@@ -35,6 +36,7 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Solve the theory at every released point, print ratios and scores, write them as JSON."""
+    require_stated_heads()  # other groups' too: a model that was changed since has no part in what they released
     started, folder = time.perf_counter(), output_folder(arguments.out)
     names = list(SETS) if arguments.set == "all" else [arguments.set]
     with Pool(arguments.workers) as pool:
