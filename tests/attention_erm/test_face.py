@@ -24,6 +24,10 @@ def test_a_name_is_that_of_numeric_and_in_the_table_of_contents(name):
     assert name in dir(attention_erm) and f"\n    {name} " in attention_erm.__doc__
 
 
+def test_what_it_lists_is_what_it_offers():
+    assert {name for name in dir(attention_erm) if not name.startswith("__")} == set(attention_erm._PUBLIC)
+
+
 def test_it_offers_a_dozen_names_and_help_fits_a_screen():
     assert len(attention_erm._PUBLIC) == 12
     assert len(pydoc.render_doc(attention_erm).splitlines()) < 70

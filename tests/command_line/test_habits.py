@@ -310,6 +310,21 @@ def test_only_what_trains_needs_torch():
     assert "-e '.[verify]'" in main_job and main_job.strip().endswith("-m verify\n```")
 
 
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("curve --alpha 1 --kapa0 .5 --lambda .1", "numeric curve: --kapa0: is no option here; use --kappa0; see "),
+        ("curve --alpha=1 --xyzzy=1", "numeric curve: --xyzzy: is no option here; see "),
+        ("--versio --vresion", "numeric: --vresion: is no option here; use --version; see "),
+    ],
+)
+def test_a_mistyped_option_is_named_with_what_is_like_it(line, named, said):
+    """What was missing without it was asked for instead, or "unrecognized arguments" of the whole program."""
+    code, out, err = said(*line.split())
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+    assert named in err
+
+
 def without_torch(*arguments):
     """`python -m verify ...` where torch is not installed."""
     without = "import sys, runpy; sys.modules['torch'] = None; sys.argv[0] = 'verify'; runpy.run_module('verify', run_name='__main__')"

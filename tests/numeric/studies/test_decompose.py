@@ -192,6 +192,12 @@ def test_command_line(capsys, monkeypatch, tmp_path):
     assert (tmp_path / "f.png").stat().st_size > 1000
 
 
+def test_a_part_that_is_lost_in_rounding_is_zero():
+    """An overfitting of -2.2e-16 was said to be below zero, and drawn at 1e-16."""
+    parts = decompose(solve(Problem(0.13895, MarchenkoPastur(0.5), 1e-3, 0.5)))
+    assert parts.overfitting == 0 < parts.underfitting < parts.approximation
+
+
 def test_features_lost_in_rounding_are_refused():
     """Underfitting approaches a limit as they shrink; it was 19 per cent off before, and then a division by zero."""
 

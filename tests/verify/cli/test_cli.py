@@ -177,6 +177,7 @@ def test_the_report_stands_alone(tmp_path, monkeypatch):
     assert document["trained_thresholds"]["agrees"]
     assert not dataclasses.replace(outcome, sighted=thresholds_seen_at(1.3)).agrees  # whatever else agrees
     assert len(document["thresholds"]["interpolation"]["value"].strip("0.")) >= 50
+    assert "Slopes of trained heads" not in page  # none were asked for: a table of nothing
     assert set(files) == {"index.html", "report.json", "curve.png", "spectra.png", "scores.png", "thresholds.png"}
 
 

@@ -93,6 +93,14 @@ def test_another_model_file_is_refused_before_anything_is_trained(change, part, 
     assert not any(path.suffix == ".jsonl" for path in tmp_path.iterdir())
 
 
+def test_numbers_of_others_are_not_set_beside_a_changed_model(tmp_path, monkeypatch):
+    half_the_penalty(monkeypatch)
+    require_stated_heads.cache_clear()
+    with pytest.raises(Exception, match="model tied_attention: its file states another penalty"):
+        main(["published", "weak-decay", "--out", str(tmp_path / "report")])
+    assert not (tmp_path / "report").exists()
+
+
 def test_a_penalty_that_nothing_trains_is_refused(monkeypatch):
     half_the_penalty(monkeypatch)
     with pytest.raises(InvalidParameter, match="its file states another penalty than weight decay"):

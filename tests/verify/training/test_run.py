@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -256,6 +257,26 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path):
     assert set(store.load(runs)) == {runs[0]}
     store.append(canned(runs[2]))
     assert set(store.load(runs)) == {runs[0], runs[2]}
+
+
+def test_a_store_is_nothing_on_disk_before_its_first_result(tmp_path):
+    """Commands that were refused left empty files and folders."""
+    store = Store(tmp_path / "new" / "folder", RunResult)
+    assert store.load([TINY]) == {} and not (tmp_path / "new").exists()
+    store.append(canned(TINY))
+    assert set(Store(tmp_path / "new" / "folder", RunResult).load([TINY])) == {TINY}
+
+
+def test_a_store_that_cannot_be_written_is_refused_before_any_work(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    (tmp_path / "runs.jsonl").mkdir()
+    with pytest.raises(NotADirectoryError):
+        Store(tmp_path / "file" / "folder", RunResult)
+    with pytest.raises(IsADirectoryError):
+        Store(tmp_path, RunResult)
+    monkeypatch.setattr(os, "access", lambda path, mode: (Path(path), mode) != (tmp_path, os.W_OK))
+    with pytest.raises(PermissionError):
+        Store(tmp_path / "new" / "folder", RunResult)
 
 
 def test_records_of_another_protocol_or_key_are_not_used(tmp_path, caplog):
