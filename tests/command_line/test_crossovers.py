@@ -3,6 +3,7 @@
 import math
 import sys
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from attention_erm.commandline.table import WIDTH
 from numeric import __main__ as command
 from numeric.cli.arguments import run
 from numeric.cli.power_laws.crossovers import PlacedSlope, crossover_line, tell_crossovers
+from numeric.cli.power_laws.phase_diagram import _placed
 from numeric.studies.regimes import FARTHEST, regime_at
 
 GAMMA = Fraction(3, 4)
@@ -123,3 +125,10 @@ def test_a_scaling_curve_says_so(monkeypatch, capsys):
     assert stop.value.code == 0
     said = capsys.readouterr().err
     assert "2 slopes (" in said and "(by the farthest of 2)" in said
+
+
+def test_slopes_of_a_diagram_are_placed_by_the_logarithms_of_what_they_are_at():
+    diagram = SimpleNamespace(slopes=[(1.4, -0.5, -0.3)], regime=lambda x, y: (x, y))
+    ((place_of, slope),) = _placed(diagram, 100, "n")
+    assert place_of == slope.regime == (1.4, -0.5)
+    assert slope.logs == pytest.approx([1.4 * math.log(100), -0.5 * math.log(100), math.log(100)])

@@ -12,6 +12,7 @@ import pytest
 
 from numeric import __main__ as command
 from numeric.cli.arguments import run, write_atomically
+from numeric.cli.commands import bayes
 
 ROOT = Path(__file__).parents[2]
 CURVE = ["curve", "--alpha", "0.5", "--kappa0", ".5", "--lambda", ".01", "--noise", ".5"]
@@ -476,3 +477,10 @@ def test_every_command_says_in_words_where_replica_symmetry_is_broken(arguments,
     assert numeric(arguments, monkeypatch) == 0
     said = [line for line in capsys.readouterr().err.splitlines() if "replica symmetry is broken" in line]
     assert len(said) == 1 and said[0].startswith(f"1 point ({where}): ")
+
+
+def test_what_was_not_reached_beside_the_optimum_is_named(caplog):
+    there = {"alpha": 1.0, "bayes_error": 0.1}
+    assert bayes.print_missing([there, {**there, "alpha": 2.0}]) == 0 and not caplog.records
+    assert bayes.print_missing([there, {"alpha": 2.0, "bayes_error": None}]) == 1
+    assert "alpha = 2: bayes_error beyond double precision" in caplog.text

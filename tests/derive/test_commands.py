@@ -136,6 +136,7 @@ def test_list_names_equations_and_diff_finds_them_unchanged(derive, two_models):
     code, out, _ = derive("list", "--json")
     document = json.loads(out)
     assert code == 0 and list(document) == list(two_models)
+    assert all(of["title"] == load(name).title for name, of in document.items())
     code, out, _ = derive("diff", "--json")
     changes = json.loads(out)
     assert code == 0

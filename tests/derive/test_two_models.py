@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 import sympy as sp
@@ -119,6 +120,10 @@ def test_the_same_expression_in_another_form_is_the_same():
     x = load("quadratic_network").settings[0]
     one, other, third = (two_models.Equation("step", "name", "", e) for e in ((x + 1) ** 2, x**2 + 2 * x + 1, x**2))
     assert two_models.agree(one, other) and not two_models.agree(one, third)
+    (_, function), *_ = functions(derive(load("quadratic_network")))
+    with_code = [replace(equation, function=function) for equation in (one, other, third)]
+    assert two_models.agree(*with_code[:2]) and not two_models.agree(*with_code[1:])
+    assert two_models.agree(with_code[0], other) and two_models.agree(one, with_code[1])  # of one there is code
 
 
 @pytest.mark.parametrize("names", [["tied_attention"], ["tied_attention"] * 2, ["nowhere", "tied_attention"]])

@@ -19,7 +19,7 @@ from numeric.cli.arguments import run
 from numeric.journal import style
 from numeric.journal.caption import caption_of, decay_in_mathtext, settings
 from numeric.journal.kinks import resolved
-from numeric.journal.log_axes import logarithmic
+from numeric.journal.log_axes import _within, logarithmic
 from numeric.journal.style import COLUMN, PAGE, choose_styles
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -199,6 +199,16 @@ def test_no_line_of_a_decomposition_passes_an_unsolved_point_and_broken_symmetry
     assert rf"symmetry broken, an approximation: $\alpha = {last:g}$" in caption
     assert rf"left out as inaccurate or unsolved: $\alpha = {between:g}$" in caption
     assert "no line where it is zero: underfitting" in caption
+
+
+def test_costs_of_one_point_are_drawn(solved):
+    figure = cost_figure([CostPoint(solved[0], 0.1)])
+    assert caption_of(figure) == settings(solved[0].problem, "alpha")
+
+
+def test_ticks_at_the_ends_of_an_axis_are_kept_whatever_they_were_rounded_to():
+    assert _within(np.array([0.1, 1.0]), 0.1 * (1 + 1e-12), 1 - 1e-12).tolist() == [0.1, 1.0]
+    assert _within(np.array([0.1, 1.0]), 0.1 * (1 + 1e-6), 1 - 1e-6).tolist() == []
 
 
 def test_every_curve_says_where_replica_symmetry_is_broken(solved):

@@ -131,3 +131,8 @@ def test_words_do_not_change_a_digest(tmp_path, monkeypatch):
     assert digest("own.py", own) == first
     assert digest("apart.py", "z = 2\n") == first
     assert digest("other.py", "y = 2\n") != first  # what it imports, inside a function too
+
+
+def test_cores_are_those_of_this_process(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2} if process == 0 else set())
+    assert processes.cores() == 3

@@ -295,3 +295,15 @@ def test_a_piece_is_bounded_by_its_reach_and_its_distance_from_eigenvalues(name)
     assert 1 - 1e-9 < transform * min(map(distance, offsets)) < lavish
     assert max(abs(complex(speed)) for _, speed in around) < float(panel.bounds[0]) * (1 + 1e-9)
     assert float(panel.ellipse) > 1.5  # nodes multiply as it nears one
+
+
+def test_powers_of_no_size_are_refused():
+    with pytest.raises(ValueError, match="must be positive"):
+        exact_power_law(Fraction(0), 3, Fraction(1))
+
+
+def test_over_a_box_the_second_derivative_is_twice_the_mass():
+    """Mass above the threshold: half of J_bb, in a point and over a box around it."""
+    law, v, x = exact_marchenko_pastur(Fraction(1, 2)), arb("0.3"), arb("0.4")
+    box = over(law, arb(v, 1e-6), arb(x, 1e-6))
+    assert box.value("J_bb").contains(2 * law.at(v, x).value("mass").mid()) and box.value("J_bb").rad() < 1e-4

@@ -11,7 +11,7 @@ from numeric.maths.arclength import End, PseudoArclength
 from numeric.problem.problem import Problem
 from numeric.problem.solution import NotConverged, Status, failed
 from numeric.saddle.continuation import branches, coexisting, follow
-from numeric.saddle.curve import _predict, coexisting_along
+from numeric.saddle.curve import _predict, _same, coexisting_along
 from numeric.saddle.solve import solve, solve_near
 
 FIGURE_ONE = Problem(alpha=0.3, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
@@ -170,3 +170,10 @@ def test_the_start_of_a_point_is_a_power_of_alpha_through_the_last_two():
     assert (within.mh, within.qh, within.Vh) == pytest.approx((3**-0.5, 3**0.3, 6.0))
     assert (beyond.mh, beyond.qh, beyond.Vh) == pytest.approx((4**-0.5, 4**0.3, 8.0))  # no further than the last step
     assert _predict(along[:1], 3.0) is along[0] and _predict([], 3.0) is None
+
+
+def test_solutions_without_error_bars_that_are_equal_are_the_same():
+    """Where nothing is learned overlaps are zero, and known to be."""
+    nothing = solve(Problem(0.5, MarchenkoPastur(0.5), 50.0, 0.5))
+    assert nothing.q == nothing.errors["q"] == 0 and _same(nothing, nothing)
+    assert not _same(nothing, replace(nothing, q=1e-300))

@@ -19,6 +19,7 @@ from numeric.engines.processes import Processes
 from numeric.engines.task import EngineFailed, Task
 from numeric.maths.domain import InvalidParameter
 from numeric.problem.solution import QUANTITIES
+from numeric.sweeps import theory
 from numeric.sweeps.axes import axes_of, places, points_of
 from numeric.sweeps.plan import Coordinate, regions
 from numeric.sweeps.sweep import BlocksFailed, carry_out
@@ -193,3 +194,10 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
     assert ended.returncode == 1
     assert "no worker process could begin" in ended.stderr.splitlines()[-1]
     assert '`if __name__ == "__main__":`' in ended.stderr.splitlines()[-1]
+
+
+def test_a_task_holds_fewer_points_the_longer_they_take(monkeypatch):
+    problems = np.array([numeric.Problem(alpha, numeric.MarchenkoPastur(0.5), 0.1, 0.5) for alpha in (0.5, 1, 2, 4)])
+    for seconds, count in ((theory.TASK_SECONDS / 10, 4), (theory.TASK_SECONDS / 2.5, 2), (3 * theory.TASK_SECONDS, 1)):
+        monkeypatch.setattr(theory, "seconds_of_point", lambda problem, seconds=seconds: seconds)
+        assert theory._points_per_task(problems, 0) == count
