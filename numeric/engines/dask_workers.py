@@ -62,7 +62,7 @@ class DaskWorkers:
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
         """As `Engine.outcomes`."""
         assert self._client is not None
-        asked = {task.key: task for task in sorted(tasks, key=lambda task: -task.cost)}
+        asked = {task.key: task for task in tasks}
         futures = [
             self._client.submit(
                 _alone, task.function, task.arguments, key=task.key, retries=RETRIES, priority=task.cost
