@@ -153,6 +153,7 @@ BAD = [
     (replaced(SCALING, "--samples", "0.5,10"), "--samples"),
     (replaced(SCALING, "--dim", "1e13"), "--dim"),
     (["phase-diagram", "--gamma", "symbolic"], "--gamma"),
+    (["phase-diagram", "--gamma", "3/4", "--points", "6"], "--points"),
 ]
 
 

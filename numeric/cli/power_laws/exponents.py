@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -82,15 +82,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_cells(cells: list[dict[str, Any]]) -> None:
     for cell in cells:
-        sys.stdout.write(f"\n{cell['name']}\n   R ~ {_text(cell['risk'])}\n")
+        sys.stdout.write(f"\n{cell['name']}\n   R ~ {monomial(cell['risk'])}\n")
         for row in cell["conditions"]:
-            sys.stdout.write(f"   where {_text(row)} >= 1\n")
+            sys.stdout.write(f"   where {monomial(row)} >= 1\n")
 
 
 def _powers(row: tuple[Fraction, ...]) -> dict[str, str]:
     return {name: exact_text(power) for name, power in zip(("n", "lambda", "d"), row, strict=True)}
 
 
-def _text(powers: dict[str, str]) -> str:
+def monomial(powers: Mapping[str, str]) -> str:
+    """The product of what the names say to these powers; 1 where there is none."""
     factors = (name if power == "1" else f"{name}^({power})" for name, power in powers.items() if power != "0")
     return " ".join(factors) or "1"

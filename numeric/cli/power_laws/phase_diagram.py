@@ -19,8 +19,10 @@ from numeric.cli.arguments import (
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
 from numeric.cli.output import add_figure, figure_asked, print_rows, save, so_far
 from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
-from numeric.cli.power_laws.exponents import gamma
+from numeric.cli.power_laws.exponents import gamma, monomial
 from numeric.cli.power_laws.scaling import decay_law, dimension
+
+POINTS = 6  #: along each axis, if not asked for
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -55,9 +57,8 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser.add_argument(
         "--points",
         type=integer("--points", 1, 50, "e.g. 6"),
-        default=6,
         metavar="N",
-        help="slopes at N x N places (default 6)",
+        help=f"slopes at N x N places (default {POINTS})",
     )
     add_model(parser)
     add_problem_arguments(parser, "noise", defaults={"noise": "1/2"})
@@ -76,6 +77,10 @@ def run(arguments: argparse.Namespace) -> int:
     figure = figure_asked(arguments)
     if arguments.gamma is None:
         raise BadInput("--gamma", "symbolic", "a diagram is drawn at one number", "give e.g. 3/4, or use `exponents`")
+    if arguments.points and not arguments.dim:
+        raise BadInput(
+            "--points", arguments.points, "is for slopes, which have a dimension", "give --dim, or leave it out"
+        )
     started = time.perf_counter()
     from numeric.studies.phase_diagram import phase_diagram, width_diagram
 
@@ -84,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     name = chosen_model(arguments)
     own = {setting: float(value) for setting, value in own_settings(arguments, name, listed=True).items()}
-    rest = arguments.dim, float(arguments.noise), arguments.points, watch, name, own
+    rest = arguments.dim, float(arguments.noise), arguments.points or POINTS, watch, name, own
     if arguments.axis == "width":
         diagram = so_far(width_diagram, arguments.gamma, _decay(arguments.lambda_ or "1/d"), *rest)
     elif arguments.lambda_ is None:
@@ -113,8 +118,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(document)
         return 0
     for regime in diagram.regimes:
-        n, other, d = (exact_text(value) for value in regime.risk)
-        sys.stdout.write(f"{regime.name}: R ~ n^({n}) {second}^({other}) d^({d})\n")
+        powers = zip(("n", second, "d"), map(exact_text, regime.risk), strict=True)
+        sys.stdout.write(f"{regime.name}: R ~ {monomial(dict(powers))}\n")
     if points:
         print_rows(points)
     return 0
