@@ -104,6 +104,7 @@ def test_equations_of_two_models_are_compared(capsys, monkeypatch):
 def test_text_prints_both_sides_and_counts_the_rest(capsys, monkeypatch):
     _, out, _ = run(capsys, monkeypatch, "diff", "signed_quadratic_network", "quadratic_network")
     lines = out.splitlines()
+    assert not lines[0].startswith(" ")  # the step of what comes first
     where = lines.index("  class of the matrix: differ")
     assert lines[where + 1 : where + 3] == [
         "    signed_quadratic_network: symmetric",

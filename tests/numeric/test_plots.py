@@ -359,6 +359,7 @@ def test_points_are_added_where_a_line_has_a_kink_or_leaves_zero_and_only_there(
         assert above / below < 1.1
     kink = resolved(asked, lambda x: (x, max(x / 0.7, 1.0) ** 2), middle)
     assert all(abs(np.log(x / 0.7)) < 2 * np.log(1.4) for x in set(kink) - set(asked))
+    assert resolved(asked, lambda x: (x, 1e-3 * max(x / 0.7, 1.0) ** 2), middle) == kink  # whatever the unit
     assert resolved(asked, lambda x: (x, x / (1 + x), 1 / x), middle) == asked
     beside_another = resolved(asked, lambda x: (x, max(x, 3.0) ** 0.5, 1e4 * x), middle)  # no turn on the axis of both
     assert beside_another == asked

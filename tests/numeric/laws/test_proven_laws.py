@@ -86,7 +86,7 @@ def test_values_over_balls_hold_the_values_at_their_points(law, v, x, width, pla
     with working(100):
         try:
             box = over(law, arb(v, v * width), arb(x, width))
-            inside = law.at(arb(v) * (1 + width * place / 2), arb(x) - width * place / 2)
+            inside = law.at(arb(v) * (1 + width * place), arb(x) - width * place)
         except Unresolved:  # an edge of the support within the balls
             return
         for name in NAMES:
