@@ -19,7 +19,7 @@ from numeric.cli.arguments import run
 from numeric.journal import style
 from numeric.journal.caption import caption_of, decay_in_mathtext, settings
 from numeric.journal.kinks import resolved
-from numeric.journal.log_axes import _within, logarithmic
+from numeric.journal.log_axes import _IN_A_DECADE, _within, logarithmic
 from numeric.journal.style import COLUMN, PAGE, choose_styles
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -209,6 +209,10 @@ def test_costs_of_one_point_are_drawn(solved):
 def test_ticks_at_the_ends_of_an_axis_are_kept_whatever_they_were_rounded_to():
     assert _within(np.array([0.1, 1.0]), 0.1 * (1 + 1e-12), 1 - 1e-12).tolist() == [0.1, 1.0]
     assert _within(np.array([0.1, 1.0]), 0.1 * (1 + 1e-6), 1 - 1e-6).tolist() == []
+
+
+def test_decades_are_divided_from_one_upwards():
+    assert all(multiples[0] == 1 and sorted(set(multiples)) == list(multiples) for multiples in _IN_A_DECADE)
 
 
 def test_every_curve_says_where_replica_symmetry_is_broken(solved):

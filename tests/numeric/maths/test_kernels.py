@@ -136,3 +136,8 @@ def test_a_kernel_cut_at_any_byte_is_compiled_again(first, tmp_path, suffix):
         assert first()((3, 4)) == 3
     kernel = first()
     assert kernel((3, 4)) == 3 and kernel.stats.cache_hits
+
+
+def test_kernels_that_python_calls_let_other_threads_run():
+    """Else the threads of `over_blocks` would take turns."""
+    assert kernels.entry(lambda x: x).targetoptions["nogil"]
