@@ -84,7 +84,9 @@ def _target(problem: Problem) -> str:
                 return _power_law(gamma, int(np.sum(law.arrays[0] > 0)), law.q0)
             largest = law.eigenvalues[::-1][:_LISTED]
             rest = f" and {len(law.eigenvalues) - _LISTED} more" if len(law.eigenvalues) > _LISTED else ""
-            return f"eigenvalues {', '.join(f'{value:.4g}' for value in largest)}{rest}"
+            shares = law.arrays[1][::-1][:_LISTED]
+            listed = (f"{value:.4g} ({share:.3g})" for value, share in zip(largest, shares, strict=True))
+            return f"eigenvalues (and shares) {', '.join(listed)}{rest}"
         case RationalTarget() as law:
             names = structure(law.model)["target"]
             return ", ".join(f"{name} = {value:.4g}" for name, value in zip(names, law.settings, strict=True))

@@ -237,7 +237,7 @@ def test_masses_at_a_point_are_arrows_and_no_part_of_the_density():
     assert all(arrow.get_transform() == axes.get_xaxis_transform() for arrow in arrows)
     assert {float(arrow.get_xdata()[0]) for arrow in arrows} == {0.0, *(one.value for one in spectrum.outliers)}
     caption = caption_of(figure)
-    assert r"eigenvalues 4, 3, 2, 0, $\alpha = 1$, $\lambda = 0.1$" in caption
+    assert r"eigenvalues (and shares) 4 (0.02), 3 (0.02), 2 (0.02), 0 (0.94), $\alpha = 1$, $\lambda = 0.1$" in caption
     assert (
         f"mass {spectrum.zero_mass:.4f} at zero, which has no density" in caption
         and "outliers of mass 0.02 each" in caption

@@ -56,5 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(main_job_document(outcome))
     else:
-        sys.stdout.write("".join(main_job_lines(outcome)) + f"see {folder / 'index.html'}\n")
+        verdict = "agree" if outcome.agrees else "DISAGREE"
+        sys.stdout.write("".join(main_job_lines(outcome)))
+        sys.stdout.write(f"theory and training {verdict}; see {folder / 'index.html'}\n")
     return 0 if outcome.agrees else 1
