@@ -41,8 +41,8 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
         help="excess risk of a power-law target and its local slope along the number of samples, or along the width",
         description="Solve the full theory of a power-law target at finite dimension, along the number of samples or "
         "along the width. Prints a row a point: excess risk with its error bar, gain, features that have left "
-        "the bulk (no whole number where the threshold cuts the interval over which one of them scatters) and the bulk's edge, 0 where "
-        "all of it is below the threshold, the local slope beside the exponent of the regime that the point lies "
+        "the bulk (no whole number where the threshold cuts the interval over which one of them scatters) and the "
+        "bulk's edge, 0 where all of it is below the threshold, the local slope beside the exponent of the regime that the point lies "
         "in, the status.",
         epilog="example: python -m numeric scaling --power-law 3/4 --dim 200 --lambda 1/d --samples 1e3:1e8:30 --noise .5",
     )
