@@ -40,7 +40,7 @@ class LearnedOutlier:
 class LearnedSpectrum:
     """Law of the eigenvalues of the learned S, of a general matrix its singular values.
 
-    `zero_mass` at 0, a density on `x` (eigenvalue units), a grid that ends at the edges of each bulk, and `outliers`, ascending;
+    `zero_mass` at 0, a density on `x` (eigenvalue units), a grid within the edges of each bulk, and `outliers`, ascending;
     the masses of all three add up to one. `second_moment` is the integral of x^2 over the law, equal to q; `moment_error` is by how
     much its quadrature misses the closed form.
     """
@@ -146,7 +146,7 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
         1 - weight * sum(end.mass for end in ends),
         np.concatenate([np.zeros(0), *(x for part in parts for x in part.grids)]),
         weight * np.concatenate([np.zeros(0), *(density for part in parts for density in part.densities)]),
-        tuple((float(x[0]), float(x[-1])) for part in parts for x in part.grids),
+        tuple(edges for part in parts for edges in part.edges),
         tuple(outlier for part in parts for outlier in part.outliers),
         moment,
         abs(moment - q),
@@ -162,8 +162,9 @@ def _learned_ends(solution: Solution) -> tuple[Target, ...]:
 
 
 class _End(NamedTuple):
-    """What is learned at the upper end of a law: grids with densities, outliers, mass, and q by quadrature and in closed form."""
+    """What is learned at the upper end of a law: bulks by edges, grids, densities; outliers; mass; q by a rule and in closed form."""
 
+    edges: list[tuple[float, float]]
     grids: list[Array]
     densities: list[Array]
     outliers: list[LearnedOutlier]
@@ -177,7 +178,7 @@ def _end(solution: Solution, target: Target, points: int) -> _End:
     cut, learned, mass, q = _shrinkage(solution, target)
     # One that the threshold cuts is drawn as what is left of its interval.
     isolated = {outlier.low: outlier for outlier in target.outliers(v) if outlier.low >= cut}
-    found = _End([], [], [], mass, 0.0, q)
+    found = _End([], [], [], [], mass, 0.0, q)
     for low, high in target.support(v):
         if high <= cut:
             continue
@@ -190,6 +191,8 @@ def _end(solution: Solution, target: Target, points: int) -> _End:
             outlying = LearnedOutlier(outlier.target, outlier.position, value, outlier.overlap, outlier.weight)
             found.outliers.append(outlying)
         else:
+            least, most = map(float, learned(np.array([max(low, cut), high])))
+            found.edges.append((least, most))
             found.grids.append(values)
             found.densities.append(density / c)
     return found
@@ -197,6 +200,7 @@ def _end(solution: Solution, target: Target, points: int) -> _End:
 
 def _mirrored(end: _End) -> _End:
     return end._replace(
+        edges=[(0.0 - high, 0.0 - low) for low, high in reversed(end.edges)],  # and no minus zero
         grids=[-x[::-1] for x in reversed(end.grids)],
         densities=[density[::-1] for density in reversed(end.densities)],
         outliers=[

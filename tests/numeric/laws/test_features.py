@@ -237,7 +237,9 @@ def test_learned_spectrum_has_mass_one_and_second_moment_q(target):
         part = slice(start, start + 2000)
         mass += np.trapezoid(spectrum.density[part], spectrum.x[part])
         start += 2000
-        assert low == spectrum.x[part][0] and high == spectrum.x[part][-1]
+        first, *_, last = spectrum.x[part]
+        assert low <= first and last <= high and first - low + high - last < 1e-5 * high
+        assert low == 0 or low > 1e-5  # the threshold cuts at zero, which was the first point of the grid
     # Trapezes on Chebyshev nodes; the bulk is cut at the threshold, where the density does not vanish.
     assert mass == pytest.approx(1, abs=1e-3)
     assert spectrum.second_moment == pytest.approx(solution.q, abs=spectrum.moment_error + 1e-7 * solution.q)
