@@ -193,7 +193,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if not arguments.json:
         sys.stdout.write(
-            "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*; "
+            "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*\n"
             f"local_slope = d log(risk)/d log({AXES[along]}); "
             + ("exponent: that of the regime\n" if axes(name) else f"no exponents are derived for {name}\n")
         )
