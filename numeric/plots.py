@@ -186,14 +186,12 @@ def decomposition_figure(
 
 @in_style
 def optimal_figure(found: Sequence["Optimum"], ax: Sequence[Axes] | None = None) -> Figure:
-    """Least test error and the weight decay that gives it, against alpha; two panels."""
+    """Least test error and the weight decay that gives it, against alpha; two panels, with marks, as kinks may stand between."""
     figure, (errors, decays) = panels(ax, 1, 2, 2.4)
     alphas = [best.solution.problem.alpha for best in found]
     errors.plot(alphas, [best.solution.test_error for best in found], ".-")
     errors.set(xlabel=_ALPHA, ylabel=r"test error at optimal $\lambda$")
-    decays.plot(
-        alphas, [best.decay or float("nan") for best in found], ".-"
-    )  # few points beside a kink, to be seen as such
+    decays.plot(alphas, [best.decay or float("nan") for best in found], ".-")
     decays.set(xlabel=_ALPHA, ylabel=r"optimal $\lambda$")
     logarithmic(errors.xaxis, errors.yaxis, decays.xaxis, decays.yaxis)
     none = "" if all(best.decay for best in found) else r"no line: the optimum is $\lambda \to 0$"
