@@ -40,7 +40,8 @@ _ERRORS = (
     ("estimation_error", "estimation error", "C2", ":"),
 )
 _ALPHA = r"$\alpha=n/d^2$"
-UNSTABLE = "open circles: replica symmetry broken, an approximation"
+BROKEN = "replica symmetry broken, an approximation"
+UNSTABLE = f"open circles: {BROKEN}"
 
 
 def drawn_errors(solution: Solution) -> tuple[float, ...]:
@@ -96,7 +97,7 @@ def _broken(solutions: Sequence[Solution], values: Sequence[float] = (), glyph: 
     """Of points that are approximations, where they are not marked, along the sample ratio or `values` of another parameter."""
     along = values or [solution.problem.alpha for solution in solutions]
     where = [value for value, solution in zip(along, solutions, strict=True) if solution.status is Status.UNSTABLE]
-    return f"replica symmetry broken, an approximation: {_range(where, glyph)}" if where else ""
+    return f"{BROKEN}: {_range(where, glyph)}" if where else ""
 
 
 def _range(values: Sequence[float], glyph: str = r"\alpha") -> str:

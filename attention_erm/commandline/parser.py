@@ -53,8 +53,10 @@ class Parser(argparse.ArgumentParser):
 
     def _require_known(self, arguments: Sequence[str]) -> None:
         """Refuse a mistyped option by its name, with those that are like it: argparse would ask for what it was to state."""
-        ends = {"--", *commands(self)}  # a command looks at what follows it
-        own = list(takewhile(lambda text: text not in ends, arguments))
+        if commands(self):  # of which one looks at what follows it
+            own = takewhile(lambda text: text.startswith("--"), arguments)
+        else:
+            own = takewhile(lambda text: text != "--", arguments)
         for name in (text.partition("=")[0] for text in own if text.startswith("--")):
             if name not in self._option_string_actions and not self._get_option_tuples(name):
                 like = get_close_matches(name, self._option_string_actions, n=1)

@@ -69,6 +69,15 @@ def test_nothing_is_trained_beside_an_old_law(tree):
     assert (code, out) == (2, "") and f"run python -m derive gen {BASE}" in line
 
 
+@pytest.mark.slow
+def test_a_refused_training_leaves_no_folder(tree):
+    changed(tree, OWN, "quadratic=mu", "quadratic=2 * mu")
+    setting = ("--alpha", "1", "--dim", "10,12", "--runs", "2", "--out", "pages")
+    code, out, (line,) = ran(tree, "verify", "models", *OF_OWN, *setting)
+    assert (code, out) == (2, "") and f"run python -m derive gen {OWN}" in line
+    assert not (tree / "pages").exists()
+
+
 def test_a_file_that_is_no_python_is_another(tree):
     changed(tree, OWN, "MODEL = replace(", "MODEL = replace((")
     code, out, (line,) = ran(tree, *THRESHOLD, *OF_OWN)

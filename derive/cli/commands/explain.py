@@ -40,8 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.query == "exponents":
         readable = (attempt(name, lambda model: model).value for name in available())
-        model = next(model for model in readable if model is not None and exponent_tables.apply(model))
-        say(arguments, exponent_tables.record(model), exponent_tables.explanation(model))
+        with told("deriving the exponents"):
+            model = next(model for model in readable if model is not None and exponent_tables.apply(model))
+            record, text = exponent_tables.record(model), exponent_tables.explanation(model)
+        say(arguments, record, text)
         return 0
 
     def answer(model: Model) -> Explanation | str:

@@ -70,9 +70,11 @@ def run(arguments: argparse.Namespace) -> int:
         write_table(table, rows(found), {**document["parameters"], "status": document["status"]})
     if figure:
         from numeric.journal.caption import settings
-        from numeric.plots import spectrum_figure
+        from numeric.plots import BROKEN, spectrum_figure
+        from numeric.problem.solution import Status
 
-        save(spectrum_figure(found, settings(asked)), figure, document)
+        stated = [settings(asked), *([BROKEN] if solution.status is Status.UNSTABLE else [])]
+        save(spectrum_figure(found, "; ".join(stated)), figure, document)
     if arguments.json:
         print_json(document)
     else:

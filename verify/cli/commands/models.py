@@ -77,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = _names(arguments.model, own)
     _require_used(names, own)
     for name in names:
+        models.require_of_now(name)
         _require_own(name, own)
     problems = [at_setting(name, setting, own) for name in names for setting in _settings(arguments)]
     folder = output_folder(Path(arguments.out) / "models")

@@ -11,6 +11,7 @@ from typing import Any
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
+from numeric.model import require_of_now
 from numeric.problem.problem import Problem
 from verify.cli.arguments import add_power_law, output_folder
 from verify.cli.output import write_figures
@@ -65,6 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     hidden = sorted({max(1, round(ratio * dim)) for ratio in arguments.width})
     samples = Samples(arguments.data)
     require_room(problem, samples)
+    require_of_now(MODEL)
     folder = output_folder(arguments.out)
     with Pool(arguments.workers) as pool:
         points = study_width(problem, hidden, arguments.runs, pool, samples)
