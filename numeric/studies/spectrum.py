@@ -63,9 +63,9 @@ class LearnedSpectrum:
 
     def outline(self) -> tuple[Array, Array]:
         """The density as a line to be drawn: bulks start and end at zero, and it is zero between them."""
-        parts = list(self._bulk_densities())
-        x = [np.zeros(0), *(np.concatenate([x[:1], x, x[-1:]]) for x, _ in parts)]
-        density = [np.zeros(0), *(np.concatenate([[0.0], density, [0.0]]) for _, density in parts)]
+        parts = list(zip(self.bulks, self._bulk_densities(), strict=True))
+        x = [np.zeros(0), *(np.concatenate([[low], x, [high]]) for (low, high), (x, _) in parts)]
+        density = [np.zeros(0), *(np.concatenate([[0.0], density, [0.0]]) for _, (_, density) in parts)]
         return np.concatenate(x), np.concatenate(density)
 
     def ranks(self, dim: int) -> tuple[Array, Array]:
