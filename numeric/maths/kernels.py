@@ -24,6 +24,7 @@ from threading import Timer
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
+from filelock import FileLock
 from numba import njit, types
 from numba.core.caching import FunctionCache
 from numba.core.registry import cpu_target
@@ -33,6 +34,7 @@ _LOG = logging.getLogger(__name__)
 
 SHARES = 8  # of the work per thread: few enough that handing them out costs nothing, many enough that none waits long
 PATIENCE = 2.0  # seconds that a process compiles in silence
+LONGEST = 60.0  # seconds that it leaves a kernel to another process, which may have been stopped over it
 
 F = TypeVar("F", bound=Callable[..., Any])
 _njit: Any = njit  # whose types know few of its options
@@ -81,7 +83,10 @@ _UNREADABLE = (
 
 
 class Cache(FunctionCache):
-    """numba's cache of one kernel on disk; what is not in it is about to be compiled, and then put there, where anything can be."""
+    """numba's cache of one kernel on disk; what is not in it is about to be compiled, and then put there, where anything can be.
+
+    One process compiles, which holds a lock meanwhile; others that start beside it, as the workers of a sweep do, wait for it.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         try:
@@ -89,6 +94,8 @@ class Cache(FunctionCache):
         except RuntimeError:  # numba's, which finds no folder
             self._cache_path = None
             self.disable()
+        name = f".{function.__module__.rpartition('.')[2]}.{function.__qualname__}.lock"
+        self._compiles = FileLock(Path(self._cache_path or "") / name, timeout=LONGEST)
 
     @property
     def folder(self) -> Path | None:
@@ -96,18 +103,31 @@ class Cache(FunctionCache):
         return Path(self._cache_path) if self._enabled else None
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """What was compiled for these types, or None; types that have since moved, or a file cut short, leave nothing readable."""
-        try:
-            found = super().load_overload(signature, context)
-        except _UNREADABLE:
-            found = None
-            with suppress(OSError):  # where nothing can be written, either
-                self.flush()
+        """What was compiled for these types, or None, whereupon they are compiled."""
+        found = self._read(signature, context)
         if found is None:
             _waiting.begin(self._py_func.__module__)
             if not self._enabled:
                 _waiting.in_vain("neither the code's folder nor one of yours can be written to")
+            elif (found := self._awaited(signature, context)) is not None:
+                self._compiles.release()
+                _waiting.end()
         return found
+
+    def _read(self, signature: Any, context: Any) -> Any:
+        """What is on disk, or None; types that have since moved, or a file cut short, leave nothing readable."""
+        try:
+            return super().load_overload(signature, context)
+        except _UNREADABLE:
+            with suppress(OSError):  # where nothing can be written, either
+                self.flush()
+            return None
+
+    def _awaited(self, signature: Any, context: Any) -> Any:
+        """What another process has compiled meanwhile, or None with the lock held, where there can be one."""
+        with suppress(OSError, NotImplementedError):  # no file, or no locks there; also who has waited for the longest
+            self._compiles.acquire()
+        return self._read(signature, context)
 
     def compiled(self) -> int:
         """For how many types of arguments the kernel, as its sources stand, is on disk for this processor."""
@@ -125,6 +145,7 @@ class Cache(FunctionCache):
             super().save_overload(signature, compiled)
         except _UNREADABLE as error:
             _waiting.in_vain(f"{self.folder} refuses it ({error})")
+        self._compiles.release(force=True)  # an interrupt may have left it held
 
 
 class Waiting:

@@ -6,9 +6,11 @@ import subprocess
 import sys
 import time
 from collections import namedtuple
+from threading import Timer
 from types import ModuleType
 
 import pytest
+from filelock import FileLock
 
 from attention_erm.commandline.log import set_level
 from numeric.maths import kernels
@@ -136,6 +138,34 @@ def test_a_kernel_cut_at_any_byte_is_compiled_again(first, tmp_path, suffix):
         assert first()((3, 4)) == 3
     kernel = first()
     assert kernel((3, 4)) == 3 and kernel.stats.cache_hits
+
+
+def test_what_another_process_compiles_is_awaited(first, tmp_path):
+    """Each worker of a sweep in a fresh checkout compiled every kernel for itself."""
+    assert first()((3, 4)) == 3
+    kernel, compiled = first(), {path: path.read_bytes() for path in tmp_path.rglob("*.nb[ci]")}
+    for path in compiled:
+        path.unlink()
+    other = FileLock(kernel._cache.folder / ".first.first.lock", thread_local=False)
+    other.acquire()
+    finished = [Timer(0.1, path.write_bytes, (content,)) for path, content in compiled.items()]
+    for timer in [*finished, Timer(0.3, other.release)]:
+        timer.start()
+    assert kernel((3, 4)) == 3 and kernel.stats.cache_hits and not kernel.stats.cache_misses
+    assert not kernel._cache._compiles.is_locked
+
+
+def test_another_process_that_was_stopped_is_not_awaited_for_ever(first, monkeypatch):
+    monkeypatch.setattr(kernels, "LONGEST", 0.1)
+    kernel = first()
+    with FileLock(kernel._cache.folder / ".first.first.lock"):
+        assert kernel((3, 4)) == 3 and kernel.stats.cache_misses
+
+
+def test_a_kernel_that_is_compiled_is_left_to_others(first):
+    kernel = first()
+    assert kernel((3, 4)) == 3 and kernel((3.0, 4.0)) == 3
+    assert kernel.stats.cache_misses and not kernel._cache._compiles.is_locked
 
 
 def test_kernels_that_python_calls_let_other_threads_run():
