@@ -188,7 +188,8 @@ def test_it_is_one_line_at_any_moment(command, after, whole_group, tmp_path):
     when(running, lambda: watches(running))
     time.sleep(after)
     output, errors = interrupted(running, whole_group)
-    said = [line for line in errors if "compiling" not in line]
+    besides = ("compiling", "not yet the exponent")  # the latter of slopes that are given
+    said = [line for line in errors if not any(words in line for words in besides)]
     finished = bool(output) and command.startswith("numeric")
     assert said == ["interrupted: what had finished is given"] if finished else said[0].startswith("interrupted")
     assert len(said) == 1

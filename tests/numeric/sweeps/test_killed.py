@@ -63,6 +63,12 @@ def wait_until(holds, seconds=120):
         time.sleep(0.02)
 
 
+def answers(port):
+    """Whether somebody listens at a port of this machine."""
+    with socket.socket() as asked:
+        return asked.connect_ex(("127.0.0.1", port)) == 0
+
+
 @contextmanager
 def cluster(address=None):
     """A dask scheduler of its own and two workers: its address, the scheduler, and the workers."""
@@ -86,6 +92,7 @@ def cluster(address=None):
     )
     started += [process(*worker), process(*worker)]
     try:
+        wait_until(lambda: answers(int(port)))  # a client gives up after four seconds, too few on a busy machine
         yield address, started[0], started[1:]
     finally:
         for one in started:
