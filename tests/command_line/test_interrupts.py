@@ -149,8 +149,9 @@ def test_an_interrupt_that_nobody_catches_ends_the_command(program, said, tmp_pa
     assert interrupted(running) == ("", [said])
 
 
-@pytest.mark.parametrize("command", ["check", "gen --force"])
-@pytest.mark.parametrize("whole_group", [False, True], ids=["the command", "its group, as a terminal does"])
+@pytest.mark.parametrize(
+    ("command", "whole_group"), [("check", False), ("gen --force", True)], ids=["check", "gen, as a terminal does"]
+)
 def test_models_that_are_derived_are_let_be(command, whole_group, tmp_path):
     """It took ten seconds and more to end before: the workers finished all models first."""
     for package in ("derive", "generated"):  # without manifests, so that nothing is current and gen has to derive

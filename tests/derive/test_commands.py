@@ -66,7 +66,7 @@ CLOSED, SOFTMAX = "signed_quadratic_network", "direct_symmetric"
 
 @pytest.mark.parametrize(
     "model",
-    [pytest.param(name, marks=[] if name in {CLOSED, SOFTMAX} else [pytest.mark.slow]) for name in available()],
+    [pytest.param(name, marks=[] if name == CLOSED else [pytest.mark.slow]) for name in available()],
 )
 def test_explain_finds_a_generated_line(model, derive):
     for path in emit.shared_by(ROOT / "generated" / model):

@@ -53,8 +53,7 @@ def files():
 def test_code_for_torch_is_proven_where_torch_is_not_installed(files, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     mistaken = {**files, "torch.py": files["torch.py"].replace("return ", "return 2*", 1)}
-    assert [problem for problem in check.unproven(MODEL, files) if problem[0] == "torch.py"] == []
-    assert [file for file, _ in check.unproven(MODEL, mistaken)] == ["torch.py"]
+    assert [file for file, _ in check.unproven(MODEL, mistaken)] == ["torch.py"]  # once: its other functions are proven
 
 
 @pytest.fixture

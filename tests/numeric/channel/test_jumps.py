@@ -26,7 +26,10 @@ def agree(first: np.ndarray, second: np.ndarray) -> bool:
     return abs(first.mean() - second.mean()) < 2 * np.hypot(half_width(first), half_width(second))
 
 
-@pytest.mark.parametrize("alpha", [0.12, 0.138245, 0.148383, 0.165])
+@pytest.mark.parametrize(
+    "alpha",
+    [pytest.param(0.12, marks=pytest.mark.slow), 0.138245, 0.148383, pytest.param(0.165, marks=pytest.mark.slow)],
+)
 def test_neighbours_have_one_status(alpha):
     """Two points in the middle were `converged`: none of the 4096 samples of the replicon happened to lie beside a jump."""
     found = solve(replace(PEAK, alpha=alpha))

@@ -62,8 +62,8 @@ LISTS = {
 @pytest.mark.parametrize("listed", [False, True], ids=["law", "list"])
 @pytest.mark.parametrize("name", LISTS)
 def test_the_spectrum_is_that_of_random_matrices(name, listed):
-    """Soft thresholding of S0 + sqrt(v) G, d = 800: shares of eigenvalues beyond a level scatter by less than 2/d."""
-    dim, rng = 800, np.random.default_rng(1)
+    """Soft thresholding of S0 + sqrt(v) G, d = 400: shares of eigenvalues beyond a level scatter by less than 2/d."""
+    dim, rng = 400, np.random.default_rng(1)
     found = solution(name, **({"target": LISTS[name]} if listed else {}))
     general, (v, b, c) = found.problem.general, (found.delta**2, found.b, found.c)
     noise = rng.standard_normal((dim, dim)) / np.sqrt(dim)
