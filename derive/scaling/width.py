@@ -124,7 +124,7 @@ def _optimum(narrow: Cell, wide: Cell, face: Form, axis: int) -> Optimum:
     def there(form: Form) -> Form:
         return tuple(sp.factor(a + form[axis] * b) for a, b in zip(_without(form, axis), width, strict=True))
 
-    least = there(narrow.solution.exponents[risk])
+    least = there(wide.solution.exponents[risk])  # where the last feature gets a hidden unit, it is less by a power
     margins = (there(margin) for cell in (narrow, wide) for margin in cell.margins)
     conditions = tuple(dict.fromkeys(margin for margin in margins if any(margin)))
     return Optimum(wide.solution, width, least, conditions, sp.factor(least[0] / (1 + width[0])))

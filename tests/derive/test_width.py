@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 import sympy as sp
 from flint import fmpq
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import integrate
 from strategies import examples
@@ -141,6 +141,7 @@ def test_width_beyond_the_inputs_is_weight_decay(at, place):
 
 @pytest.mark.identity
 @examples(15)
+@example(at=Fraction(11, 20), place=(Fraction(173, 40), Fraction(25, 13), 0))  # the last feature gets a hidden unit
 @given(at=st.fractions(Fraction(11, 20), 4, max_denominator=20), place=places)
 def test_no_width_has_less_risk_than_the_derived_optima(at, place):
     """At any samples and decay the least of the risk over widths is that of an optimum, or of the narrowest student."""
