@@ -121,6 +121,7 @@ def _kill_server() -> None:
     server: Any = forkserver._forkserver  # which nothing public ends
     if server._forkserver_pid is not None:
         os.kill(server._forkserver_pid, signal.SIGKILL)
+        os.waitid(os.P_PID, server._forkserver_pid, os.WEXITED | os.WNOWAIT)  # or the next pool would take it for alive
 
 
 def cores() -> int:
