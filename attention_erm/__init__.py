@@ -55,6 +55,16 @@ _PUBLIC = {
 }
 
 
+class _Starred(tuple[str, ...]):
+    """What `import *` takes, name by name. Help asks whether a name is in it, and would print every class whole below the table."""
+
+    def __contains__(self, name: object) -> bool:
+        return False
+
+
+__all__ = _Starred(_PUBLIC)
+
+
 def __getattr__(name: str) -> Any:
     """A public name, from the module that it stands in."""
     if name not in _PUBLIC:
@@ -65,7 +75,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     own = (name for name in globals() if name.startswith("__"))
-    return sorted({*own, *_PUBLIC})  # and no __all__: help() would then print every class whole
+    return sorted({*own, *_PUBLIC})
 
 
 def _require_own_packages() -> None:
