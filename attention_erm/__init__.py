@@ -37,7 +37,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[1]  #: where the packages stand: a checkout, or the folder of installed ones
 
 _PUBLIC = {
     "Problem": "numeric.problem.problem",
@@ -81,7 +81,7 @@ def __dir__() -> list[str]:
 def _require_own_packages() -> None:
     """Say so where a file of the user's stands before a package of ours, which would fail somewhere inside of it."""
     for package in ("numeric", "generated"):
-        own, found = _ROOT / package, find_spec(package)
+        own, found = ROOT / package, find_spec(package)
         folders = (found.submodule_search_locations if found else None) or ()
         if own not in (Path(folder).resolve() for folder in folders):
             taken = found.origin if found else "nothing"
