@@ -37,7 +37,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[1]  #: where the packages stand: a checkout, or the folder of installed ones
 
 _PUBLIC = {
     "Problem": "numeric.problem.problem",
@@ -55,6 +55,16 @@ _PUBLIC = {
 }
 
 
+class _Starred(tuple[str, ...]):
+    """What `import *` takes, name by name. Help asks whether a name is in it, and would print every class whole below the table."""
+
+    def __contains__(self, name: object) -> bool:
+        return False
+
+
+__all__ = _Starred(_PUBLIC)
+
+
 def __getattr__(name: str) -> Any:
     """A public name, from the module that it stands in."""
     if name not in _PUBLIC:
@@ -65,13 +75,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     own = (name for name in globals() if name.startswith("__"))
-    return sorted({*own, *_PUBLIC})  # and no __all__: help() would then print every class whole
+    return sorted({*own, *_PUBLIC})
 
 
 def _require_own_packages() -> None:
     """Say so where a file of the user's stands before a package of ours, which would fail somewhere inside of it."""
     for package in ("numeric", "generated"):
-        own, found = _ROOT / package, find_spec(package)
+        own, found = ROOT / package, find_spec(package)
         folders = (found.submodule_search_locations if found else None) or ()
         if own not in (Path(folder).resolve() for folder in folders):
             taken = found.origin if found else "nothing"

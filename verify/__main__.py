@@ -14,13 +14,11 @@ if __name__ == "__main__":
 from attention_erm.commandline.parser import Parser, add_habits
 from attention_erm.commandline.programs import search_no_working_folder
 from attention_erm.commandline.refusal import fail
+from verify.cli import late_torch
 
 if __name__ == "__main__":
     search_no_working_folder()
-
-from verify.cli.absent_torch import torch_is_absent
-
-TORCH_ABSENT = torch_is_absent()  # before anything imports it
+    late_torch.hold_place()  # before anything imports it
 
 import torch
 
@@ -86,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises BadInput for arguments that make no sense, alone or together, and NoAnswer where the theory has none.
     """
     arguments = build_parser().parse_args(argv)
-    if TORCH_ABSENT:
+    if not late_torch.load():
         fail(NO_TORCH)
     interrupts.work_begins()
     require_of_now(DEFAULT)  # before workers are started, which heads are trained in

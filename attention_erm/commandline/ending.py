@@ -48,4 +48,5 @@ def run_to_exit(main: Callable[[], int]) -> NoReturn:
             raise
         raise SystemExit(interrupts.tell()) from None
     finally:
+        interrupts.leave_if_interrupted()
         gc.freeze()  # the interpreter's search for garbage at exit would take .15 s, among all that numba holds

@@ -83,7 +83,7 @@ def watch(compiled: bool = True) -> None:
             signal.signal(ends, _interrupts.received)
     signal.signal(signal.SIGALRM, _interrupts.again)
     sys.unraisablehook, sys.excepthook = _unraisable, _uncaught
-    atexit.register(_end_with_its_code)
+    atexit.register(leave_if_interrupted)
     if compiled:
         wakened, wakes = os.pipe()
         os.set_blocking(wakes, False)
@@ -101,15 +101,6 @@ def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackT
     """Likewise: compiled functions that cannot raise print what they lose as if nobody had caught it."""
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
-
-
-def _end_with_its_code() -> None:
-    """Python ends itself by a signal where an interrupt came through code that it compiled from text, caught or not."""
-    if interrupted():
-        tell()
-        with suppress(OSError):
-            sys.stdout.flush()
-        os._exit(CODE)
 
 
 def work_begins() -> None:
@@ -134,6 +125,19 @@ def tell(what: str = "") -> int:
     answered()
     _interrupts.tell(what)
     return CODE
+
+
+def leave_if_interrupted() -> None:
+    """End an interrupted process here, where all is said and written.
+
+    Python would first wait for threads, of which one may compile a kernel for ten seconds, and then end itself by a signal where an
+    interrupt came through code that it compiled from text, caught or not.
+    """
+    if interrupted():
+        tell()
+        with suppress(OSError):
+            sys.stdout.flush()
+        _interrupts.leave()
 
 
 def on_leaving(end: Callable[[], None]) -> None:

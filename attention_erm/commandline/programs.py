@@ -4,7 +4,7 @@ import runpy
 import sys
 from pathlib import Path
 
-_ROOT = Path(__file__).parents[2]  # where the packages stand
+from attention_erm import ROOT
 
 
 def derive() -> None:
@@ -31,5 +31,5 @@ def search_no_working_folder() -> None:
 
     A verify.py of the user's in it would be taken for a package of ours.
     """
-    if not sys.flags.safe_path and Path(sys.path[0]) == Path.cwd() != _ROOT:
+    if not sys.flags.safe_path and Path(sys.path[0]) == Path.cwd() != ROOT:
         del sys.path[0]

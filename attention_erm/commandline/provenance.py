@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from attention_erm import __version__
+from attention_erm import ROOT, __version__
 
 DISTRIBUTION = "attention-erm"
-ROOT = Path(__file__).resolve().parents[2]  #: a checkout, or the folder of installed packages
 
 
 @dataclass(frozen=True)

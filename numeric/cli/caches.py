@@ -10,9 +10,9 @@ import numpy  # noqa: F401  # brings the BLAS whose threads are counted
 import scipy.linalg  # noqa: F401  # and its own
 from threadpoolctl import threadpool_info
 
+from attention_erm import ROOT
 from numeric.maths import kernels, sobol
 
-ROOT = Path(__file__).parents[2]
 NOWHERE = "any folder of the code or the user"  #: in place of the one that numba would choose
 _ENTRY = "\n@entry\n"  # stands before a kernel that Python calls
 

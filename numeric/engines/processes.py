@@ -51,21 +51,20 @@ class Processes:
 
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
         """As `Engine.outcomes`."""
-        left = {task.key: task for task in sorted(tasks, key=lambda task: -task.cost)}
+        left, cause = {task.key: task for task in sorted(tasks, key=lambda task: -task.cost)}, ""
         for _ in range(1 + RETRIES):
             try:
                 for outcome in self._pass(list(left.values())):
                     del left[outcome.task.key]
                     yield outcome
             except BrokenProcessPool as error:
-                if self._running is not None and not self._running.began():
+                assert self._running is not None  # it broke
+                if not self._running.began():
                     raise EngineFailed(f"{NONE_BEGAN}, or use the engine ThisProcess") from error
-                self._running = None
+                cause, self._running = self._running.cause_of_death(), None
             if not left:
                 return
-        raise EngineFailed(
-            f"worker processes died {1 + RETRIES} times, most likely out of memory; use fewer workers or smaller sizes"
-        )
+        raise EngineFailed(f"worker processes died {1 + RETRIES} times, the last one {cause}")
 
     def _pass(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
         """Outcomes until all tasks are done or a worker dies, which raises BrokenProcessPool."""
@@ -107,6 +106,14 @@ class WorkerProcesses:
         """Whether any of the processes has come as far as to take work."""
         return self._begun.is_set()
 
+    def cause_of_death(self) -> str:
+        """What ended the process that broke the pool, in words; the executor ends the others by SIGTERM."""
+        processes = list(self._executor._processes.values())
+        self._open.close()  # the executor overlooks one that is just beginning
+        self._executor.shutdown()  # which asks them for their exit codes, as two threads may not at the same time
+        codes = {code for process in processes if (code := process.exitcode)}
+        return _ended_by(min(codes - {-signal.SIGTERM}, default=-signal.SIGTERM))
+
     def end(self, at_once: bool) -> None:
         """Wait for what has begun, or end it `at_once`; what has not begun is not done."""
         if at_once:
@@ -116,11 +123,19 @@ class WorkerProcesses:
         self._open.close()
 
 
+def _ended_by(code: int) -> str:
+    """In words, after the process that had this exit code."""
+    if code == -signal.SIGKILL:
+        return "killed, most likely out of memory: use fewer workers or smaller sizes"
+    return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+
+
 def _kill_server() -> None:
     """A server that is still importing would fork workers for whom nobody waits; the next pool starts another."""
     server: Any = forkserver._forkserver  # which nothing public ends
     if server._forkserver_pid is not None:
         os.kill(server._forkserver_pid, signal.SIGKILL)
+        os.waitid(os.P_PID, server._forkserver_pid, os.WEXITED | os.WNOWAIT)  # or the next pool would take it for alive
 
 
 def cores() -> int:
@@ -164,4 +179,4 @@ def _begin(ended: Connection, begun: Event, level: str, prepare: Callable[[], No
 def _end_with(ended: Connection) -> None:
     # A parent that was killed closes no queue that its workers wait on, but its end of this pipe: without it they would wait for ever.
     wait([ended])
-    os._exit(1)
+    os._exit(0)

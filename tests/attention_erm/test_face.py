@@ -35,6 +35,13 @@ def test_it_offers_a_dozen_names_and_help_fits_a_screen():
         _ = attention_erm.solv
 
 
+def test_an_import_of_everything_finds_it():
+    """It found `Path` and `Any`."""
+    found = {}
+    exec("from attention_erm import *", found)
+    assert found.keys() - {"__builtins__"} == set(attention_erm._PUBLIC)
+
+
 def test_the_version_is_that_of_the_distribution():
     assert attention_erm.__version__ == version("attention-erm")
 

@@ -332,22 +332,31 @@ def without_torch(*arguments):
     return subprocess.run([sys.executable, "-c", without, *arguments], cwd=ROOT, capture_output=True, text=True)
 
 
-def test_help_needs_no_torch():
-    """It was refused, so that nobody could read what he might install torch for. One process, as each takes long to load."""
+def test_who_reads_help_waits_for_no_torch():
+    """It takes seconds to load. All in one process, as the rest takes one, too."""
     script = """
-import contextlib, sys
-sys.modules["torch"] = None
-from verify.__main__ import main
-for arguments in ["--help"], ["--version"], ["--print-completion", "bash"], ["sweep", "--help"]:
+import contextlib, shlex, sys
+from verify.cli import late_torch
+late_torch.hold_place()
+from attention_erm.commandline.parser import commands
+from verify.__main__ import build_parser, main
+for arguments in ["--help"], ["--version"], ["--print-completion", "bash"], ["sweep", "--help"], ["curve", "--alhpa", "1"]:
     print("begun", *arguments)
     with contextlib.suppress(SystemExit):
         main(arguments)
+for command in commands(build_parser()).values():
+    build_parser().parse_args(shlex.split(command.epilog.partition("-m verify ")[2].partition(" > ")[0]))
+assert not [name for name in sys.modules if name.startswith("torch.")]
+assert late_torch.load()
+import torch
+print("begun torch", torch.zeros(2).tolist(), sep="\\n")
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0 and "--alhpa: is no option here" in done.stderr and done.stderr.count("\n") == 1
     said = [part.splitlines() for part in done.stdout.split("begun ")[1:]]
-    assert [lines[0] for lines in said] == ["--help", "--version", "--print-completion bash", "sweep --help"]
-    assert [len(lines) > 1 for lines in said] == 4 * [True]
+    asked = ["--help", "--version", "--print-completion bash", "sweep --help", "curve --alhpa 1", "torch"]
+    assert [lines[0] for lines in said] == asked
+    assert [len(lines) > 1 for lines in said] == [True, True, True, True, False, True]
 
 
 @pytest.mark.parametrize("arguments", [[], ["curve", "--alpha", "1"]])

@@ -135,13 +135,33 @@ BUSY = """
     library.pthread_mutex_lock(mutex)
     library.pthread_mutex_lock(mutex)  # for ever, whatever signal comes
 """
+COMPILING = """
+    import time
+    from concurrent.futures import ThreadPoolExecutor
+    from attention_erm.commandline import ending, interrupts
+    interrupts.watch()
+    interrupts.work_begins()
+
+    def main():
+        ThreadPoolExecutor(1).submit(time.sleep, 60)
+        print("here", flush=True)
+        time.sleep(60)
+
+    ending.run_to_exit(main)
+"""
 
 
 @pytest.mark.parametrize(
-    ("program", "said"), [(UNCAUGHT, "interrupted"), (LOST, "interrupted: kept"), (BUSY, "interrupted")]
+    ("program", "said"),
+    [
+        (UNCAUGHT, "interrupted"),
+        (LOST, "interrupted: kept"),
+        (BUSY, "interrupted"),
+        (COMPILING, "interrupted"),
+    ],
 )
 def test_an_interrupt_that_nobody_catches_ends_the_command(program, said, tmp_path):
-    """In a finaliser no exception comes through; compiled code may let none come for minutes."""
+    """In a finaliser no exception comes through; compiled code may let none come for minutes; Python waits for threads at its end."""
     (tmp_path / "program.py").write_text(textwrap.dedent(program))
     (tmp_path / "attention_erm").symlink_to(ROOT / "attention_erm")
     running = started("program.py", tmp_path)

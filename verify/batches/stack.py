@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 
@@ -97,14 +98,13 @@ StackedInputs = StackedSequences | StackedSensing
 class Stack:
     """Samples of B runs of one shape, in blocks of (B, k, ...) each contiguous, so that no evaluation copies them."""
 
-    def __init__(self, shape: BatchShape, runs: int, samples: int, dtype: torch.dtype = torch.float64) -> None:
+    def __init__(self, shape: BatchShape, runs: int, samples: int) -> None:
         """Room for so many runs, in blocks of `samples` samples; `put` fills it."""
         counts = [len(range(shape.samples)[start : start + samples]) for start in range(0, shape.samples, samples)]
         self.shape, self.samples = shape, samples
-        self._inputs = [torch.empty(input_size(shape, runs, k), dtype=dtype, device=shape.device) for k in counts]
-        self._labels = [
-            torch.empty(runs, k, shape.tokens, shape.tokens, dtype=dtype, device=shape.device) for k in counts
-        ]
+        like: dict[str, Any] = {"dtype": torch.float64, "device": shape.device}
+        self._inputs = [torch.empty(input_size(shape, runs, k), **like) for k in counts]
+        self._labels = [torch.empty(runs, k, shape.tokens, shape.tokens, **like) for k in counts]
 
     @property
     def runs(self) -> int:

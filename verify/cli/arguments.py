@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import errno
-import os
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +15,7 @@ from numeric.problem.problem import Problem
 from numeric.studies.regimes import LEAST_GAMMA
 from verify.exponents.measure import StudentResult
 from verify.exponents.plan import Misstatement
-from verify.jobs.store import AnyResult, Store
+from verify.jobs.store import AnyResult, Store, require_folder
 from verify.training.data import DataKind
 from verify.training.measure import RunResult
 from verify.training.minimise import MINIMISERS
@@ -119,12 +117,10 @@ def size_counts(dims: Sequence[int], runs: Sequence[int]) -> tuple[tuple[int, in
 
 
 def output_folder(path: str | Path) -> Path:
-    """The folder of what is written at the end of a job, made before it. Raises BadInput if it cannot be written to."""
+    """The folder of what is written at the end of a job. Raises BadInput if it cannot be written to."""
     folder = Path(path)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK):
-            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+        require_folder(folder)
     except OSError as error:
         raise _unwritable(folder, error) from None
     return folder

@@ -22,7 +22,7 @@ PNG_OR_PDF = "write a figure (png or pdf), and its data beside it (json)"
 
 def write_figure(path: Path, draw: Callable[[], Figure], document: Mapping[str, Any]) -> None:
     """A figure in the format of the file's suffix, and beside it, under the same name, the document that it shows."""
-    write_atomically(path, styled(draw)[path.suffix[1:]])
+    write_file(path, styled(draw)[path.suffix[1:]])
     write_document(data_of(path), document)
     _LOG.info("%s: its data are in %s", path, data_of(path))
 
@@ -33,10 +33,16 @@ def write_figures(
     """Each drawing under its own name as PNG and PDF, and what they show as `name`.json."""
     for figure, draw in drawings.items():
         for suffix, content in styled(draw).items():
-            write_atomically(folder / f"{figure}.{suffix}", content)
+            write_file(folder / f"{figure}.{suffix}", content)
     write_document(folder / f"{name}.json", document)
 
 
 def write_document(path: Path, document: Mapping[str, Any]) -> None:
     """A document as JSON with its provenance, whole or not at all. Raises ValueError for NaN, which JSON does not have."""
-    write_atomically(path, document_text(document).encode())
+    write_file(path, document_text(document).encode())
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Whole or not at all, in a folder that is made where there is none: one that was refused before leaves nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, content)

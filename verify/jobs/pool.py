@@ -214,10 +214,8 @@ def _unwrap(future: Future[list[_Timed]], group: Sequence[Job], workers: WorkerP
     if isinstance(error, BrokenProcessPool) and not workers.began():
         raise WorkerError(NONE_BEGAN) from error
     if isinstance(error, BrokenProcessPool):
-        raise WorkerError(
-            f"a worker process died near {label}: most likely out of memory; "
-            "use fewer workers or a smaller --dim, finished runs are kept"
-        ) from error
+        cause = workers.cause_of_death()
+        raise WorkerError(f"a worker process died near {label}, {cause}; finished runs are kept") from error
     raise WorkerError(f"{label} failed: {error}") from error
 
 

@@ -54,7 +54,9 @@ class Store(Generic[AnyResult]):
         Raises OSError if it cannot be written: found out before an hour of runs, not after it.
         """
         self.path, self._kind, self._depends_on = folder / name, kind, depends_on
-        _require_writable(self.path)
+        require_folder(folder)
+        if self.path.exists():
+            self.path.open("ab").close()
 
     def load(self, asked: Collection[Any]) -> dict[Any, AnyResult]:
         """Return the results of those runs of `asked` that are finished.
@@ -80,11 +82,10 @@ class Store(Generic[AnyResult]):
         return found
 
     def lock(self) -> FileLock:
-        """What a process holds while it adds results, so that no other does the same work.
+        """What a process holds while it adds results, so that no other does the same work; it makes the folder, too.
 
         Raises InvalidParameter if another process holds it.
         """
-        self.path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.path.with_name(f".{self.path.name}.lock"), is_singleton=True)
         try:
             lock.acquire(timeout=0)
@@ -134,12 +135,10 @@ class Store(Generic[AnyResult]):
         return record_digest({"code": code, "depends_on": self._depends_on})
 
 
-def _require_writable(path: Path) -> None:
-    """Raises OSError if neither the file nor, where there is none yet, the folder that it would be made in can be written."""
-    there = next(one for one in (path, *path.parents) if one.exists())
-    if there == path and not path.is_file():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if there != path and not there.is_dir():
+def require_folder(folder: Path) -> None:
+    """Raises OSError if nothing could be written in the folder, which is made, where there is none yet, at the first write."""
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    if not there.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
     if not os.access(there, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(there))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+import scipy
 
 from numeric.laws.law import Array
 from verify.judging.intervals import (
@@ -117,7 +117,7 @@ def _effect_of_errors(theory: TheoryCurve, fitted: float) -> float:
 def pooled_ratio(ratios: Sequence[Interval], intervals: int = 1) -> Interval:
     """Mean of independent ratios with intervals of 95 %; its own is as wide as `intervals` such means judged together need it."""
     mean = pooled(ratios)
-    tails = (norm.ppf(1 - (1 - INTERVAL_PROBABILITY) / 2 / count) for count in (intervals, 1))
+    tails = (scipy.stats.norm.ppf(1 - (1 - INTERVAL_PROBABILITY) / 2 / count) for count in (intervals, 1))
     return mean.widened(mean.half_width * float(next(tails) / next(tails) - 1))
 
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
-from scipy.stats import t as student
+import scipy
 
 from numeric.laws.law import Array
 
@@ -59,7 +58,7 @@ def student_widening(runs: int, level: float) -> float:
     Resampling alone lacks a degree of freedom and the heavy tails: five runs would be given 60 per cent of their interval.
     """
     tail = (1 + level) / 2
-    return math.sqrt(runs / (runs - 1)) * float(student.ppf(tail, runs - 1) / norm.ppf(tail))
+    return math.sqrt(runs / (runs - 1)) * float(scipy.stats.t.ppf(tail, runs - 1) / scipy.stats.norm.ppf(tail))
 
 
 def student_interval(value: float, drawn: Array, runs: int, level: float) -> Interval:

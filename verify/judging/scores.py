@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri_exp
-from scipy.stats import t as student
+import scipy
 
 from numeric.problem.problem import Problem
 from verify.judging.realised import (
@@ -214,8 +213,8 @@ def normal_score(ratio: float, degrees_of_freedom: float) -> float:
     Eight runs give heavy tails: |t| > 4 has probability 0.5 percent at 7 degrees of freedom, not 0.006. The score
     saturates at 38, where the tail probability leaves the range of floating point; NaN stays NaN.
     """
-    log_tail = max(student.logsf(abs(ratio), degrees_of_freedom), math.log(sys.float_info.min) - 36)
-    return float(math.copysign(ndtri_exp(log_tail), ratio))
+    log_tail = max(scipy.stats.t.logsf(abs(ratio), degrees_of_freedom), math.log(sys.float_info.min) - 36)
+    return float(math.copysign(scipy.special.ndtri_exp(log_tail), ratio))
 
 
 def pool(scores: Sequence[Score]) -> Pooled:

@@ -110,7 +110,7 @@ def study_width(
         NotConverged: the theory is not solved.
         WorkerError: a descent did not converge.
     """
-    require_room(problem, samples)
+    _require_room(problem, samples)
     problems = [replace(problem, width=m / _dim(problem)) for m in hidden]
     theory: list[Solution] = []
     for one in problems:  # each from the one before: far from S = 0 the search from scratch takes longest
@@ -131,7 +131,7 @@ def _dim(problem: Problem) -> int:
     return problem.target.dim
 
 
-def require_room(problem: Problem, samples: Samples) -> None:
+def _require_room(problem: Problem, samples: Samples) -> None:
     """Raises InvalidParameter if the samples of a run would not fit."""
     dim = _dim(problem)
     numbers = round(problem.alpha * dim**2) * (dim if samples is Samples.INPUTS else dim * (dim + 1) // 2)

@@ -4,6 +4,7 @@ import ast
 import multiprocessing
 import os
 import signal
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -20,8 +21,8 @@ def inverse(x):
     return 1 / x
 
 
-def die(_):
-    os.kill(os.getpid(), signal.SIGKILL)
+def die(number):
+    os.kill(os.getpid(), number)
 
 
 def process(_):
@@ -41,9 +42,15 @@ def test_an_error_is_an_outcome(make):
     assert isinstance(found["inverse-0"].error, ZeroDivisionError)
 
 
-def test_a_task_that_kills_every_worker_ends_in_a_line():
-    with pytest.raises(EngineFailed, match=f"died {1 + RETRIES} times"), Processes(1) as engine:
-        list(engine.outcomes([Task("die", die, (0,), 0.0)]))
+@pytest.mark.parametrize(
+    ("number", "cause"),
+    [(signal.SIGKILL, "killed, most likely out of memory: use fewer workers"), (signal.SIGTERM, "ended by SIGTERM")],
+)
+def test_a_task_that_kills_every_worker_ends_in_a_line(number, cause):
+    """Whom nobody killed had memory."""
+    said = f"worker processes died {1 + RETRIES} times, the last one {cause}"
+    with pytest.raises(EngineFailed, match=said), Processes(2) as engine:
+        list(engine.outcomes([Task("die", die, (number,), 0.0), Task("sleep", time.sleep, (9,), 0.0)]))
 
 
 def test_no_worker_is_left():

@@ -59,7 +59,7 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
         (["published", "--out", "/dev/null"], "--out /dev/null: cannot be written"),
         (["width", "--out", "/dev/null"], "--out /dev/null: cannot be written"),
         (["models", "--out", "/dev/null"], "--out /dev/null/models: cannot be written"),
-        (["width", "--alpha", "1e6", "--out", "/dev/null"], "--alpha 1000000.0: asks for .* GiB"),
+        (["width", "--alpha", "1e6"], "--alpha 1000000.0: asks for .* GiB"),
         (["curve", "--tokens", "100"], "--tokens 100: must be an integer from 2 to 12"),
     ],
 )

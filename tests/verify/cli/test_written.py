@@ -12,8 +12,9 @@ from attention_erm.commandline import provenance
 from attention_erm.commandline.refusal import BadInput
 from attention_erm.commandline.table import WIDTH
 from verify.__main__ import build_parser, main
+from verify.cli.arguments import output_folder
 from verify.cli.commands import curve as command
-from verify.cli.output import write_figures
+from verify.cli.output import write_document, write_figures
 from verify.judging.scores import BAND
 from verify.report.gallery import Shown, gallery_page
 from verify.report.html import how_to_repeat
@@ -100,3 +101,13 @@ def test_pages_say_how_to_repeat_them(monkeypatch):
     for text in (how_to_repeat(), gallery_page(shown)):
         for part in ("python -m verify figures --only 1 --seed 7", "c0ffee", "seed = 7", "target = deterministic"):
             assert part in text
+
+
+def test_a_folder_is_made_at_the_first_write(tmp_path):
+    """A command that was refused after it had made one left it."""
+    folder = output_folder(tmp_path / "new" / "folder")
+    assert not list(tmp_path.iterdir())
+    write_document(folder / "one.json", {"agrees": True})
+    assert json.loads((folder / "one.json").read_text())["agrees"]
+    with pytest.raises(BadInput, match=r"cannot be written \(Not a directory"):
+        output_folder(folder / "one.json")

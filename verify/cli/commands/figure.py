@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from numeric.cli.arguments import BadInput, print_json, write_atomically
+from numeric.cli.arguments import BadInput, print_json
 from verify.cli.arguments import add_execution, execution_fields, integers, result_store, size_counts
+from verify.cli.output import write_file
 from verify.gallery.drawn import DrawnFigure, PaperFigure, Request
 from verify.gallery.figures import FIGURES
 from verify.jobs.pool import Pool
@@ -75,11 +76,11 @@ def request(figure: PaperFigure, arguments: argparse.Namespace) -> Request:
         raise BadInput(name, shown, "has no meaning where nothing is trained", "leave it out")
     own_dims, own_runs = zip(*own, strict=True) if own else ((), ())
     sizes = size_counts(dims or own_dims, runs or own_runs) if own else ()
-    result_store(folder)  # last, as it makes the folder: one that is unwritable is refused before an hour of training
+    result_store(folder)  # one that is unwritable is refused before an hour of training
     return Request(folder, sizes, arguments.paper, execution_fields(arguments))
 
 
 def write(drawn: DrawnFigure, folder: Path) -> None:
     """All its files, each whole or not at all."""
     for name, content in drawn.files.items():
-        write_atomically(folder / name, content)
+        write_file(folder / name, content)

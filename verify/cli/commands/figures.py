@@ -9,9 +9,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from numeric.cli.arguments import print_json, write_atomically
+from numeric.cli.arguments import print_json
 from verify.cli.arguments import add_execution
 from verify.cli.commands.figure import add_paper, figure_name, request, write
+from verify.cli.output import write_file
 from verify.gallery.figures import FIGURES
 from verify.jobs.pool import Pool
 from verify.report.gallery import Shown, gallery_page
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
             seconds = time.perf_counter() - started
             documents[name] = {**drawn.document, "seconds": seconds}
             shown[name] = Shown(FIGURES[name].title, drawn.images["png"], drawn.agrees, drawn.lines, seconds)
-            write_atomically(folder / "figures.html", gallery_page(shown).encode())
+            write_file(folder / "figures.html", gallery_page(shown).encode())
             if not arguments.json:
                 sys.stdout.write(f"figure {name}: {'agrees' if drawn.agrees else 'DISAGREES'}, {seconds:.0f} s\n")
     if arguments.json:

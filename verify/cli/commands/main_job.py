@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from attention_erm.commandline.parser import Parser
-from numeric.cli.arguments import print_json, write_atomically
+from numeric.cli.arguments import print_json
 from verify.cli.arguments import (
     add_execution,
     add_misstatement,
@@ -19,6 +19,7 @@ from verify.cli.arguments import (
     result_store,
     student_store,
 )
+from verify.cli.output import write_file
 from verify.report.documents import main_job_document
 from verify.report.lines import main_job_lines
 from verify.report.page import report_files
@@ -52,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     outcome = do_main_job(plan, stores, _LOG.info, arguments.workers)
     _LOG.info("report")
     for name, content in report_files(outcome).items():
-        write_atomically(folder / name, content)
+        write_file(folder / name, content)
     if arguments.json:
         print_json(main_job_document(outcome))
     else:

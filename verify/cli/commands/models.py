@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from numeric import model as models
-from numeric.cli.arguments import BadInput, grid, integer, non_negative, positive, print_json, write_atomically
+from numeric.cli.arguments import BadInput, grid, integer, non_negative, positive, print_json
 from numeric.cli.model_arguments import listed_settings
 from numeric.problem.problem import own_parts
 from verify.cli.arguments import integers, output_folder, size_counts
-from verify.cli.output import write_document
+from verify.cli.output import write_document, write_file
 from verify.figures.models import model_figure
 from verify.jobs.pool import Pool
 from verify.report.documents import model_document
@@ -109,8 +109,8 @@ def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespa
     }
     title = str(models.structure(outcome.model)["title"])
     figure = model_figure(outcome)
-    write_atomically(folder / f"{outcome.model}.png", figure)
-    write_atomically(folder / f"{outcome.model}.html", model_page(outcome, title, figure, facts).encode())
+    write_file(folder / f"{outcome.model}.png", figure)
+    write_file(folder / f"{outcome.model}.html", model_page(outcome, title, figure, facts).encode())
     _LOG.info(f"{outcome.model}: {'agrees' if outcome.agrees else 'DISAGREES'}")
 
 

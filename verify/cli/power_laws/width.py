@@ -11,13 +11,12 @@ from typing import Any
 from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
-from numeric.model import require_of_now
 from numeric.problem.problem import Problem
 from verify.cli.arguments import add_power_law, output_folder
 from verify.cli.output import write_figures
 from verify.figures.power_laws.width import width_figure
 from verify.jobs.pool import Pool
-from verify.networks.width import MODEL, Samples, require_room, study_width
+from verify.networks.width import MODEL, Samples, study_width
 from verify.report.documents import width_document
 from verify.report.lines import width_lines
 from verify.training.run import MINIMUM_DIM
@@ -65,8 +64,6 @@ def run(arguments: argparse.Namespace) -> int:
     problem = Problem(float(alpha), target, decay, float(arguments.noise), model=MODEL)
     hidden = sorted({max(1, round(ratio * dim)) for ratio in arguments.width})
     samples = Samples(arguments.data)
-    require_room(problem, samples)
-    require_of_now(MODEL)
     folder = output_folder(arguments.out)
     with Pool(arguments.workers) as pool:
         points = study_width(problem, hidden, arguments.runs, pool, samples)
