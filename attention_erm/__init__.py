@@ -54,15 +54,7 @@ _PUBLIC = {
     "recovery": "numeric.thresholds.recovery",
 }
 
-
-class _Starred(tuple[str, ...]):
-    """What `import *` takes, name by name. Help asks whether a name is in it, and would print every class whole below the table."""
-
-    def __contains__(self, name: object) -> bool:
-        return False
-
-
-__all__ = _Starred(_PUBLIC)
+__all__ = list(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:
