@@ -1,0 +1,241 @@
+"""How the solver judges and leads: statuses, stopping, lines through roots, neighbours on a curve; of made-up solutions."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from numeric.laws.law import Energy
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.arclength import End
+from numeric.maths.fixed_point import Outcome
+from numeric.problem.problem import Problem
+from numeric.problem.solution import Status, failed
+from numeric.saddle import curve
+from numeric.saddle.continuation import Branch, BranchPoint
+from numeric.saddle.curve import JUMP, coexisting_along, learning_curve, solve_between
+from numeric.saddle.refine import INACCURATE, Refinement, without_root
+from numeric.saddle.search import Search, _on_the_line
+from numeric.saddle.zero_decay_bars import At, bars
+
+PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5)
+FOUND = Outcome(np.zeros(3), 1e-9, 5, True)
+
+
+def solution(alpha=1.0, **values):
+    """A solution with these values at a sample ratio."""
+    given = {
+        "m": 1.0,
+        "q": 1.0,
+        "V": 1.0,
+        "mh": 1.0,
+        "qh": 1.0,
+        "Vh": 1.0,
+        "delta": 1.0,
+        "test_error": 1.0,
+        "train_error": 1.0,
+        "free_entropy": 1.0,
+    }
+    none = failed(PROBLEM.at(alpha), Status.CONVERGED, 0.0, 0)
+    return replace(none, **{"replicon": 0.5, "errors": dict.fromkeys(given, 0.0), **given, **values})
+
+
+@pytest.mark.parametrize(
+    ("changed", "outcome", "sampled", "status"),
+    [
+        ({}, {}, True, Status.CONVERGED),
+        ({"q": 0.0}, {}, False, Status.INACCURATE),
+        ({"errors": {"m": 1.01 * INACCURATE}}, {}, False, Status.INACCURATE),
+        ({"errors": {"m": INACCURATE}}, {}, True, Status.CONVERGED),
+        ({"errors": {"train_error": 1.01 * INACCURATE}}, {}, True, Status.ROUGH),
+        ({"errors": {"train_error": 1.01 * INACCURATE}}, {}, False, Status.CONVERGED),
+        ({"replicon": -1e-9}, {}, False, Status.UNSTABLE),
+        ({"replicon": 0.0}, {}, False, Status.CONVERGED),
+        ({"errors": {"m": 1e-3}}, {"converged": False, "residual": 0.9e-3}, False, Status.ROUGH),
+        ({"errors": {"m": 1e-3}, "replicon": -1.0}, {"converged": False, "residual": 1.1e-3}, False, Status.STEP_LIMIT),
+    ],
+)
+def test_a_root_is_judged_by_its_errors_its_residual_and_its_stability(changed, outcome, sampled, status):
+    assert Refinement()._status(solution(**changed), FOUND._replace(**outcome), sampled) is status
+
+
+def test_without_a_root_it_is_said_whether_the_iteration_left():
+    left, limit = (without_root(PROBLEM, FOUND._replace(residual=value)) for value in (math.inf, 0.3))
+    assert (left.status, limit.status) == (Status.DIVERGED, Status.STEP_LIMIT)
+    assert (limit.residual, limit.iterations) == (0.3, 5)
+
+
+def test_roots_are_followed_along_the_line_through_the_last_two():
+    first, second = np.array([1.0, 2.0]), np.array([3.0, 1.0])
+    assert _on_the_line([(0.0, first)], 5.0) is first
+    assert _on_the_line([(9.0, 7 * first), (0.0, first), (-2.0, second)], -3.0) == pytest.approx([4.0, 0.5])
+
+
+@dataclass(frozen=True)
+class Line:
+    """A map whose root is log(lambda)/2 in each unknown, found within `reach` of it alone."""
+
+    problem: Problem
+    reach: float = math.inf
+    tried: ClassVar[list[float]] = []
+
+    @dataclass(frozen=True)
+    class Rule:
+        roughness: float = 1e-6
+
+    rule = Rule()
+
+    def unlearned(self):
+        return np.zeros(2)
+
+    def __call__(self, x):
+        root = math.log(self.problem.lambda_) / 2
+        self.tried.append(self.problem.lambda_)
+        return np.full(2, root) if np.max(np.abs(x - root)) < self.reach else np.full(2, np.nan)
+
+
+@pytest.mark.parametrize("decay", [1e-2, 0.0])
+def test_a_root_at_weak_decay_is_led_to_from_stronger_decay(decay):
+    """From three factors of 30 above, in steps that grow; the limit 0 is reached from the least decay."""
+    Line.tried.clear()
+    search = Search()
+    found = search.from_strong_decay(Line(replace(PROBLEM, lambda_=decay)))
+    least = decay or search.least_decay
+    assert found.converged and found.point == pytest.approx(np.full(2, math.log(least) / 2), abs=1e-6)
+    places = list(dict.fromkeys(Line.tried))
+    assert places[0] == pytest.approx(least * 30**3) and places == sorted(places, reverse=True)
+    assert places[-1] == pytest.approx(least) and len(places) == 3  # 30^3, 30^1, 1
+
+
+def test_where_nothing_is_found_steps_up_grow_and_end():
+    Line.tried.clear()
+    search = Search(continuations=4)
+    found = search.from_strong_decay(Line(PROBLEM, reach=-1.0))
+    assert not found.converged
+    steps = np.diff(np.log(list(dict.fromkeys(Line.tried)))) / np.log(30)
+    assert steps == pytest.approx([2, 4, 8])
+
+
+def branch(*points):
+    """A branch through (alpha, conjugate) with no folds said."""
+    return Branch(
+        PROBLEM, "alpha", tuple(BranchPoint(value, np.array([x]), False) for value, x in points), (End.RANGE, End.RANGE)
+    )
+
+
+def test_a_branch_passes_a_value_as_often_as_it_turns_around_it():
+    folded = branch((1.0, 0.0), (4.0, 1.0), (1.0, 2.0), (0.25, 3.0))
+    assert [x.item() for x in folded.crossings(2.0)] == pytest.approx([0.5, 1.5])  # in the logarithm of alpha
+    assert [x.item() for x in folded.crossings(1.0)] == pytest.approx([0.0, 2.0])
+    assert [x.item() for x in folded.crossings(0.25)] == [3.0] and folded.crossings(5.0) == []
+    assert [x.item() for x in folded.crossings(4.0)] == [1.0] and branch((1.0, 5.0)).crossings(1.0)[0].item() == 5.0
+    assert [x.item() for x in branch((1.0, 0.0), (1.0, 1.0), (2.0, 2.0)).crossings(1.5)] == pytest.approx(
+        [1 + math.log(1.5) / math.log(2)]
+    )
+
+
+@pytest.fixture
+def solver(monkeypatch):
+    """Solutions by sample ratio and whether they start from above; the starts asked for."""
+
+    def of(answer):
+        asked = []
+
+        def solved(problem, start=None, accuracy=None):
+            asked.append((problem.alpha, start and start.problem.alpha, accuracy))
+            return answer(problem.alpha, start)
+
+        monkeypatch.setattr(curve, "solve", solved)
+        return asked
+
+    return of
+
+
+def test_a_smooth_curve_is_solved_once_each_from_the_one_before(solver):
+    asked = solver(lambda alpha, start: solution(alpha, mh=alpha))
+    assert [one.problem.alpha for one in learning_curve(PROBLEM, [1.0, 2.0, 4.0], accuracy=1e-3)] == [1.0, 2.0, 4.0]
+    assert asked == [(1.0, None, 1e-3), (2.0, 1.0, 1e-3), (4.0, 2.0, 1e-3)]
+
+
+@pytest.mark.parametrize(("change", "again"), [(1.01 * JUMP, True), (0.99 * JUMP, False)])
+def test_a_point_before_a_jump_is_solved_from_above_as_well(solver, change, again):
+    """Where it is the same the lower ones are let be; of another the smaller free entropy is physical, and the next below is tried."""
+    for q, entropy, new in ((1.0, 1.0, False), (2.0, 2.0, True), (2.0, 0.5, True)):
+
+        def answer(alpha, start, q=q, entropy=entropy):
+            if start is not None and start.problem.alpha > alpha:
+                return solution(alpha, q=q, free_entropy=entropy, mh=5.0)
+            return solution(alpha, mh=math.exp(change) if alpha == 3.0 else 1.0)
+
+        asked = solver(answer)
+        along = coexisting_along(PROBLEM, [1.0, 2.0, 3.0])
+        below = [alpha for alpha, start, _ in asked[3:]]
+        assert below == ([2.0, 1.0] if again and new else [2.0] if again else [])
+        assert [len(found) for found in along] == ([2, 2, 1] if again and new else [1, 1, 1])
+        if again and new:
+            assert along[1][0].free_entropy == min(1.0, entropy)
+
+
+def test_a_point_that_failed_is_solved_from_above(solver):
+    def answer(alpha, start):
+        lost = alpha == 2.0 and (start is None or start.problem.alpha < alpha)
+        return failed(PROBLEM.at(alpha), Status.STEP_LIMIT) if lost else solution(alpha)
+
+    asked = solver(answer)
+    along = coexisting_along(PROBLEM, [1.0, 2.0, 3.0])
+    assert [(alpha, start) for alpha, start, _ in asked] == [
+        (1.0, None),
+        (2.0, 1.0),
+        (3.0, 1.0),
+        (2.0, 3.0),
+        (1.0, 2.0),
+    ]
+    assert [found[0].trusted for found in along] == [True] * 3 and len(along[1]) == 1
+
+
+def test_no_point_starts_from_one_that_has_nothing_to_start_from(solver):
+    for values in ({"q": 0.0}, {"mh": 0.0}, {"status": Status.INACCURATE}):
+        asked = solver(lambda alpha, start, values=values: solution(alpha, **values))
+        coexisting_along(PROBLEM, [1.0, 2.0])
+        assert [start for _, start, _ in asked] == [None, None]
+
+
+def test_between_neighbours_far_apart_both_are_starts(solver):
+    near, far = solution(1.0), solution(2.0, mh=math.exp(1.1 * JUMP))
+    asked = solver(lambda alpha, start: solution(alpha, free_entropy=start.mh))
+    assert solve_between(near, far, 1.5).free_entropy == 1.0  # the physical one
+    assert [start for _, start, _ in asked] == [2.0, 1.0]
+    asked.clear()
+    solve_between(near, solution(2.0), 1.5, 1e-2)
+    assert asked == [(1.5, 1.0, 1e-2)]
+    lost = failed(PROBLEM, Status.STEP_LIMIT)
+    solver(lambda alpha, start: lost)
+    assert solve_between(near, far, 1.5) is lost
+
+
+def test_solutions_are_the_same_within_the_error_bars_of_both():
+    one = solution(errors={"m": 0.1, "q": 0.0, "V": 0.0})
+    for m, same in ((1.29, True), (1.31, False), (0.71, True), (0.69, False)):
+        assert curve._same(one, solution(m=m, errors={"m": 0.2, "q": 0.0, "V": 0.0})) is same
+    assert not curve._same(one, replace(one, status=Status.STEP_LIMIT))
+
+
+def test_error_bars_at_no_decay_are_the_response_of_a_linear_problem():
+    """x = v + J - 3 and y = b + 2 J_v - 4 vanish at v = 1, b = 2 where J = 2, J_v = 1; the quantities are v + b and 5 J_b."""
+    there = Energy(2.0, 1.0, 0.5, 1.0, None)
+
+    def at(v, b, energy):
+        return At(
+            np.array([np.log(v) + energy.J - 2, b + 2 * energy.J_v - 4]), np.array([np.log(v) + b, 5 * energy.J_b])
+        )
+
+    found = bars(at, lambda v, b: there, np.array([1.0, 2.0]), 1e-6)
+    assert found == pytest.approx([2e-6 + 2e-6, 2.5e-6], rel=1e-3)
+    unsolved = bars(at, lambda v, b: there, np.array([1.0, 2.001]), 0.0)
+    assert unsolved == pytest.approx([1e-3, 0], rel=1e-3, abs=1e-12)
+    singular = bars(
+        lambda v, b, energy: At(np.ones(2) * (v + b), np.ones(3)), lambda v, b: there, np.array([1.0, 2.0]), 0.0
+    )
+    assert singular.tolist() == [math.inf] * 3
