@@ -109,11 +109,19 @@ def test_a_root_at_weak_decay_is_led_to_from_stronger_decay(decay):
     assert places[-1] == pytest.approx(least) and len(places) == 3  # 30^3, 30^1, 1
 
 
+def test_a_step_that_fails_is_halved_and_those_after_it_grow_again():
+    """The first step leads out of reach; from two roots on the line tells the next, however far."""
+    Line.tried.clear()
+    found = Search().from_strong_decay(Line(replace(PROBLEM, lambda_=30.0**-3), reach=1.0))
+    places = np.log(list(dict.fromkeys(Line.tried))) / np.log(30)
+    assert found.converged and places == pytest.approx([0, -1, -0.5, -1.5, -3])
+
+
 def test_where_nothing_is_found_steps_up_grow_and_end():
     Line.tried.clear()
     search = Search(continuations=4)
     found = search.from_strong_decay(Line(PROBLEM, reach=-1.0))
-    assert not found.converged
+    assert (found.converged, found.residual) == (False, math.inf) and np.isnan(found.point).all()
     steps = np.diff(np.log(list(dict.fromkeys(Line.tried)))) / np.log(30)
     assert steps == pytest.approx([2, 4, 8])
 
