@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import ClassVar
 
 import numpy as np
@@ -70,7 +71,22 @@ def test_without_a_root_it_is_said_whether_the_iteration_left():
 def test_roots_are_followed_along_the_line_through_the_last_two():
     first, second = np.array([1.0, 2.0]), np.array([3.0, 1.0])
     assert _on_the_line([(0.0, first)], 5.0) is first
-    assert _on_the_line([(9.0, 7 * first), (0.0, first), (-2.0, second)], -3.0) == pytest.approx([4.0, 0.5])
+    assert _on_the_line([(9.0, 7 * first), (1.0, first), (-2.0, second)], -4.0) == pytest.approx([3 + 4 / 3, 1 - 2 / 3])
+
+
+@pytest.mark.parametrize(("reach", "steps", "found"), [(10.0, 2, True), (0.1, 2, False), (0.1, 30, True)])
+def test_newton_goes_on_where_acceleration_stopped_within_its_reach(reach, steps, found):
+    """x = cos x, of residual .46 after two steps from 0: too far for Newton's method that is to start within .1."""
+
+    class Map:
+        rule = SimpleNamespace(roughness=1e-9)
+
+        def __call__(self, x):
+            return np.cos(x)
+
+    outcome = Search(newton_reach=reach)._by_iteration(Map(), np.zeros(1), 1e-12, steps)
+    assert outcome.converged is found and outcome.residual < 1
+    assert outcome.point == pytest.approx([0.7390851332151607], abs=1e-9 if found else 1.0)
 
 
 @dataclass(frozen=True)
