@@ -1,17 +1,23 @@
 """What arguments mean, up to the ends of their ranges, and what is said of what was found."""
 
+import hashlib
+import json
 import math
 import shlex
 from argparse import Namespace
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
 
+from attention_erm.commandline import interrupts
 from attention_erm.commandline.refusal import BadInput
 from numeric import __main__ as command
+from numeric.cli import digits, installation
 from numeric.cli.arguments import (
     PARAMETERS,
     _number_of_points,
@@ -24,15 +30,27 @@ from numeric.cli.arguments import (
     write_atomically,
 )
 from numeric.cli.commands import cost, curve, recovery, spectrum, sweep, threshold
-from numeric.cli.model_arguments import _in_domain, listed_settings
-from numeric.cli.output import counted, print_unsolved, stretches, warn_unstable
+from numeric.cli.model_arguments import _in_domain, listed_settings, own_settings
+from numeric.cli.output import (
+    counted,
+    data_of,
+    outputs,
+    print_unsolved,
+    so_far,
+    stretches,
+    warn_unstable,
+    with_kinks,
+    write_table,
+)
 from numeric.cli.power_laws import scaling
 from numeric.cli.power_laws.crossovers import PlacedSlope, crossover_line
 from numeric.cli.power_laws.exponents import decay_exponent, monomial
 from numeric.cli.power_laws.phase_diagram import _decay
 from numeric.cli.problem_arguments import problem_of
 from numeric.cli.study import values
+from numeric.cli.study.file import read_study
 from numeric.cli.target_arguments import float64_target
+from numeric.engines.interrupted import Interrupted
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
@@ -433,3 +451,196 @@ def test_readers_of_tables_of_a_study():
         with pytest.raises(ValueError, match="must be"):
             read(value)
     assert values.one_of(("a", "b"), str.upper)("b") == "B" and values.switch(False) is False and values.texts([]) == []
+
+
+def test_outputs_are_two_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def asked(table, figure, style=None):
+        return outputs(Namespace(csv=table, plot=figure, style=style))
+
+    assert asked("a.csv", "a.png") == (Path("a.csv"), Path("a.png")) and asked(None, None) == (None, None)
+    assert data_of(Path("b/a.png")) == Path("b/a.json")
+    for table, figure in (("a.png", "a.png"), ("a.json", "a.png")):
+        with pytest.raises(BadInput, match="name two files"):
+            asked(table, figure)
+    (tmp_path / "a.json").mkdir()
+    with pytest.raises(BadInput, match="is a folder"):  # where the data of the figure would be
+        asked(None, "a.png")
+
+
+def test_a_study_that_was_interrupted_gives_what_had_finished():
+    def study(finished):
+        raise Interrupted(finished)
+
+    assert so_far(study, [1, 2]) == [1, 2] and so_far(len, [1, 2]) == 2
+    with pytest.raises(Interrupted):
+        so_far(study, [])
+
+
+def test_a_figure_has_more_points_at_kinks_but_after_an_interrupt(monkeypatch):
+    points = [0.1 * 1.4**k for k in range(14)]
+
+    def shown(x):
+        return x, max(x / 0.7, 1.0) ** 2
+
+    more = with_kinks(points, shown, lambda left, right, place: place)
+    assert set(points) < set(more)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    answered = []
+    monkeypatch.setattr(interrupts, "answered", lambda: answered.append(True))
+    assert with_kinks(points, shown, interrupted) == points and answered == [True]
+    monkeypatch.setattr(interrupts, "interrupted", lambda: True)
+    assert with_kinks(points, shown, lambda left, right, place: place) == points
+
+
+def test_a_table_has_error_bars_of_what_has_some(tmp_path):
+    points = [
+        {"alpha": 1, "m": 2.0, "q": 3.0, "errors": {"m": 0.1}},
+        {"alpha": 2, "m": 4.0, "q": 5.0, "errors": {"m": 0.2, "q": 0.3}},
+    ]
+    write_table(tmp_path / "t.csv", points, {"lambda": "1/2"})
+    header, *rows = (line.split(",") for line in (tmp_path / "t.csv").read_text().splitlines())
+    assert header[:6] == ["alpha", "m", "q", "m_error_bar", "q_error_bar", "lambda"]
+    assert [row[:6] for row in rows] == [
+        ["1", "2.0", "3.0", "0.1", "", "1/2"],
+        ["2", "4.0", "5.0", "0.2", "0.3", "1/2"],
+    ]
+
+
+def test_digits_are_asked_of_what_has_proven_ones():
+    """Exact values go to what proves; a point in double precision stands beside them."""
+    stated = (
+        "curve",
+        "--alpha",
+        "1/3,1/2",
+        "--kappa0",
+        "1/7",
+        "--lambda",
+        "1/11",
+        "--noise",
+        "1/13",
+        "--digits",
+        "1000",
+    )
+    arguments = parsed(*stated, "--width", "3/4", "--beta", "2", "--beta0", "3", "--tokens", "4")
+    assert arguments.digits == 1000
+    asked = digits.exact_problem_of(arguments, Fraction(1, 3))
+    assert asked.settings == {
+        "alpha": Fraction(1, 3), "lambda_": Fraction(1, 11), "kappa": Fraction(3, 4), "Delta": Fraction(1, 13),
+        "beta": 2, "beta0": 3, "T": 4,
+    }  # fmt: skip
+    assert asked.rounded.alpha == 1 / 3 and asked.rounded.tokens == 4
+    for more in (("--parametrisation", "symmetric"), ("--sample-minimum", "fitted")):
+        with pytest.raises(BadInput, match="has no proven digits"):
+            digits.exact_problem_of(parsed(*stated, *more), Fraction(1, 3))
+
+
+def test_an_old_library_is_advised_about(monkeypatch):
+    needed = tuple(Requirement(text) for text in ("one>=2", "two<3", "three"))
+    monkeypatch.setattr(installation, "_needed", lambda: needed)
+    for found, said in (
+        ({"one": "2.0", "two": "2.9", "three": "0"}, []),
+        ({"one": "1.9", "two": "3.0"}, ["one 1.9", "two 3.0", "three not installed"]),
+    ):
+        monkeypatch.setattr(installation, "installed", lambda name, found=found: found.get(name, installation.ABSENT))
+        assert [line.split(":")[0] for line in installation._about_versions()] == said
+    monkeypatch.setattr(installation, "_needed", lambda: ())
+    assert "is not installed" in next(installation._about_versions())
+
+
+def test_what_is_needed_has_no_extras():
+    names = {one.name for one in installation._needed()}
+    assert "numpy" in names and not {"torch", "pytest", "marimo"} & names
+    assert (
+        installation.installed("numpy")[0].isdigit() and installation.installed("no-such-thing") == installation.ABSENT
+    )
+
+
+def test_generated_code_is_current_where_files_are_those_of_the_manifest(tmp_path):
+    folder = tmp_path / "tied_attention"
+    folder.mkdir()
+    text = b"x = 1"
+    (folder / "float64.py").write_bytes(text)
+    stated = {"float64.py": hashlib.sha256(text).hexdigest()[:16]}
+    (folder / "MANIFEST.json").write_text(json.dumps({"files": stated}))
+    assert installation._state(folder) == "current"
+    lines = list(installation.Report({"one": {"a": "b", "c": {"d": 1, "e": 2}}, "two": "f"}, []).lines())
+    assert [line.split() for line in lines] == [
+        ["one", "a", "b"],
+        ["one", "c", "d", "1,", "e", "2"],
+        ["two", "f"],
+        ["all", "is", "well"],
+    ]
+    assert list(installation.Report({}, ["mend it"]).lines()) == ["mend it"]
+
+
+def test_cuda_is_told_by_what_torch_was_built_with(monkeypatch):
+    monkeypatch.setattr(installation, "requires", lambda name: ["numpy", "nvidia-cuda-runtime-cu12==1"])
+    for torch, runtime, said in (
+        ("2.1+cpu", installation.ABSENT, "no runtime"),
+        ("2.1", installation.ABSENT, "none of its own"),
+        ("2.1", "12.4", "cu12 12.4"),
+    ):
+        found = {"torch": torch, "nvidia-cuda-runtime-cu12": runtime, "numpy": "1"}
+        monkeypatch.setattr(installation, "installed", found.get)
+        assert f"{said}; device: " in installation._cuda() and "numpy" not in installation._cuda()
+
+
+def test_settings_of_a_model_come_from_either_way_or_their_default():
+    """Its own law needs more of them than a list does."""
+    line = ("curve", "--alpha", "1", "--lambda", ".1", "--noise", ".5", "--model", "signed_quadratic_network")
+    own = own_settings(parsed(*line, "--kappa0", "1"), "signed_quadratic_network", False)
+    assert own == {"positive": Fraction(1, 2)}
+    assert own_settings(parsed(*line, "--kappa0", "1", "--positive", "1/4"), "signed_quadratic_network", False) == {
+        "positive": Fraction(1, 4)
+    }
+    assert own_settings(parsed(*line, "--eigenvalues=-1,2"), "signed_quadratic_network", True) == {}
+    two = parsed(
+        *line[:-1], "tied_attention_two_bulks", "--kappa1", "1/5", "--settings", "kappa2=1/4,scale1=1,scale2=2"
+    )
+    assert list(own_settings(two, "tied_attention_two_bulks", False).values()) == [Fraction(1, 5), Fraction(1, 4), 1, 2]
+    with pytest.raises(BadInput, match="must set each of its own settings once"):
+        own_settings(
+            parsed(*line[:-1], "tied_attention_two_bulks", "--kappa1", "1/5", "--settings", "kappa1=1/4"),
+            "tied_attention_two_bulks",
+            False,
+        )
+
+
+@pytest.mark.parametrize(
+    ("stated", "values"),
+    [
+        ('"1:4:3"', ["1", "2", "4"]),
+        ("{from = 0, to = 1, count = 3, spacing = 'linear'}", ["0", "1/2", "1"]),
+        ("{from = 1, to = 4, count = 2, spacing = 'geometric'}", ["1", "4"]),
+        ("[0.05, '1/3', [1, 2]]", ["0.05", "1/3", "1,2"]),
+    ],
+)
+def test_what_varies_in_a_study(stated, values, tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(f"[product]\nalpha = {stated}\n")
+    assert [varied["alpha"] for varied in read_study(str(path), ()).varied] == [tuple(values)]
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "{from = 0, to = 1, count = 1, spacing = 'linear'}",
+        "{from = 0, to = 1, count = 100001, spacing = 'linear'}",
+        "{from = 0, to = 1, count = 3, spacing = 'cubic'}",
+        "{from = 'a', to = 1, count = 3, spacing = 'linear'}",
+        "{from = 0, to = 1, count = 3}",
+        "'1:2'",
+        "'1:2:3:4:5'",
+        "[[]]",
+    ],
+)
+def test_what_varies_in_no_study(stated, tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(f"[product]\nalpha = {stated}\n")
+    with pytest.raises(BadInput, match=r"study\.toml: alpha"):
+        read_study(str(path), ())
