@@ -8,6 +8,7 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from numeric.journal import style
 from numeric.journal.caption import add_caption, caption_of, in_mathtext, settings
@@ -232,16 +233,63 @@ def test_a_legend_has_one_row_of_few_entries(entries, columns):
     assert axes.get_legend()._ncols == columns
 
 
-def test_a_legend_within_axes_is_as_wide_as_they_are_and_takes_no_more_height_than_it_needs():
-    """Its gap to what is drawn, whose view ended where the legend begins, is a tenth of the panel at the most."""
+@pytest.mark.parametrize("length", [8, 14])
+def test_a_legend_within_axes_is_as_wide_as_they_are_and_takes_no_more_height_than_it_needs(length):
+    """As many columns as fit; its gap to what is drawn, whose view ended where the legend begins, is a tenth of the panel at most."""
     for scale in ("linear", "log"):
         axes = Figure(figsize=(4, 4)).subplots()
         axes.set_yscale(scale)
         for k in range(4):
-            axes.plot([1, 2], [1, 10], label=f"an entry, {k}")
-        high = axes.get_ylim()[1]
+            axes.plot([1, 2], [1, 10], label=f"{k}" * length)
+        high, panel = axes.get_ylim()[1], axes.get_window_extent()
+        fitting = [n for n in range(1, 5) if axes.legend(ncols=n).get_window_extent().width <= panel.width]
         legend_above(axes, 4)
-        legend, panel = axes.get_legend().get_window_extent(), axes.get_window_extent()
-        assert axes.get_legend()._ncols == 2 and legend.width <= panel.width
+        legend = axes.get_legend().get_window_extent()
+        assert axes.get_legend()._ncols == max(fitting)
         gap = legend.y0 - axes.transData.transform((1, high))[1]
         assert 0 < gap < 0.1 * panel.height
+
+
+def test_a_legend_of_a_sheet_stands_on_its_axes():
+    sheet, (axes,) = panels(None)
+    axes.plot([1, 2], [1, 10], label="one")
+    legend_above(axes)
+    sheet.draw_without_rendering()
+    gap = axes.get_legend().get_window_extent().y0 - axes.get_window_extent().y1
+    assert 0 <= gap < 0.1 * axes.get_window_extent().height
+
+
+def test_panels_are_in_order_one_if_no_more_are_asked_for():
+    with style.settings():
+        sheet, _ = panels(None)
+        assert sheet.get_size_inches() == pytest.approx(matplotlib.rcParams["figure.figsize"]) and isinstance(
+            sheet, Sheet
+        )
+        _, (above, below) = panels(None, 2, 1)
+        _, (left, right) = panels(None, 1, 2)
+    assert above.get_position().y0 > below.get_position().y1 and left.get_position().x1 < right.get_position().x0
+    whole = Figure()
+    within = whole.subfigures(1, 2)[0].subplots()
+    assert panels(within)[0] is whole  # which has one caption
+
+
+def test_text_and_lines_have_the_sizes_of_a_journal():
+    """Letters of six to nine points, as its captions; lines from a third of a point to one and a quarter."""
+    with style.settings():
+        sheet, (axes,) = panels(None)
+        axes.plot([1, 2], [1, 2], label="one")
+        axes.set(xlabel="x", ylabel="y", title="z")
+        logarithmic(axes.xaxis)
+        legend_above(axes)
+        add_caption(sheet, "of this")
+        sheet.draw_without_rendering()
+    sizes = [text.get_fontsize() for text in sheet.findobj(Text)]
+    assert min(sizes) >= 6 and max(sizes) <= 9
+    ticks = [
+        tick.tick1line.get_markeredgewidth()
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())
+    ]
+    widths = [*ticks, *(spine.get_linewidth() for spine in axes.spines.values()), axes.lines[0].get_linewidth()]
+    assert min(widths) >= 0.35 and max(widths) <= 1.25
+    assert [name for name, spine in axes.spines.items() if spine.get_visible()] == ["left", "bottom"]
