@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -19,7 +20,10 @@ from numeric.saddle.continuation import Branch, BranchPoint
 from numeric.saddle.curve import JUMP, coexisting_along, learning_curve, solve_between
 from numeric.saddle.refine import INACCURATE, Refinement, without_root
 from numeric.saddle.search import Search, _on_the_line
+from numeric.saddle.solve import Solver
+from numeric.saddle.zero_decay import greatest_interpolated, interpolating_roots
 from numeric.saddle.zero_decay_bars import At, bars
+from numeric.thresholds.interpolation import interpolation
 
 PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5)
 FOUND = Outcome(np.zeros(3), 1e-9, 5, True)
@@ -263,3 +267,67 @@ def test_error_bars_at_no_decay_are_the_response_of_a_linear_problem():
         lambda v, b, energy: At(np.ones(2) * (v + b), np.ones(3)), lambda v, b: there, np.array([1.0, 2.0]), 0.0
     )
     assert singular.tolist() == [math.inf] * 3
+
+
+@pytest.mark.parametrize(
+    ("statuses", "continued", "expected", "asked"),
+    [
+        ([Status.CONVERGED, Status.CONVERGED], None, 0, [(0, False)]),
+        ([Status.UNSTABLE, Status.CONVERGED], None, 0, [(0, False)]),
+        ([Status.ROUGH, Status.CONVERGED], None, 1, [(0, False), (1, False)]),
+        ([Status.INACCURATE, Status.ROUGH], None, 1, [(0, False), (1, False)]),
+        ([Status.ROUGH, Status.INACCURATE], None, 0, [(0, False), (1, False)]),
+        ([Status.ROUGH, Status.STEP_LIMIT], None, 0, [(0, False), (1, False)]),
+        ([Status.STEP_LIMIT, Status.CONVERGED], Status.CONVERGED, "continued", [(0, False), (0, True)]),
+        ([Status.DIVERGED, Status.CONVERGED], Status.DIVERGED, 0, [(0, False), (0, True)]),
+    ],
+)
+def test_the_next_rule_is_tried_where_the_first_does_not_settle_and_strong_decay_where_it_finds_nothing(
+    statuses, continued, expected, asked, monkeypatch
+):
+    rules, tried = [SimpleNamespace(name=k) for k in range(len(statuses))], []
+    monkeypatch.setattr("numeric.saddle.solve.coarse_rules", lambda problem: rules)
+
+    class Made(Solver):
+        def _solve_from(self, saddle, start, accuracy, continued=False):
+            tried.append((saddle.rule.name, continued))
+            status = led if continued else statuses[saddle.rule.name]
+            if status in (Status.STEP_LIMIT, Status.DIVERGED):
+                one = failed(PROBLEM, status, 0.5)
+            else:
+                one = solution(status=status, errors={"m": 0.0 if status is Status.CONVERGED else 0.02})
+            return replace(one, iterations=10 + saddle.rule.name + 100 * continued)
+
+    led = continued
+    found = Made().solve(PROBLEM)
+    assert found.iterations == (110 if expected == "continued" else 10 + expected) and tried == asked
+
+
+@pytest.mark.parametrize(("start", "warm"), [(None, False), (solution(mh=0.0), False), (solution(mh=2.0), True)])
+def test_a_solve_begins_from_a_solution_that_has_conjugates(start, warm):
+    begun = []
+
+    class Made(Search):
+        def directly(self, saddle, begin, cold):
+            begun.append((float(begin.mh), cold))
+            return Outcome(np.zeros(3), 1.01 * self.near, 3, False)
+
+        def from_strong_decay(self, saddle):
+            return Outcome(np.zeros(3), 0.3, 4, False)
+
+    found = Solver(Made()).solve(PROBLEM, start)
+    assert begun[0][1] is not warm and (begun[0][0] == 2.0) is warm
+    assert (
+        found.status is Status.STEP_LIMIT and found.residual == 1.01 * Search.near
+    )  # the nearer of both, and not near enough
+
+
+@pytest.mark.parametrize(("noise", "width"), [(1.0, 1.0), (0.01, 1.0), (0.5, 0.2)])
+def test_the_threshold_of_interpolation_in_double_precision_brackets_the_proven_one(noise, width):
+    """And its noise is that of the root just below it, whose distance grows like the root of that of alpha."""
+    target = MarchenkoPastur(0.5)
+    proven = float(interpolation(target.exact(), Fraction(noise), 2, 14, Fraction(width)))
+    found = greatest_interpolated(Problem(1.0, target, 0.0, noise, width))
+    assert found.least < proven < found.most * (1 + 1e-8) and found.most / found.least - 1 < 1e-6
+    below = [v for v, _, _ in interpolating_roots(Problem(proven * (1 - 1e-6), target, 0.0, noise, width))]
+    assert min(abs(math.log(v / found.v)) for v in below) < 0.02
