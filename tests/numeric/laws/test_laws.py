@@ -194,3 +194,67 @@ def test_a_deterministic_spectrum_has_the_mean_of_the_law(kappa0):
     assert np.sum(found < 1e-6) == pytest.approx(dim * target.zero_mass, abs=1)
     middle = target.mass_above(1e-12, found[9])
     assert 9 / dim < middle < 10 / dim and not found.flags.writeable
+
+
+SPIKES = Eigenvalues((0.0, 2.0, 3.0), (0.98, 0.01, 0.01))
+
+
+def test_single_eigenvalues_stand_apart_where_perturbation_theory_puts_them():
+    """At s + v G(s) of the others, with the overlap 1 - v sum w/(s - s_j)^2; each fills an interval of its weight around it."""
+    v = 0.04
+    found = SPIKES.outliers(v)
+    for one, others in zip(found, (((0.0, 0.98), (3.0, 0.01)), ((0.0, 0.98), (2.0, 0.01))), strict=True):
+        s = one.target
+        assert one.position == pytest.approx(s + v * sum(w / (s - other) for other, w in others))
+        assert one.overlap == pytest.approx(1 - v * sum(w / (s - other) ** 2 for other, w in others))
+        assert one.low < one.position < one.high and one.weight == 0.01
+        # nearly a semicircle of its share of the noise, sharpened by its overlap
+        assert one.high - one.low == pytest.approx(4 * math.sqrt(v * 0.01 * one.overlap), rel=0.01)
+    assert SPIKES.single_intervals(v).tolist() == [[one.low, one.high, 0.01] for one in found]
+    bulk = SPIKES.noise_bulk(v)
+    assert (bulk.first, bulk.last) == (0, 0) and (bulk.low, bulk.high) == SPIKES.support(v)[0]
+    assert SPIKES.features(v) == pytest.approx(0.02) and SPIKES.features(40.0) == 0.0
+    assert not SPIKES.outliers(40.0) and SPIKES.single_intervals(40.0).shape == (0, 3)
+
+
+@pytest.mark.parametrize(("weight", "alone"), [(0.05, 1), (0.06, 0)])
+def test_an_eigenvalue_of_some_weight_is_a_bulk(weight, alone):
+    target = Eigenvalues((0.0, 3.0), (1 - weight, weight))
+    assert len(target.outliers(0.01)) == alone and target.features(0.01) == pytest.approx(weight)
+    assert not Eigenvalues((0.0, 3.0), (0.04, 0.96)).outliers(0.01)  # zeros stand for nothing
+
+
+def test_the_largest_share_has_its_part_of_the_second_moment():
+    for share, energy in (
+        (0.01, 0.09),
+        (0.015, 0.09 + 0.005 * 4),
+        (0.02, 0.13),
+        (0.5, 0.13),
+        (0.0, 0.0),
+        (0.004, 0.036),
+    ):
+        assert SPIKES.top_energy(share) == pytest.approx(energy)
+
+
+def test_eigenvectors_of_the_noisy_target_hold_all_of_each_of_the_target():
+    """Squared overlaps add up to one, v^T Y v to the eigenvalue; what a cut leaves is what lies above it."""
+    v, b = 0.3, -0.2
+    shares, moments = SPIKES.feature_parts(v, b, -np.inf, np.inf)
+    assert shares == pytest.approx([1, 1, 1], abs=1e-6) and moments == pytest.approx([0.2, 2.2, 3.2], abs=1e-5)
+    middle = 0.1
+    below, above = SPIKES.feature_parts(v, b, -np.inf, middle), SPIKES.feature_parts(v, b, middle, np.inf)
+    assert below[0] + above[0] == pytest.approx(shares, abs=1e-4) and below[1] + above[1] == pytest.approx(
+        moments, abs=1e-4
+    )
+    wide = Eigenvalues((0.0, 1.0, 3.0), (0.5, 0.49, 0.01))
+    held = wide.hidden_overlap(20.0, b, -100.0)  # of all in the bulk, which is all
+    assert held == pytest.approx(wide.q0 - b * wide.t0, rel=1e-4) and wide.features(20.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"), [((0.5, 0.5 + 2e-9), "sum to one"), ((1.0, 0.0), "positive"), ((1.0,), "as many")]
+)
+def test_weights_that_are_none_are_refused(weights, said):
+    with pytest.raises(ValueError, match=said):
+        Eigenvalues((1.0, 2.0), weights)
+    assert sum(Eigenvalues((1.0, 2.0), (0.5, 0.5 + 5e-10)).weights) == 1.0
