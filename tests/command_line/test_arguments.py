@@ -36,6 +36,7 @@ from numeric.cli.output import (
     data_of,
     outputs,
     print_unsolved,
+    save,
     so_far,
     stretches,
     warn_unstable,
@@ -49,7 +50,7 @@ from numeric.cli.power_laws.phase_diagram import _decay
 from numeric.cli.problem_arguments import problem_of
 from numeric.cli.study import values
 from numeric.cli.study.file import read_study
-from numeric.cli.target_arguments import float64_target
+from numeric.cli.target_arguments import float64_target, parse_eigenvalues, parse_weights
 from numeric.engines.interrupted import Interrupted
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
@@ -274,8 +275,8 @@ def test_points_of_broken_symmetry_are_said_along_what_was_asked(caplog):
     broken = replace(POINT, status=Status.UNSTABLE)
     warn_unstable([POINT, POINT])
     assert not caplog.records
-    warn_unstable([POINT, broken, broken], "n", [10.0, 20.0, 30.0])
-    assert caplog.records[0].message.startswith("2 points (n = 20 to 30): solved, but replica symmetry is broken")
+    warn_unstable([broken, POINT, broken], "n", [10.0, 20.0, 30.0])
+    assert caplog.records[0].message.startswith("2 points (n = 10, 30): solved, but replica symmetry is broken")
 
 
 def test_a_point_of_a_curve_has_no_number_that_json_does_not_know():
@@ -644,3 +645,26 @@ def test_what_varies_in_no_study(stated, tmp_path):
     path.write_text(f"[product]\nalpha = {stated}\n")
     with pytest.raises(BadInput, match=r"study\.toml: alpha"):
         read_study(str(path), ())
+
+
+def test_a_list_has_positive_weights_and_a_dimension():
+    assert parse_weights("1/4,3/4") == (Fraction(1, 4), Fraction(3, 4)) and parse_eigenvalues("0,-1") == (0, -1)
+    assert parsed("curve", *TARGET, "--power-law", "1", "--dim", "1").dim == 1
+    for text, rule in (
+        ("0,1", "--weights 0: must be positive"),
+        ("a", "--weights 'a': is not a number"),
+        ("1,,2", "has an empty entry"),
+    ):
+        with pytest.raises(BadInput) as refused:
+            parse_weights(text)
+        assert rule in str(refused.value)
+
+
+def test_where_the_data_of_a_figure_are_is_said(tmp_path, caplog):
+    def savefig(buffer, format, metadata):
+        buffer.write(format.encode())
+
+    with caplog.at_level("INFO", "numeric"):
+        save(SimpleNamespace(savefig=savefig), tmp_path / "a.pdf", {"points": []})
+    assert (tmp_path / "a.pdf").read_bytes() == b"pdf" and json.loads((tmp_path / "a.json").read_text())["points"] == []
+    assert caplog.messages == [f"{tmp_path / 'a.pdf'}: its data are in {tmp_path / 'a.json'}"]
