@@ -169,7 +169,11 @@ def test_singular_values_stand_with_either_sign():
     positive = power_law(1.0, 3)
     assert law.eigenvalues == (*(-value for value in positive.eigenvalues[::-1]), *positive.eigenvalues)
     assert law.weights == pytest.approx([1 / 6] * 6) and (law.t0, law.q0) == pytest.approx((0.0, 1.0))
-    assert law.scaled(2.0).second_moment == 4.0 and replace(law, dim=4).weights == pytest.approx([1 / 8] * 8)
+    assert (
+        law.scaled(3.0).second_moment == 9.0
+        and "eigenvalues" not in repr(law)
+        and replace(law, dim=4).weights == pytest.approx([1 / 8] * 8)
+    )
 
 
 @pytest.mark.parametrize("kappa0", [0.3, 1.0, 2.0])
