@@ -88,7 +88,9 @@ def test_a_file_of_options_is_replaced_by_what_it_states(abbreviated, tmp_path):
     ids=lambda arguments: arguments[0],
 )
 def test_every_document_has_its_provenance(arguments, numeric):
-    said = json.loads(numeric(*arguments, "--json"))["provenance"]
+    document = json.loads(numeric(*arguments, "--json"))
+    said = document["provenance"]
+    assert 0 <= document.get("seconds", 0.0) < 600
     assert said["command"] == shlex.join(["python", "-m", "numeric", *arguments, "--json"])
     assert said["arguments"]["json"] is True and said["version"]
 
@@ -189,7 +191,9 @@ def test_every_number_that_is_drawn_is_in_the_data_beside_the_figure(arguments, 
     written = Figure.savefig
     monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (drawn.append(self), written(self, *a, **k)))
     numeric(*arguments, "--plot", str(tmp_path / "figure.png"))
-    known = np.unique([*numbers_of(json.loads((tmp_path / "figure.json").read_text()))])
+    document = json.loads((tmp_path / "figure.json").read_text())
+    assert 0 <= document.get("seconds", 0.0) < 600  # what the command took, not since when the machine runs
+    known = np.unique([*numbers_of(document)])
     (figure,) = drawn
     seen = np.concatenate([line.get_xydata().ravel() for axes in figure.axes for line in axes.lines if of_data(line)])
     seen = seen[np.isfinite(seen)]

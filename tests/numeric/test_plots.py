@@ -26,6 +26,7 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.maths.domain import InvalidParameter
 from numeric.plots import (
+    bayes_figure,
     cost_figure,
     curve_figure,
     decomposition_figure,
@@ -35,17 +36,20 @@ from numeric.plots import (
     scaling_figure,
     spectrum_figure,
 )
+from numeric.prediction.posterior_prediction import PosteriorErrors
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
 from numeric.saddle.curve import learning_curve
 from numeric.saddle.solve import solve
-from numeric.studies.against_bayes import CostPoint
+from numeric.studies.against_bayes import BayesPoint, CostPoint
 from numeric.studies.decompose import decompose
 from numeric.studies.optimal_decay import Optimum
-from numeric.studies.phase_diagram import phase_diagram
-from numeric.studies.recovery_table import recovery_table
-from numeric.studies.scaling import scaling_curve, width_curve
+from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
+from numeric.studies.recovery_table import RecoveryRow, recovery_table
+from numeric.studies.regimes import Regime
+from numeric.studies.scaling import ScalingPoint, scaling_curve, width_curve
+from numeric.studies.sequential_recovery import Recovered
 from numeric.studies.spectrum import learned_spectrum
 
 ALPHAS = (0.5, 1.0, 2.0)
@@ -403,3 +407,134 @@ def test_a_recovery_threshold_is_drawn_to_where_its_width_ends_it(monkeypatch, c
     (end,) = [row for row in drawn if row.kappa0 == Fraction(1, 2)]
     assert end.width == Fraction(1, 2) and end.recovery == end.bayes
     assert len(json.loads(capsys.readouterr().out)["rows"]) == len(drawn) - 1 == 5
+
+
+def test_a_value_within_its_error_bar_of_zero_is_zero_and_one_that_is_none_is_not_drawn(solved):
+    one = replace(solved[0], test_error=0.1, train_error=-0.1, estimation_error=0.1001)
+    bars = {"test_error": 0.1, "train_error": 0.1, "estimation_error": 0.1}
+    assert plots.drawn_errors(replace(one, errors=bars)) == (0.5, 0.0, 0.0, 0.1001)
+    lost = plots.drawn_errors(replace(one, status=Status.INACCURATE))
+    assert lost[0] == 0.5 and all(map(math.isnan, lost[1:]))
+    assert plots.drawn_costs(CostPoint(one, 0.2)) == (0.5, 0.1001, 0.2)
+    assert math.isnan(plots.drawn_costs(CostPoint(one, None))[2])
+    assert math.isnan(plots.drawn_costs(CostPoint(replace(one, status=Status.STEP_LIMIT), 0.2))[1])
+
+
+def test_a_faint_line_joins_unstable_points_to_their_neighbours(solved):
+    """At four points of which the first is unstable: from it to the second, and no farther."""
+    points = [
+        replace(solved[0], status=Status.UNSTABLE),
+        *solved[1:],
+        replace(solved[2], problem=solved[2].problem.at(4.0)),
+    ]
+    (axes,) = curve_figure(points).axes
+    full, faint, circles = axes.lines[:3]
+    assert np.isfinite(full.get_ydata()).tolist() == [False, True, True, True]
+    assert np.isfinite(faint.get_ydata()).tolist() == [True, True, False, False]
+    assert np.isfinite(circles.get_ydata()).tolist() == [True, False, False, False]
+    assert faint.get_alpha() < 1 and faint.get_linewidth() < full.get_linewidth()
+
+
+def test_optima_are_drawn_where_they_are(solved):
+    figure = optimal_figure([Optimum(decay, one, 0.0) for decay, one in zip((0.1, 0.0, 0.3), solved, strict=True)])
+    errors, decays = (axes.lines[0] for axes in figure.axes)
+    np.testing.assert_allclose(errors.get_xydata(), [(one.problem.alpha, one.test_error) for one in solved])
+    np.testing.assert_allclose(decays.get_xydata(), [(0.5, 0.1), (1.0, math.nan), (2.0, 0.3)])
+    assert r"the optimum is $\lambda \to 0$" in caption_of(figure)
+    assert [axes.get_xscale() + axes.get_yscale() for axes in figure.axes] == ["loglog"] * 2
+
+
+def test_costs_are_drawn_where_they_are(solved):
+    (axes,) = cost_figure([CostPoint(one, 0.1 * k) for k, one in enumerate(solved, 1)]).axes
+    learned, optimal = axes.lines
+    np.testing.assert_allclose(learned.get_xydata(), [(one.problem.alpha, one.estimation_error) for one in solved])
+    np.testing.assert_allclose(optimal.get_xydata(), [(0.5, 0.1), (1.0, 0.2), (2.0, 0.3)])
+    assert (learned.get_label(), optimal.get_label()) == ("learned", "Bayes-optimal")
+
+
+def test_the_optimum_and_what_is_learned_beside_it_are_drawn_where_they_are(solved):
+    points = [
+        BayesPoint(one.problem, 0.1 * k, PosteriorErrors(0.2 * k, 0.3 * k), Optimum(0.1, one, 0.0))
+        for k, one in enumerate(solved, 1)
+    ]
+    points[1] = points[1]._replace(learned=None)
+    points[2] = points[2]._replace(predictions=None)
+    estimation, test = (
+        {line.get_label(): line.get_xydata().tolist() for line in axes.lines} for axes in bayes_figure(points).axes
+    )
+    first, _, last = solved
+    assert estimation["Bayes-optimal"] == [[0.5, 0.1], [1.0, 0.2]] and test["Bayes-optimal"] == [[0.5, 0.2], [1.0, 0.4]]
+    assert test["label of the posterior mean"] == pytest.approx(np.array([[0.5, 0.3], [1.0, 0.6]]))
+    for panel, name in ((estimation, "estimation_error"), (test, "test_error")):
+        assert panel[r"learned, best $\lambda$"] == [[one.problem.alpha, getattr(one, name)] for one in (first, last)]
+
+
+def test_recovery_thresholds_have_a_colour_for_each_number_of_tokens_and_a_line_for_each_width():
+    """The optimum, which knows no width, is drawn along the widest, where it is known at most ranks."""
+    rows = [
+        RecoveryRow(Fraction(k, 4), Fraction(w, 4), tokens, str(k / 10 + w / 100 + tokens), str(k / 10 + tokens))
+        for tokens in (2, 3) for w in (1, 2, 4) for k in (4, 1, 2) if w >= k
+    ]  # fmt: skip
+    figure = recovery_figure(rows)
+    (axes,) = figure.axes
+    lines = [(line.get_color(), line.get_linestyle(), line.get_xydata().tolist()) for line in axes.lines]
+    for colour, tokens in (("C0", 2), ("C1", 3)):
+        for dashes, w in (("-", 4), ("--", 2), ("-.", 1)):
+            values = [[k / 4, k / 10 + w / 100 + tokens] for k in (1, 2, 4) if w >= k]
+            assert (colour, dashes, [pytest.approx(value) for value in values]) in lines
+        assert (colour, ":", [pytest.approx([k / 4, k / 10 + tokens]) for k in (1, 2, 4)]) in lines
+    assert len(lines) == 8
+    shown = {
+        text.get_text(): (line.get_color(), line.get_linestyle())
+        for text, line in zip(axes.get_legend().texts, axes.get_legend().legend_handles, strict=True)
+    }
+    assert shown["$T=3$"][0] == "C1" and shown[r"$\kappa=0.5$"][1] == "--" and shown["Bayes-optimal"][1] == ":"
+    assert "lines end where" in caption_of(figure)
+
+
+def test_a_scaling_law_is_drawn_with_its_slopes_exponents_and_where_features_leave_the_bulk(solved):
+    problem = Problem(1.0, power_law(0.75, 100), 1e-2, 0.5)
+    points = [
+        ScalingPoint(n, 100.0, replace(solved[0], problem=problem.at(n / 1e4)), risk, 0.0, *[1.0] * 6, slope, 0.01)
+        for n, risk, slope in ((1e3, 0.5, math.nan), (1e4, 0.0, -0.2), (1e5, 0.1, -0.3), (1e6, 0.05, -0.4))
+    ]
+    recovered = [Recovered(1, 1.0, 900.0, 1000.0), Recovered(2, 0.5, None, 1e3), Recovered(3, 0.4, 1e6, None)]
+    figure = scaling_figure(problem, points, recovered)
+    above, below = figure.axes
+    assert above.lines[0].get_xydata().tolist() == [[1e3, 0.5], [1e5, 0.1], [1e6, 0.05]]
+    assert above.lines[1].get_xdata().tolist() == [1000.0] and "ticks: a feature leaves the bulk" in caption_of(figure)
+    assert below.lines[0].get_xydata().tolist() == [[1e5, -0.3], [1e6, -0.4]]
+    (bars,) = below.collections
+    np.testing.assert_allclose(bars.get_segments(), [[[1e5, -0.31], [1e5, -0.29]], [[1e6, -0.41], [1e6, -0.39]]])
+    exponents = [float(plots.regime_of(point).exponent("n")) for point in points if point.risk]
+    assert below.lines[-1].get_xydata().tolist() == [
+        list(pair) for pair in zip((1e3, 1e5, 1e6), exponents, strict=True)
+    ]
+    assert "ticks" not in caption_of(scaling_figure(problem, points))
+
+
+def test_a_phase_diagram_is_drawn_in_the_coordinates_of_its_axes():
+    """Two half planes, below and above y = x - 1, with one slope in the lower one."""
+
+    def half(name, sign, risk):
+        return Regime(f"{name}.noise", name, risk, ((sign, -sign, -sign),), ())
+
+    cells = (
+        half("below", Fraction(1), (Fraction(-1), Fraction(0), Fraction(1))),
+        half("above", Fraction(-1), (Fraction(0), Fraction(1, 2), Fraction(1))),
+    )
+    diagram = PhaseDiagram(Fraction(3, 4), None, (0.0, 4.0), (-1.0, 1.0), cells, ((3.0, -0.5, -0.25),))
+    (axes,) = phase_figure(diagram).axes
+    (image,) = axes.images
+    assert tuple(image.get_extent()) == (0.0, 4.0, -1.0, 1.0) and image.origin == "lower"
+    pixels = image.get_array()
+    size = len(pixels)
+    for x, y, cell in ((0.1, 0.9, 1), (3.9, 0.9, 0), (1.0, -0.9, 0), (0.1, -0.5, 1)):
+        assert pixels[int((y + 1) / 2 * size), int(x / 4 * size)] == cell
+    assert diagram.regime(3.0, -0.5).name == "below" and diagram.regime(0.5, 0.5).name == "above"
+    (text,) = [text for text in axes.texts if text.get_text() == "-0.25"]
+    assert text.get_position() == (3.0, -0.5)
+    labels = {line.get_label(): line.get_color() for line in axes.lines}
+    assert list(labels) == ["below: -1", "above: 0"]
+    for k, colour in enumerate(labels.values()):
+        assert matplotlib.colors.to_hex(image.cmap(image.norm(k))) == colour

@@ -4,6 +4,7 @@ import argparse
 import logging
 import sys
 import time
+from fractions import Fraction
 
 from attention_erm.commandline.log import progress
 from numeric.cli import digits
@@ -49,13 +50,18 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     add_sample_minimum(parser)
     parser.add_argument(
         "--accuracy",
-        type=number("--accuracy", "must lie from 1e-8 to 1e-2", lambda value: 1e-8 <= value <= 0.01, "try 1e-3"),
+        type=number("--accuracy", "must lie from 1e-8 to 1e-2", _is_accuracy, "try 1e-3"),
         metavar="X",
         help="relative error to aim at for every quantity (default 1e-4 for two tokens, 5e-3 where the channel is sampled); "
         "what is reached is printed",
     )
     digits.add_digits(parser)
     add_outputs(parser)
+
+
+def _is_accuracy(value: Fraction) -> bool:
+    """Ends included, exactly: the float next to 1e-8 is above it."""
+    return Fraction(1, 10**8) <= value <= Fraction(1, 100)
 
 
 def run(arguments: argparse.Namespace) -> int:

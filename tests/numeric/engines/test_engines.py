@@ -8,6 +8,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from threadpoolctl import threadpool_info
 
 from attention_erm.code import _modules, _without_words, code_digest
 from numeric.engines import dask_workers, processes
@@ -15,6 +16,7 @@ from numeric.engines.dask_workers import local_workers
 from numeric.engines.processes import RETRIES, Processes
 from numeric.engines.task import EngineFailed, Task
 from numeric.engines.this_process import ThisProcess
+from numeric.maths import kernels
 
 
 def inverse(x):
@@ -29,14 +31,23 @@ def process(_):
     return os.getpid()
 
 
+def threads(_):
+    """Of kernels, and the most of any library's pool."""
+    return kernels.cores(), max((pool["num_threads"] for pool in threadpool_info()), default=1)
+
+
 @pytest.mark.parametrize("make", [ThisProcess, Processes, local_workers])
 def test_an_error_is_an_outcome(make):
     """And a worker is a process of its own, whatever starts it: as a thread it would wait for all others."""
     tasks = [Task(f"inverse-{x}", inverse, (x,), float(x)) for x in range(5)]
     with make() as engine:
         found = {
-            outcome.task.key: outcome for outcome in engine.outcomes([*tasks, Task("process", process, (0,), 5.0)])
+            outcome.task.key: outcome
+            for outcome in engine.outcomes(
+                [*tasks, Task("process", process, (0,), 5.0), Task("threads", threads, (0,), 5.0)]
+            )
         }
+    assert found["threads"].result == (1, 1) or make is ThisProcess  # which takes what it may
     assert (found["process"].result == os.getpid()) == (make is ThisProcess)
     assert [found[f"inverse-{x}"].result for x in range(1, 5)] == [1, 1 / 2, 1 / 3, 1 / 4]
     assert isinstance(found["inverse-0"].error, ZeroDivisionError)
@@ -143,3 +154,33 @@ def test_words_do_not_change_a_digest(tmp_path, monkeypatch):
 def test_cores_are_those_of_this_process(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2} if process == 0 else set())
     assert processes.cores() == 3
+
+
+def test_the_longest_tasks_begin_first(monkeypatch):
+    begun = []
+    monkeypatch.setattr(Processes, "_pass", lambda self, tasks: begun.extend(tasks) or iter(()))
+    costs = [2.0, 5.0, 0.1, 3.0]
+    with pytest.raises(EngineFailed, match="died"):  # as nothing was done
+        list(Processes(1).outcomes([Task(str(cost), inverse, (cost,), cost) for cost in costs]))
+    assert [task.cost for task in begun[: len(costs)]] == sorted(costs, reverse=True)
+    assert len(begun) == len(costs) * (1 + RETRIES)
+
+
+def test_workers_of_dask_are_processes_of_one_thread_one_for_each_core(monkeypatch):
+    made = []
+    monkeypatch.setattr(dask_workers, "LocalCluster", lambda **options: made.append(options))
+    monkeypatch.setattr(dask_workers, "cores", lambda: 5)
+    for workers in (3, None):
+        local_workers(workers)._connect()
+    assert [one["n_workers"] for one in made] == [3, 5]
+    assert {(one["threads_per_worker"], one["processes"]) for one in made} == {(1, True)}
+
+
+def test_jobs_of_a_cluster_are_as_many_as_stated(monkeypatch):
+    jobs = []
+    cluster = SimpleNamespace(scale=lambda jobs: scaled.append(jobs))
+    monkeypatch.setattr(dask_workers, "slurm_cluster", lambda settings: jobs.append(settings) or cluster)
+    scaled = []
+    for settings in ({"cores": 8, "jobs": 4}, {"cores": 8}):
+        assert dask_workers.slurm_workers(settings)._connect() is cluster
+    assert scaled == [4, 1]

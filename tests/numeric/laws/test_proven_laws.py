@@ -1,6 +1,7 @@
 """Target laws in ball arithmetic: two laws that agree, roots on both sides of the axis, balls that hold their points."""
 
 from fractions import Fraction
+from itertools import product
 
 import mpmath
 import numpy as np
@@ -12,12 +13,14 @@ from strategies import examples
 
 from numeric.laws.law import largest_error, whole_law
 from numeric.laws.marchenko_pastur import TRUSTED, MarchenkoPastur, physical_root
-from numeric.maths.balls import Unresolved, working
+from numeric.maths.balls import Unresolved, ball, working
+from numeric.maths.domain import InvalidParameter
 from numeric.model import balls, float64
+from numeric.proven_laws.energy import energy_above, energy_below, energy_of
 from numeric.proven_laws.finite import exact_list, exact_power_law
-from numeric.proven_laws.law import over
+from numeric.proven_laws.law import law_of, over
 from numeric.proven_laws.path_integral import _foot, _panels, _quarter, _square, _vertical
-from numeric.proven_laws.rational import exact_marchenko_pastur
+from numeric.proven_laws.rational import exact_marchenko_pastur, rational_law
 from numeric.thresholds.interpolation import interpolation
 
 NAMES = ("J", "J_v", "J_b", "J_vv", "J_bv", "mass")
@@ -307,3 +310,123 @@ def test_over_a_box_the_second_derivative_is_twice_the_mass():
     law, v, x = exact_marchenko_pastur(Fraction(1, 2)), arb("0.3"), arb("0.4")
     box = over(law, arb(v, 1e-6), arb(x, 1e-6))
     assert box.value("J_bb").contains(2 * law.at(v, x).value("mass").mid()) and box.value("J_bb").rad() < 1e-4
+
+
+@pytest.mark.parametrize(
+    "law",
+    [exact_marchenko_pastur(Fraction(1, 3)), exact_list([Fraction(2), Fraction(0)], [Fraction(1, 4), Fraction(3, 4)])],
+)
+def test_values_over_a_box_are_as_wide_as_what_they_enclose(law):
+    """Of a small box the values at its corners lie as far apart as the enclosure is wide, but for the curvature of both."""
+    with working(150):
+        v, x, dv, dx = arb("0.7"), arb("0.4"), arb("1e-6"), arb("3e-6")
+        box = over(law, arb(v, dv), arb(x, dx))
+        corners = [law.at(v + one * dv, x + other * dx) for one, other in product((-1, 1), repeat=2)]
+        for name in NAMES:
+            values = [corner.value(name).mid() for corner in corners]
+            assert all(box.value(name).contains(value) for value in values), name
+            spread = max(map(float, values)) - min(map(float, values))
+            assert 2 * float(box.value(name).rad()) == pytest.approx(spread, rel=1e-3), name
+
+
+def test_narrow_balls_are_points_and_no_variance_has_no_law():
+    law = exact_marchenko_pastur(Fraction(1, 2))
+    with working(100):
+        for bits, narrow in ((60, True), (40, False)):
+            width = arb(2) ** -bits
+            assert hasattr(over(law, arb(1, width), arb(1)), "_third") is not narrow
+            assert hasattr(over(law, arb(1), arb(1, width)), "_third") is not narrow
+        for v in (arb(0), arb(-1), arb(1, 2)):
+            with pytest.raises(Unresolved, match="variance"):
+                over(law, v, arb(1))
+
+
+def test_laws_know_their_zeros_moments_and_mirror_images():
+    law = exact_list([Fraction(3), Fraction(0), Fraction(3), Fraction(1)], [Fraction(1, 4)] * 4)
+    assert (len(law), law.zero_mass) == (3, Fraction(1, 4))
+    with working(100):
+        assert [(float(s), float(w)) for s, w in law.atoms()] == [(3, 0.5), (1, 0.25), (0, 0.25)]
+        assert law.moments()[0].contains(arb("1.75")) and law.moments()[1].contains(arb("4.75"))
+        both = law.symmetrised()
+        assert len(both) == 6 and both.zero_mass == law.zero_mass
+        assert both.moments()[0].contains(0) and both.moments()[1].contains(arb("4.75"))
+        assert both.stieltjes(acb(1, 2)).overlaps((law.stieltjes(acb(1, 2)) - law.stieltjes(acb(-1, -2))) / 2)
+        assert law.of_model("cross_attention").model == "cross_attention" and law.model == "tied_attention"
+    zeros = {Fraction(1, 3): Fraction(2, 3), Fraction(1): 0, Fraction(2): 0}
+    assert {kappa0: exact_marchenko_pastur(kappa0).zero_mass for kappa0 in zeros} == zeros
+
+
+def test_eigenvalues_of_a_power_law_fall_as_it_says():
+    with working(100):
+        atoms = exact_power_law(Fraction(3, 4), 5, Fraction(2)).atoms()
+        for k, (value, weight) in enumerate(atoms, 1):
+            assert (atoms[0][0] / value).overlaps(arb(k) ** (arb(3) / 4)) and weight.overlaps(arb(1) / 5)
+        assert len(exact_power_law(Fraction(1), 1, Fraction(1))) == 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: exact_power_law(Fraction(1), 0, Fraction(1)),
+        lambda: exact_power_law(Fraction(1), 3, Fraction(0)),
+        lambda: exact_list([Fraction(1), Fraction(2)], [Fraction(1), Fraction(0)]),
+        lambda: exact_list([Fraction(1), Fraction(2)], [Fraction(1, 2), Fraction(1, 3)]),
+        lambda: exact_marchenko_pastur(0),
+        lambda: rational_law("tied_attention", kappa0=Fraction(1), scale=Fraction(-1)),
+    ],
+)
+def test_laws_that_are_none_are_refused(make):
+    with pytest.raises(ValueError, match="must be positive"):
+        make()
+
+
+def test_what_is_no_target_is_refused_with_one_that_is():
+    assert law_of(MarchenkoPastur(0.5)).zero_mass == Fraction(1, 2)
+    law = exact_marchenko_pastur(Fraction(1, 2))
+    assert law_of(law) is law
+    for value, said in (
+        (0.25, "MarchenkoPastur(0.25)"),
+        (Fraction(1, 3), "MarchenkoPastur(1/3)"),
+        (0, "MarchenkoPastur(0.5)"),
+        ("half", "MarchenkoPastur(0.5)"),
+        (MarchenkoPastur, "MarchenkoPastur(0.5)"),
+    ):
+        with pytest.raises(InvalidParameter) as refused:
+            law_of(value)
+        assert refused.value.way_out.endswith(said)
+
+
+MIXED = exact_list([Fraction(2), Fraction(-1), Fraction(0)], [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]).of_model(
+    "signed_quadratic_network"
+)
+MIRRORED = exact_list(
+    [Fraction(-2), Fraction(1), Fraction(0)], [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]
+).of_model("signed_quadratic_network")
+
+
+@pytest.mark.parametrize("b", ["0.3", "1"])
+def test_what_is_learned_below_is_what_is_learned_above_of_the_mirror_image(b):
+    with working(100):
+        v, b = arb("0.4"), arb(b)
+        below, above, both = energy_below(MIXED, v, b), energy_of(MIRRORED, False, v, b), energy_of(MIXED, True, v, b)
+        for name, one, other, sum_of in zip(below._fields, below, above, both, strict=True):
+            assert one.overlaps(other) and one.rel_accuracy_bits() > 60, name
+            assert sum_of.overlaps(one + getattr(energy_of(MIXED, False, v, b), name)), name
+
+
+@pytest.mark.parametrize("width", [0.2, 0.35])
+def test_the_energy_of_a_narrow_student_and_its_slopes(width):
+    """Against float64, whose slopes are differences along which the quantile moves."""
+    target, v, b, step = MarchenkoPastur(0.5), 0.3, 0.2, 1e-5
+    law = target.exact()
+    there = target.energy(v, b, width)
+    with working(150):
+        found = energy_above(
+            law, ball(Fraction(v)), ball(Fraction(there.quantile)), ball(Fraction(b)), ball(Fraction(width))
+        )
+        for name in ("J", "J_v", "J_b", "mass"):
+            assert float(getattr(found, name)) == pytest.approx(getattr(there, name), rel=1e-7), name
+        up, down = (target.energy(v + side * step, b, width).J_v for side in (1, -1))
+        assert float(found.J_vv) == pytest.approx((up - down) / (2 * step), rel=1e-4)
+        up, down = (target.energy(v, b + side * step, width).J_v for side in (1, -1))
+        assert float(found.J_bv) == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-6)

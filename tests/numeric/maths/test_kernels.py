@@ -171,3 +171,67 @@ def test_a_kernel_that_is_compiled_is_left_to_others(first):
 def test_kernels_that_python_calls_let_other_threads_run():
     """Else the threads of `over_blocks` would take turns."""
     assert kernels.entry(lambda x: x).targetoptions["nogil"]
+
+
+@pytest.mark.parametrize(("threads", "blocks"), [(1, 5), (1, 0), (3, 2), (3, 100), (2, 16), (2, 17)])
+def test_every_block_is_worked_on_once_in_shares_that_balance(threads, blocks, monkeypatch):
+    """One thread takes all at once; several take the next few when they are done, so that none waits long."""
+    monkeypatch.setattr(kernels, "cores", lambda: threads)
+    done = []
+    kernels.over_blocks(lambda first, last: done.append(range(first, last)), blocks)
+    assert sorted(block for part in done for block in part) == list(range(blocks))
+    if threads == 1:
+        assert len(done) == 1
+    else:
+        largest = max(map(len, done))
+        assert len(done) >= min(blocks, 4 * threads) and largest - min(map(len, done)) <= 1
+
+
+def test_an_error_of_a_block_ends_the_others():
+    done = []
+
+    def failing(first, _):
+        done.append(first)
+        raise ValueError("no such block")
+
+    with pytest.raises(ValueError, match="no such block"):
+        kernels.over_blocks(failing, 1000)
+    assert len(done) <= kernels.cores()
+
+
+def test_cores_are_as_many_as_one_says_or_may_use(monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
+    assert kernels.cores() == 3
+    monkeypatch.delenv("NUMBA_NUM_THREADS")
+    monkeypatch.setattr(kernels.os, "sched_getaffinity", lambda process: {0, 1} if process == 0 else set())
+    assert kernels.cores() == 2
+
+
+def test_patience_is_that_of_all_compilations_together(monkeypatch, caplog):
+    """Three of .9 s each in two seconds of patience: the third is told once .2 s of it have passed."""
+    now, waits = [0.0], []
+    monkeypatch.setattr(kernels.time, "monotonic", lambda: now[0])
+
+    def timer(seconds, tell, told):
+        waits.append(seconds)
+        return type("Timer", (), {"start": lambda _: None, "cancel": lambda _: None})()
+
+    monkeypatch.setattr(kernels, "Timer", timer)
+    waiting = kernels.Waiting()
+    for _ in range(4):
+        waiting.begin("numeric.laws.some")
+        now[0] += 0.9
+        waiting.end()
+    assert waits == pytest.approx([2.0, 1.1, 0.2, 0.0])
+    for _ in range(2):
+        waiting.tell("laws.some")
+        waiting.in_vain("the disk is full")
+    assert [record.message.split(",")[0] for record in caplog.records] == [
+        "numeric: compiling laws.some and other kernels",
+        "numeric: compiled kernels are not kept",
+    ]
+
+
+def test_a_digest_is_of_all_sources():
+    modules = [kernels, pytest]
+    assert kernels.digest(kernels) != kernels.digest(*modules) != kernels.digest(pytest)

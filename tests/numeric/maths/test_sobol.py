@@ -66,3 +66,46 @@ def test_a_full_disk_and_no_folder_are_no_failure(folder, monkeypatch):
     monkeypatch.setattr(kept.Cache, "folder", None)
     sobol.gaussians.cache_clear()
     assert np.array_equal(sobol.gaussians(3, SAMPLING), drawn)
+
+
+@pytest.mark.parametrize(
+    ("points", "replicates", "said"),
+    [(1, 8, "use 2"), (0, 8, "use 2"), (3, 8, "use 4"), (48, 8, "use 64"), (8, 3, "use 8")],
+)
+def test_rules_are_powers_of_two_of_several_replicates(points, replicates, said):
+    with pytest.raises(ValueError, match=said):
+        Sampling(points, replicates)
+
+
+def test_a_finer_rule_has_four_times_the_points():
+    assert Sampling(2, 4).refined() == Sampling(8, 4) and Sampling(2).replicates >= 4
+
+
+def test_points_are_standard_normal_in_each_replicate_and_replicates_differ():
+    """Of 2^12 points of a set each mean errs by about 1/2^12, those of squares by some more."""
+    points = sobol.gaussians(2, Sampling(2**12, 4)).reshape(4, 2**12, 2)
+    assert np.abs(points.mean(axis=1)).max() < 2e-3 and np.abs((points**2).mean(axis=1) - 1).max() < 1e-2
+    assert np.abs((points[..., 0] * points[..., 1]).mean(axis=1)).max() < 1e-2
+    assert not np.isclose(points[0, :, 0], points[1, :, 0]).any()
+
+
+@pytest.mark.parametrize("dimensions", [1, 3])
+def test_rare_points_reach_farther_and_their_weights_make_up_for_it(dimensions):
+    points, weights = sobol.rare_gaussians(dimensions, Sampling(2**13, 4))
+    assert (points**2).sum(axis=1).mean() == pytest.approx(dimensions + sobol.FURTHER, rel=1e-2)
+    for moment, expected in ((1.0, 1), (points[:, 0] ** 2, 1), (points[:, -1] ** 4, 3)):
+        assert (weights * moment).mean() == pytest.approx(expected, rel=1e-2)
+
+
+@pytest.mark.parametrize(("block", "group"), [(4, 4), (4, 12), (8, 2)])
+def test_sums_over_groups_are_those_of_their_points(block, group):
+    points = np.arange(48.0).reshape(24, 2)
+
+    def kernel(some, sums):
+        for first in range(0, len(some), block):
+            part = some[first : first + block].reshape(-1, min(block, group), 2).sum(axis=1)
+            for k, row in enumerate(part):
+                sums[(first + k * group) // group] += row
+
+    found = sobol.block_sums(kernel, points, 2, block, group)
+    np.testing.assert_allclose(found, points.reshape(-1, group, 2).sum(axis=1))

@@ -1,6 +1,7 @@
 """Continuation: a curve with known folds, and branches of solutions that do not depend on the direction they are followed."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -32,6 +33,49 @@ def test_a_curve_is_followed_through_both_folds():
     assert np.allclose(folds, [[-1, -1, 2], [1, 1, -2]], atol=2e-3)
     assert np.allclose([p for _, _, p in folds], [2, -2], atol=1e-5)
     assert all(np.max(np.abs(cubic(point.position))) < 1e-10 for point in trace.points)
+
+
+def test_a_start_is_corrected_at_its_parameter_and_steps_turn_little():
+    steps = PseudoArclength(tolerance=1e-10)
+    trace = steps.follow(cubic, np.array([-3.1, -2.95, -18.0]), 1.0, -18.0, 18.0)
+    first, second, *_ = (point.position for point in trace.points)
+    assert first == pytest.approx([-3, -3, -18]) and second[-1] > first[-1]
+    along = [point for point in trace.points if not point.fold]
+    pairs = list(pairwise(along))
+    assert min(one.tangent @ other.tangent for one, other in pairs) > steps.bend
+    lengths = [np.linalg.norm(other.position - one.position) for one, other in pairs]
+    assert (
+        lengths[0] == pytest.approx(steps.first, rel=0.01) and 0.95 * steps.longest < max(lengths) < 1.1 * steps.longest
+    )
+    assert all(np.linalg.norm(point.tangent) == pytest.approx(1) for point in along)
+    for point in along:  # the curve is (x, x, x^3 - 3 x)
+        x = point.position[0]
+        assert abs(point.tangent @ [1, 1, 3 * x**2 - 3]) == pytest.approx(
+            np.linalg.norm([1, 1, 3 * x**2 - 3]), rel=1e-6
+        )
+
+
+def test_a_curve_ends_beyond_its_range_or_after_so_many_points():
+    start = np.array([-3.0, -3.0, -18.0])
+    few = PseudoArclength(tolerance=1e-10, max_points=5).follow(cubic, start, 1.0, -18.0, 18.0)
+    assert (len(few.points), few.end) == (5, End.POINTS)
+    beside = PseudoArclength(tolerance=1e-10).follow(cubic, start, 1.0, -17.999, 0.0)  # one rounds the ends of a range
+    assert beside.end is End.RANGE and beside.points[-2].position[-1] <= 0 < beside.points[-1].position[-1]
+    out = PseudoArclength(tolerance=1e-10).follow(cubic, start, -1.0, -18.0, 18.0)
+    assert (len(out.points), out.end) == (2, End.RANGE) and out.points[1].position[-1] < -18
+
+
+def test_a_sharp_turn_takes_short_steps():
+    """p = sqrt(x^2 + 1e-4), which turns by a right angle within 1e-2: a long step would miss it."""
+
+    def corner(position):
+        return np.array([position[1] - np.hypot(position[0], 1e-2)])
+
+    trace = PseudoArclength(tolerance=1e-10, shortest=1e-5, difference=1e-6).follow(
+        corner, np.array([-1.0, 1.0]), -1.0, 0.0, 1.0
+    )
+    (fold,) = (point.position for point in trace.points if point.fold)
+    assert trace.end is End.RANGE and fold == pytest.approx([0, 1e-2], abs=1e-4) and trace.points[-1].position[0] > 0.99
 
 
 def test_both_directions_pass_the_same_folds():

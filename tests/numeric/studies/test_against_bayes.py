@@ -1,16 +1,22 @@
 """The Bayes optimum and what learning costs against it."""
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
 from numeric.plots import recovery_figure
+from numeric.prediction.posterior_prediction import PosteriorErrors
 from numeric.problem.problem import Problem
-from numeric.studies.against_bayes import cost_curve
+from numeric.problem.solution import Status, failed
+from numeric.studies.against_bayes import BayesPoint, CostPoint, cost_curve
 from numeric.studies.bayes_estimation_error import bayes_error, cubed_density
+from numeric.studies.optimal_decay import Optimum
 from numeric.studies.recovery_table import recovery_table
 
 LAW = MarchenkoPastur(0.5)
@@ -67,3 +73,44 @@ def test_recovery_table_costs_at_least_the_optimum_and_draws_any_number_of_width
     rows = recovery_table(grid, widths, [2, 3])
     assert all(row.ratio >= 1 for row in rows)
     assert len(recovery_figure(rows).axes[0].lines) == 2 * (len(widths) + 1)
+
+
+@pytest.mark.parametrize("given", [(0.0, 0.1, 2), (-1.0, 0.1, 2), (1.0, -1e-9, 2), (1.0, 0.1, 1)])
+def test_what_no_optimum_is_asked_for_is_refused(given):
+    alpha, noise, tokens = given
+    with pytest.raises(ValueError, match="must be positive, not negative, at least 2"):
+        bayes_error(alpha, LAW, noise, tokens)
+
+
+def test_samples_beyond_double_precision_are_said_to_be_too_few_or_too_many():
+    with pytest.raises(OutsideDomain, match="too few samples"):
+        bayes_error(1e-15, LAW, 0.0)
+    with pytest.raises(OutsideDomain, match="is below double precision"):
+        bayes_error(1e16, LAW, 0.5)
+
+
+def test_labels_of_more_tokens_count_for_more_samples():
+    """As many times as they have numbers: 5 in place of 2."""
+    assert bayes_error(0.2, LAW, 0.3, 3) == pytest.approx(bayes_error(0.5, LAW, 0.3), rel=1e-9)
+
+
+def test_a_cost_is_a_ratio_of_errors_where_there_are_two():
+    solution = replace(failed(Problem(1.0, LAW, 0.1, 0.5), Status.CONVERGED), estimation_error=0.3, test_error=0.4)
+    assert CostPoint(solution, 0.2).ratio == pytest.approx(1.5)
+    assert CostPoint(solution, 0.0).ratio == math.inf and math.isnan(CostPoint(solution, None).ratio)
+    found = BayesPoint(solution.problem, 0.2, PosteriorErrors(0.5, 0.6), Optimum(0.05, solution, 0.0)).record()
+    assert list(found.values()) == [1.0, 0.2, 0.5, 0.6, 0.05, 0.3, 0.4]
+    assert list(BayesPoint(solution.problem, None, None, None).record().values()) == [1.0, *6 * [None]]
+
+
+def test_a_row_stands_for_each_width_that_reaches_the_rank_ratio():
+    """A rank ratio above one is one of one."""
+    asked = [Fraction(1, 2), Fraction(3, 2)], [Fraction(1, 2), Fraction(1)], [2, 3]
+    rows = recovery_table(*asked)
+    places = [(row.tokens, row.width, row.kappa0) for row in rows]
+    assert places == [
+        (tokens, *place)
+        for tokens in (2, 3)
+        for place in ((asked[1][0], asked[0][0]), (asked[1][1], asked[0][0]), (asked[1][1], asked[0][1]))
+    ]
+    assert rows[0].ratio == pytest.approx(float(rows[0].recovery) / float(rows[0].bayes)) == 1.0

@@ -1,5 +1,6 @@
 """Optimal weight decay: against a grid, at its limits, and factors against direct training."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -7,9 +8,10 @@ import pytest
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
-from numeric.problem.solution import Status
+from numeric.problem.solution import NotConverged, Status, failed
 from numeric.saddle.solve import solve
-from numeric.studies.optimal_decay import largest_decay, optimal_lambda
+from numeric.studies import optimal_decay
+from numeric.studies.optimal_decay import LEAST, RATIO, largest_decay, optimal_lambda
 
 FIGURE_TWO = Problem(alpha=0.3, target=MarchenkoPastur(0.05), lambda_=1.0, noise=0.05)
 
@@ -45,3 +47,69 @@ def test_direct_training_is_never_better(alpha):
 def test_bad_tolerance_is_named():
     with pytest.raises(ValueError, match="tolerance"):
         optimal_lambda(FIGURE_TWO, tolerance=0.0)
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Test errors that are a function of the weight decay, found with an error of 1e-6 between 1 and 0; the decays tried."""
+
+    def of(error, status=lambda decay: Status.CONVERGED):
+        tried = []
+
+        def solved(problem, start, accuracy):
+            tried.append(problem.lambda_)
+            found = failed(problem, status(problem.lambda_), 0.0, 0)
+            return replace(found, test_error=error(problem.lambda_), m=1.0, errors={"test_error": 1e-6, "m": 0.02})
+
+        monkeypatch.setattr(optimal_decay, "solve", solved)
+        monkeypatch.setattr(optimal_decay, "largest_decay", lambda problem: 1.0)
+        return tried
+
+    return of
+
+
+@pytest.mark.parametrize("at", [0.9, 0.1, 1e-3, 1e-6])
+def test_a_parabola_has_its_minimum_and_the_width_that_its_error_leaves(made_up, at):
+    """1 + log(lambda/at)^2/2 rises by 1e-6 within the square root of 2e-6, which the tolerance joins."""
+    tried = made_up(lambda decay: 1 + math.log(decay / at) ** 2 / 2 if decay else 100.0)
+    found = optimal_lambda(FIGURE_TWO, tolerance=1e-5)
+    assert math.log(found.decay / at) == pytest.approx(0, abs=1e-5)
+    assert found.uncertainty == pytest.approx(1e-5 + math.sqrt(2e-6), rel=1e-3)
+    assert found.solution.test_error == pytest.approx(1, abs=1e-9)
+    assert tried[0] == pytest.approx(1 / RATIO) and 0.0 not in tried
+
+
+def test_an_error_that_falls_all_the_way_ends_at_no_decay(made_up):
+    tried = made_up(lambda decay: 1 + decay)
+    found = optimal_lambda(FIGURE_TWO)
+    assert (found.decay, found.solution.test_error, found.uncertainty) == (0.0, 1.0, math.inf)
+    assert LEAST / RATIO < min(filter(None, tried)) <= LEAST and tried[-1] == 0.0
+    tried = made_up(lambda decay: 1 + decay)
+    without = optimal_lambda(replace(FIGURE_TWO, parametrisation=Parametrisation.SYMMETRIC))
+    assert 0 < without.decay <= LEAST and 0.0 not in tried  # for direct training there is no such limit
+
+
+def test_an_error_that_rose_once_may_fall_again(made_up):
+    """Two rises in a row end the search, one does not: a kink between two branches, say."""
+    bump = [5, 4, 4.5, 3, 2, 3, 4, 1]
+    tried = made_up(lambda decay: float(bump[min(len(bump), round(-math.log(decay) / math.log(RATIO))) - 1]))
+    path = list(optimal_decay._descent(FIGURE_TWO, None))
+    assert [one.test_error for one in path] == bump[:-1] and len(tried) == len(path)
+
+
+def test_points_that_are_spent_end_the_search_and_others_without_a_value_are_said(made_up):
+    made_up(lambda decay: 1 + decay, lambda decay: Status.INACCURATE if 0 < decay < 0.01 else Status.CONVERGED)
+    assert optimal_lambda(FIGURE_TWO).decay == 0.0
+    made_up(lambda decay: 1 + decay, lambda decay: Status.STEP_LIMIT if 0 < decay < 0.01 else Status.CONVERGED)
+    assert optimal_lambda(FIGURE_TWO).decay == 0.0  # as the one before is hardly known either
+    made_up(lambda decay: 1 + decay, lambda decay: Status.STEP_LIMIT)
+    with pytest.raises(NotConverged):
+        optimal_lambda(FIGURE_TWO)
+
+
+def test_the_largest_decay_is_proportional_to_no_decay_of_the_problem():
+    """And for direct training one at which a hundredth is learned."""
+    assert largest_decay(replace(FIGURE_TWO, lambda_=7.0)) == largest_decay(FIGURE_TWO)
+    direct = replace(FIGURE_TWO, parametrisation=Parametrisation.SYMMETRIC)
+    little = solve(replace(direct, lambda_=largest_decay(direct)))
+    assert 0 < little.m < 0.01 * direct.q0

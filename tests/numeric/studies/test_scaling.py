@@ -21,9 +21,10 @@ from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
+from numeric.studies import phase_diagram as phase_diagrams
 from numeric.studies.decompose import decompose
 from numeric.studies.phase_diagram import phase_diagram, spectrum_sketches
-from numeric.studies.regimes import regime_at, regimes, symbolic
+from numeric.studies.regimes import Regime, regime_at, regimes, symbolic
 from numeric.studies.scaling import local_slope, regime_of, scaling_curve, slope_between
 
 GAMMA, NOISE = Fraction(3, 4), 0.5
@@ -280,3 +281,54 @@ def test_sketches_show_the_spectrum_of_their_cell():
 def test_a_weight_decay_is_the_multiple_of_a_power_of_d_that_it_says(text, factor, power):
     for dim in (1, 16, 10**6):
         assert decay_law(text).at(dim) == pytest.approx(factor * dim**power, rel=1e-12)
+
+
+def triangle(*rows):
+    """A cell of the plane with these conditions, at one gamma."""
+    conditions = tuple(tuple(map(Fraction, row)) for row in rows)
+    return Regime("bulk.noise", "a cell", (Fraction(-1), Fraction(0), Fraction(1)), conditions, ())
+
+
+def test_the_centre_of_a_cell_is_that_of_its_largest_circle():
+    """Of the triangle x, y >= 0, 3 x + 4 y <= 12 at (1, 1), of radius 1; ranges cut it."""
+    cell = triangle((1, 0, 0), (0, 1, 0), (-3, -4, 12))
+    wide = (-9.0, 9.0)
+    assert cell.centre(wide, wide) == pytest.approx((1, 1)) and cell._circle(wide, wide)[2] == pytest.approx(1)
+    assert cell._circle((0.0, 1.0), wide)[2] == pytest.approx(0.5) and cell.centre(wide, (0.0, 1.0))[
+        1
+    ] == pytest.approx(0.5)
+    assert cell.meets(wide, wide) and cell.meets((3.9, 9.0), wide)
+    assert not cell.meets((4.0, 9.0), wide) and not cell.meets(wide, (3.5, 9.0))  # a corner, and nothing
+    assert cell.margin(1.0, 1.0, 1.0) == 1.0 and cell.margin(-2.0, 1.0, 1.0) == -2.0
+    assert cell.limit == "noise" and cell.exponent("d") == 1
+
+
+def test_a_slice_at_a_weight_decay_has_its_power_in_that_of_d():
+    space = replace(
+        triangle((1, 2, 3, 4)), risk=tuple(map(Fraction, (1, -1, 2, 3))), parameters=("n", "lambda", "m", "d"),
+        corrections=(tuple(map(Fraction, (0, 1, 0, -1))),),
+    )  # fmt: skip
+    sliced = space.at_decay(Fraction(-1, 2))
+    assert (sliced.risk, sliced.conditions, sliced.corrections) == (
+        (1, 2, Fraction(7, 2)),
+        ((1, 3, 3),),
+        ((0, 0, Fraction(-3, 2)),),
+    )
+    assert sliced.parameters == ("n", "m", "d") and sliced.exponent("m") == 2
+
+
+def test_what_is_left_out_falls_with_the_dimension_at_its_powers():
+    """One correction n^-2 d^1 at n = d: 2 /d for the slope along n, below a tenth from d = 20 on."""
+    cell = replace(triangle((1, 0, 0)), corrections=((Fraction(2), Fraction(0), Fraction(-1)),))
+    logs = (math.log(1e6), 0.0, math.log(1e6))
+    assert cell.correction(*logs) == pytest.approx(2e-6) and cell.settled(*logs) == pytest.approx(math.log10(20))
+    assert cell.settled(*logs, within=2.0) == 0.0 and cell.correction(*logs, along="d") == pytest.approx(1e-6)
+    assert cell.nearness("n") == pytest.approx(0.1) and cell.nearness("lambda") == pytest.approx(0.1)
+    assert cell.near(5.0, *logs) == pytest.approx(2.0) and cell.near(0.0, *logs) == 0.0
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_slopes_are_taken_in_the_middles_of_equal_tiles(count):
+    grid = phase_diagrams._grid((0.0, 1.0), (-1.0, 1.0), count)
+    assert len(grid) == count**2 and grid[0] == pytest.approx((0.5 / count, -1 + 1 / count))
+    assert np.mean(grid, axis=0) == pytest.approx([0.5, 0.0])

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,9 @@ from numeric.__main__ import main
 from numeric.cli.arguments import BadInput
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
-from numeric.studies.scaling import scaling_curve
+from numeric.problem.solution import Status, failed
+from numeric.studies import sequential_recovery as module
+from numeric.studies.scaling import ScalingPoint, scaling_curve
 from numeric.studies.sequential_recovery import TOLERANCE, sequential_recovery
 
 
@@ -63,6 +66,50 @@ def test_ends_of_the_range_are_said():
     assert (first.after, first.before) == (None, 3e3)
     assert (last.feature, last.after, last.before) == (40, 6e3, None)
     assert sequential_recovery(asked, [], [1])[0].before is None
+
+
+def with_features(samples, features, trusted=True):
+    """A point of a scaling curve of which nothing is known but how many features have left."""
+    status = Status.CONVERGED if trusted else Status.STEP_LIMIT
+    solution = failed(Problem(1.0, power_law(0.75, 100), 1.0, 0.5), status)
+    return ScalingPoint(samples, 100.0, solution, *[math.nan] * 6, features, math.nan)
+
+
+def test_a_feature_is_located_by_bisection_between_points_that_all_features_share(monkeypatch):
+    """The k-th leaves at n = 1000 k^2; half of its interval has passed the threshold then."""
+    asked = []
+
+    def curve(problem, samples, start):
+        asked.extend(samples)
+        assert start is None  # as nothing is learned at any of these points
+        return [with_features(samples[0], math.sqrt(samples[0] / 1000) - 0.5)]
+
+    monkeypatch.setattr(module, "scaling_curve", curve)
+    points = [
+        replace(one, solution=replace(one.solution, q=0.0))
+        for one in (with_features(10.0, 0.0), with_features(1e5, 9.5))
+    ]
+    monkeypatch.setattr(
+        module,
+        "scaling_curve",
+        lambda *a, **k: [replace(one, solution=replace(one.solution, q=0.0)) for one in curve(*a, **k)],
+    )
+    problem = Problem(1.0, power_law(0.75, 100), 1.0, 0.5)
+    first, third = sequential_recovery(problem, points, (1, 3), tolerance=1e-2)
+    for found, at in ((first, 1000), (third, 9000)):
+        assert found.after <= at < found.before and math.log(found.before / found.after) < 1e-2
+    assert asked[0] == pytest.approx(1000) and len(set(asked)) == len(asked)  # none is solved twice
+    assert [found.eigenvalue for found in (first, third)] == [power_law(0.75, 100).eigenvalues[-k] for k in (1, 3)]
+
+
+def test_a_point_that_is_not_solved_ends_the_bisection(monkeypatch):
+    monkeypatch.setattr(
+        module, "scaling_curve", lambda problem, samples, start: [with_features(samples[0], 0.0, trusted=False)]
+    )
+    problem = Problem(1.0, power_law(0.75, 100), 1.0, 0.5)
+    points = [with_features(10.0, 0.4), with_features(50.0, 0.0, trusted=False), with_features(1e3, 0.6)]
+    (found,) = sequential_recovery(problem, points, [1])
+    assert (found.after, found.before) == (10.0, 1e3)
 
 
 def test_eigenvalues_that_vanish_are_no_features(monkeypatch):

@@ -18,11 +18,14 @@ import numeric
 from numeric.engines.processes import Processes
 from numeric.engines.task import EngineFailed, Task
 from numeric.maths.domain import InvalidParameter
-from numeric.problem.solution import QUANTITIES
+from numeric.problem.solution import QUANTITIES, Status, failed
+from numeric.sweeps import sweep as sweeps
 from numeric.sweeps import theory
-from numeric.sweeps.axes import axes_of, places, points_of
-from numeric.sweeps.plan import Coordinate, regions
+from numeric.sweeps.axes import Axis, axes_of, coordinates_of, places, points_of
+from numeric.sweeps.costs import LONGER, WEAK_BELOW, seconds_of_point
+from numeric.sweeps.plan import Coordinate, regions, task_key
 from numeric.sweeps.sweep import BlocksFailed, carry_out
+from numeric.sweeps.words import status_attributes
 
 PROBLEM = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.1, noise=0.5)
 ALPHAS = [0.5, 1.0, 2.0]
@@ -201,3 +204,129 @@ def test_a_task_holds_fewer_points_the_longer_they_take(monkeypatch):
     for seconds, count in ((theory.TASK_SECONDS / 10, 4), (theory.TASK_SECONDS / 2.5, 2), (3 * theory.TASK_SECONDS, 1)):
         monkeypatch.setattr(theory, "seconds_of_point", lambda problem, seconds=seconds: seconds)
         assert theory._points_per_task(problems, 0) == count
+
+
+def planned(varied):
+    """The plan of a sweep of these, and for each task the settings of its points."""
+    axes = axes_of(varied)
+    plan = theory.theory_plan(theory.problems_over(PROBLEM, axes), axes, {}, "theory_")
+    return plan, [[(one.alpha, one.lambda_, one.noise) for one in block.task.arguments[0]] for block in plan.blocks]
+
+
+@pytest.mark.parametrize("varied", [{"lambda_": [0.1, 0.2], "alpha": ALPHAS}, {"alpha": ALPHAS, "lambda_": [0.1, 0.2]}])
+def test_a_task_is_a_curve_along_the_sample_ratio_wherever_its_axis_stands(varied):
+    plan, lines = planned(varied)
+    assert lines == [[(alpha, decay, 0.5) for alpha in ALPHAS] for decay in (0.1, 0.2)]
+    assert (plan.points, plan.sizes) == (6, {"alpha": 3, "lambda_": 2}) and {block.points for block in plan.blocks} == {
+        3
+    }
+    assert plan.seconds == pytest.approx(6 * seconds_of_point(PROBLEM))
+    assert all(name.startswith("theory_") for name in plan.variables)
+    assert {block.status for block in plan.blocks} == {"theory_status"}
+    for k, block in enumerate(plan.blocks):
+        assert block.region["lambda_"] == slice(k, k + 1) and block.region["alpha"] == slice(0, 3)
+
+
+def test_without_a_sample_ratio_a_task_is_a_line_along_the_last_axis():
+    _, lines = planned({"noise": [0.1, 0.2, 0.3], "lambda_": [0.1, 0.2]})
+    assert lines == [[(1.0, decay, noise) for decay in (0.1, 0.2)] for noise in (0.1, 0.2, 0.3)]
+
+
+def test_a_line_that_is_no_curve_is_solved_point_by_point():
+    problems = tuple(replace(PROBLEM, noise=noise) for noise in (0.2, 0.5))
+    found = theory.solve_block(problems, "its_", (2, 1))
+    assert found["its_q"].shape == (2, 1)
+    for value, problem in zip(found["its_q"].ravel(), problems, strict=True):
+        assert value == numeric.solve(problem).q
+
+
+def test_a_point_without_a_solution_has_no_value_and_no_error_bar():
+    row = theory._row(replace(failed(PROBLEM, Status.STEP_LIMIT, 0.5), m=1.0, errors={"m": 0.1}))
+    assert np.isnan(row["m"]) and np.isnan(row["m_error_bar"]) and row["residual"] == 0.5
+    solved = theory._row(replace(failed(PROBLEM, Status.CONVERGED), m=1.0, q=2.0, V=np.inf, errors={"m": 0.1}))
+    assert (solved["m"], solved["m_error_bar"], solved["q_error_bar"]) == (1.0, 0.1, 0.0)
+    assert np.isnan(solved["V"]) and np.isnan(solved["V_error_bar"])
+    endings = status_attributes("how it ended", [("converged", "well"), ("lost", "not well")])
+    assert endings["flag_meanings"] == "unfinished converged lost" and endings["flag_values"] == [0, 1, 2]
+    names = theory.theory_variables(("alpha",), (1,))["status"].attributes["flag_meanings"].split()
+    assert names[int(row["status"])] == "step_limit" and names[int(solved["status"])] == "converged"
+
+
+def test_coordinates_are_whole_numbers_numbers_or_texts():
+    axes = (Axis(("tokens", "beta"), ((2, 3), (1, 0.5))), Axis(("model",), (("a", "b", "c"),)))
+    found = coordinates_of(axes)
+    assert found["tokens"].values.dtype.kind == "i" and found["beta"].values.tolist() == [1.0, 0.5]
+    assert found["model"].values.tolist() == ["a", "b", "c"] and found["tokens"].dimension == "tokens_and_beta"
+    with pytest.raises(InvalidParameter, match="tokens 2, beta 1"):
+        Axis(("tokens", "beta"), ((2, 3), (1,)))
+
+
+def test_a_point_takes_the_longer_the_harder_its_channel():
+    """Estimates are told before a sweep, and cut its tasks; each is more than another."""
+    seconds = {
+        name: seconds_of_point(replace(PROBLEM, **changed))
+        for name, changed in {
+            "two": {},
+            "three": {"tokens": 3},
+            "symmetric": {"parametrisation": "symmetric"},
+            "general": {"parametrisation": "general"},
+            "weak": {"lambda_": 0.99 * WEAK_BELOW},
+            "not weak": {"lambda_": WEAK_BELOW},
+            "fitted": {"sample_minimum": "fitted"},
+            "closed": {"model": "quadratic_network"},
+            "blocks": {"model": "tied_attention_cross_entropy"},
+        }.items()
+    }
+    assert seconds["two"] == seconds["symmetric"] == seconds["not weak"] and seconds["three"] == seconds["general"]
+    assert seconds["closed"] < seconds["two"] < seconds["three"] < min(seconds["blocks"], seconds["fitted"])
+    assert seconds["weak"] == pytest.approx(LONGER * seconds["two"]) and LONGER > 1
+
+
+def test_keys_tell_tasks_and_studies_apart():
+    assert task_key("f", (1, "a"), "code") == task_key("f", (1, "a"), "code")
+    assert (
+        len(
+            {
+                task_key("f", (1,), "code"),
+                task_key("f", (2,), "code"),
+                task_key("f", (1,), "other"),
+                task_key("g", (1,), "code"),
+            }
+        )
+        == 4
+    )
+    plans = [
+        planned({"alpha": alphas, "noise": noises})[0]
+        for alphas, noises in ((ALPHAS, [0.5]), (ALPHAS, [0.4]), ([1.0], [0.5]))
+    ]
+    assert len({plan.study for plan in plans}) == 3
+    assert replace(plans[0], code="other").study == plans[0].study
+
+
+def test_the_bar_of_a_sweep_ends_at_its_end(monkeypatch):
+    """Costs in another order add up to another sum, by rounding: a bar that is full takes no more."""
+
+    class Bar:
+        n = 0.0
+
+        def __init__(self, title, seconds, shown):
+            self.total, self.shown = seconds, shown
+            bars.append(self)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def update(self, amount):
+            assert amount >= 0 and self.n + amount <= self.total
+            self.n += amount
+
+    bars = []
+    monkeypatch.setattr(sweeps, "seconds_bar", Bar)
+    monkeypatch.setattr("made_up_sweep.SECONDS", 0.0)
+    blocks = tuple(replace(one, task=replace(one.task, cost=0.1 * k)) for k, one in enumerate(plan().blocks))
+    carry_out(replace(plan(), blocks=blocks[::-1]), None, Counted(), progress=False)
+    assert bars[0].n == pytest.approx(bars[0].total) == pytest.approx(sum(0.1 * k for k in range(LINES)))
+    assert bars[0].shown is False
