@@ -17,7 +17,7 @@ from numeric import plots
 from numeric.__main__ import main
 from numeric.cli.arguments import run
 from numeric.journal import style
-from numeric.journal.caption import caption_of, decay_in_mathtext, settings
+from numeric.journal.caption import add_caption, caption_of, decay_in_mathtext, settings
 from numeric.journal.kinks import resolved
 from numeric.journal.log_axes import _IN_A_DECADE, _within, logarithmic
 from numeric.journal.style import COLUMN, PAGE, choose_styles
@@ -348,6 +348,31 @@ def test_a_style_goes_over_ours(solved, tmp_path):
     finally:
         choose_styles()
     assert curve_figure(solved).get_figwidth() == COLUMN
+
+
+def test_larger_text_stays_on_the_sheet(solved):
+    """The label of the y axis ran off a sheet as high as ours, captions and legends off its sides."""
+    try:
+        choose_styles("fivethirtyeight")
+        with style.settings():
+            sheet = decomposition_figure([decompose(one) for one in solved])
+            sheet.draw_without_rendering()
+            (axes,) = sheet.axes
+            for text in (axes.yaxis.label, axes.xaxis.label, axes.get_legend(), sheet._supxlabel):
+                extent = text.get_window_extent()
+                assert sheet.bbox.min[0] <= extent.x0 and extent.x1 <= sheet.bbox.max[0]
+                assert sheet.bbox.min[1] <= extent.y0 and extent.y1 <= sheet.bbox.max[1]
+    finally:
+        choose_styles()
+
+
+def test_lines_of_a_caption_break_no_formula():
+    with style.settings():
+        sheet = style.Sheet()
+        add_caption(sheet, r"$\lambda = 2 \times 10^{3}$, $d = 200$, $T = 2$; model of mu = 0.5", *(["and more"] * 12))
+        lines = sheet._supxlabel.get_text().split("\n")
+    assert len(lines) > 2 and all(line.count("$") % 2 == 0 for line in lines)
+    assert " ".join(lines) == caption_of(sheet)
 
 
 def middle(_left, _right, place):
