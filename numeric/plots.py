@@ -185,9 +185,14 @@ def decomposition_figure(
     return figure
 
 
+def drawn_optimum(best: "Optimum") -> tuple[float, float]:
+    """Where `optimal_figure` draws a weight decay, whose kinks are those of the error too, as `drawn_errors`."""
+    return best.solution.problem.alpha, best.decay
+
+
 @in_style
 def optimal_figure(found: Sequence["Optimum"], ax: Sequence[Axes] | None = None) -> Figure:
-    """Least test error and the weight decay that gives it, against alpha; two panels, with marks, as kinks may stand between."""
+    """Least test error and the weight decay that gives it, against alpha; two panels, with marks."""
     figure, (errors, decays) = panels(ax, 1, 2, 2.4)
     alphas = [best.solution.problem.alpha for best in found]
     errors.plot(alphas, [best.solution.test_error for best in found], ".-")

@@ -37,9 +37,10 @@ from numeric.plots import (
 )
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Status
+from numeric.problem.solution import NotConverged, Status
 from numeric.saddle.curve import learning_curve
 from numeric.saddle.solve import solve
+from numeric.studies import optimal_decay
 from numeric.studies.against_bayes import CostPoint
 from numeric.studies.decompose import decompose
 from numeric.studies.optimal_decay import Optimum
@@ -428,3 +429,26 @@ def test_a_recovery_threshold_is_drawn_to_where_its_width_ends_it(monkeypatch, c
     (end,) = [row for row in drawn if row.kappa0 == Fraction(1, 2)]
     assert end.width == Fraction(1, 2) and end.recovery == end.bayes
     assert len(json.loads(capsys.readouterr().out)["rows"]) == len(drawn) - 1 == 5
+
+
+def test_kinks_of_the_best_decay_are_drawn_and_the_table_has_what_was_asked_for(solved, monkeypatch, capsys, tmp_path):
+    """One point of the figure is not found, and left out."""
+
+    def kinked(problem, tolerance):
+        if 1 < problem.alpha < 1.2:
+            raise NotConverged("no optimum")
+        return Optimum(max(problem.alpha, 1.0) ** 3, replace(solved[0], problem=problem), tolerance)
+
+    monkeypatch.setattr(optimal_decay, "optimal_lambda", kinked)
+    monkeypatch.setattr(plots, "optimal_figure", lambda _: Figure())
+    given = ["--alpha", "0.5:2:7", "--kappa0", ".5", "--noise", ".5", "--plot", str(tmp_path / "o.png"), "--json"]
+    monkeypatch.setattr(sys, "argv", ["numeric", "optimal-lambda", *given])
+    with pytest.raises(SystemExit) as stop:
+        run(main)
+    assert stop.value.code == 0
+    asked, drawn = (
+        {point["alpha"]: point["lambda"] for point in json.loads(text)["points"]}
+        for text in (capsys.readouterr().out, (tmp_path / "o.json").read_text())
+    )
+    assert len(asked) == 7 and set(asked) < set(drawn)
+    assert all(0.7 < alpha < 1 and decay == 1 for alpha, decay in drawn.items() - asked.items())
