@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+from numeric.journal.numbers import in_mathtext
 from numeric.journal.style import Sheet
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -125,13 +126,6 @@ def _listed_power(law: Eigenvalues) -> float:
     gamma = float(np.log2(sizes[0] / sizes[1]))
     powers = sizes[0] * np.arange(1, len(sizes) + 1) ** -gamma
     return gamma if np.allclose(sizes, powers, rtol=_ROUNDED, atol=0) else 0.0
-
-
-def in_mathtext(value: float) -> str:
-    """A number to four digits, with its power of ten as one."""
-    mantissa, _, exponent = f"{value:.4g}".partition("e")
-    power = rf"10^{{{int(exponent)}}}" if exponent else ""
-    return power if power and mantissa == "1" else rf"{mantissa} \times {power}" if power else mantissa
 
 
 def decay_in_mathtext(decay: DecayLaw) -> str:

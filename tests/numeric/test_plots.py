@@ -20,6 +20,7 @@ from numeric.journal import style
 from numeric.journal.caption import add_caption, caption_of, decay_in_mathtext, settings
 from numeric.journal.kinks import resolved
 from numeric.journal.log_axes import _IN_A_DECADE, _within, logarithmic
+from numeric.journal.numbers import in_mathtext
 from numeric.journal.style import COLUMN, PAGE, choose_styles
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -452,3 +453,12 @@ def test_kinks_of_the_best_decay_are_drawn_and_the_table_has_what_was_asked_for(
     )
     assert len(asked) == 7 and set(asked) < set(drawn)
     assert all(0.7 < alpha < 1 and decay == 1 for alpha, decay in drawn.items() - asked.items())
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(0, "0"), (1e-3, "0.001"), (5e-4, r"5 \times 10^{-4}"), (9999.9, "10000"), (123456, r"1.235 \times 10^{5}"),
+     (1e8, "10^{8}"), (-2e6, r"-2 \times 10^{6}")],
+)  # fmt: skip
+def test_numbers_have_a_power_of_ten_where_they_would_have_many_zeros(value, told):
+    assert in_mathtext(value) == told
