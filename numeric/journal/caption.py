@@ -1,6 +1,8 @@
 """Captions: the settings of a figure, so that it can stand alone."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import fields
 from weakref import WeakKeyDictionary
 
 import matplotlib
@@ -81,13 +83,21 @@ def settings(problem: Problem, *varied: str) -> str:
     told += [f"{name.replace('_', ' ')} = {value:.4g}" for name, value in problem.extra if name not in varied]
     if problem.model != DEFAULT:
         told.append(f"model {problem.model.replace('_', ' ')}")
-    if problem.parametrisation != "factorised":
+    if "parametrisation" not in varied and problem.parametrisation != "factorised":
         told.append(f"{problem.parametrisation} matrix trained")
     if problem.leading:
         told.append(f"{problem.leading} features exact")
     if problem.follows_label:
         told.append("fitted minimum of each sample")
     return ", ".join(told)
+
+
+def common_settings(problems: Sequence[Problem], *varied: str) -> str:
+    """Those that all these problems have, without what the figure varies."""
+    first, *others = problems
+    names = [field.name for field in fields(Problem)]
+    different = (name for name in names if any(getattr(one, name) != getattr(first, name) for one in others))
+    return settings(first, *varied, *different)
 
 
 def _target(problem: Problem) -> str:

@@ -17,7 +17,7 @@ from numeric import plots
 from numeric.__main__ import main
 from numeric.cli.arguments import run
 from numeric.journal import style
-from numeric.journal.caption import add_caption, caption_of, decay_in_mathtext, settings
+from numeric.journal.caption import add_caption, caption_of, common_settings, decay_in_mathtext, settings
 from numeric.journal.kinks import resolved
 from numeric.journal.log_axes import _IN_A_DECADE, _within, logarithmic
 from numeric.journal.numbers import in_mathtext
@@ -37,7 +37,7 @@ from numeric.plots import (
     spectrum_figure,
 )
 from numeric.problem.decay_law import DecayLaw
-from numeric.problem.problem import Problem
+from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Status
 from numeric.saddle.curve import learning_curve
 from numeric.saddle.solve import solve
@@ -462,3 +462,12 @@ def test_kinks_of_the_best_decay_are_drawn_and_the_table_has_what_was_asked_for(
 )  # fmt: skip
 def test_numbers_have_a_power_of_ten_where_they_would_have_many_zeros(value, told):
     assert in_mathtext(value) == told
+
+
+def test_settings_in_which_problems_differ_are_not_told(solved):
+    one = solved[0].problem
+    others = [replace(one, width=0.5), one.at(2.0)]
+    assert common_settings([one, *others]) == settings(one, "width", "alpha")
+    direct = replace(one, parametrisation=Parametrisation.SYMMETRIC, lambda_=0.1)
+    assert common_settings([one, direct], "alpha") == settings(one, "alpha", "lambda_")
+    assert "trained" not in common_settings([direct, one]) and "symmetric matrix trained" in common_settings([direct])
