@@ -63,9 +63,9 @@ def choose_styles(*styles: str | Path) -> None:
             with matplotlib.style.context(style):
                 pass
         except OSError:
-            known = ", ".join(name for name in matplotlib.style.available if not name.startswith("_"))
+            way_out = "use a file, or a name from matplotlib.style.available"
             raise InvalidParameter(
-                "style", str(style), "is no style of matplotlib and no file of one", f"use a file or one of {known}"
+                "style", str(style), "is no style of matplotlib and no file of one", way_out
             ) from None
     _chosen[:] = styles
 

@@ -215,8 +215,8 @@ def _unwrap(future: Future[list[_Timed]], group: Sequence[Job], workers: WorkerP
         raise WorkerError(NONE_BEGAN) from error
     if isinstance(error, BrokenProcessPool):
         raise WorkerError(
-            f"a worker process died near {label}: most likely out of memory; "
-            "use fewer workers or a smaller --dim, finished runs are kept"
+            f"a worker process died near {label}, most likely out of memory: finished runs are kept; "
+            "use fewer workers or a smaller --dim"
         ) from error
     raise WorkerError(f"{label} failed: {error}") from error
 
