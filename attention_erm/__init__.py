@@ -78,7 +78,6 @@ def _require_own_packages() -> None:
         if own not in (Path(folder).resolve() for folder in folders):
             taken = found.origin if found else "nothing"
             raise ImportError(
-                f"import {package} finds {taken} in place of {own}: rename what has taken the name, or start Python with -P, "
-                f"which does not search the folder one works in",
+                f"import {package} finds {taken} in place of {own}: rename it, or start Python with -P",
                 name=package,
             )

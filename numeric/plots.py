@@ -17,8 +17,9 @@ from matplotlib.colors import ListedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from numeric.journal.caption import add_caption, in_mathtext, settings
+from numeric.journal.caption import add_caption, settings
 from numeric.journal.log_axes import keep_in_view, logarithmic
+from numeric.journal.numbers import in_mathtext
 from numeric.journal.style import in_style, legend_above, panels
 from numeric.problem.solution import Solution, Status
 from numeric.studies.scaling import power_law_of, regime_of
@@ -40,8 +41,8 @@ _ERRORS = (
     ("estimation_error", "estimation error", "C2", ":"),
 )
 _ALPHA = r"$\alpha=n/d^2$"
-BROKEN = "replica symmetry broken, an approximation"
-UNSTABLE = f"open circles: {BROKEN}"
+_BROKEN = "replica symmetry broken, an approximation"
+_UNSTABLE = f"open circles: {_BROKEN}"
 
 
 def drawn_errors(solution: Solution) -> tuple[float, ...]:
@@ -79,7 +80,7 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     axes.set(xlabel=_ALPHA, ylabel="error")
     logarithmic(axes.xaxis)
-    notes = ["" if stable.all() else UNSTABLE, _left_out(left_out)]
+    notes = ["" if stable.all() else _UNSTABLE, _left_out(left_out)]
     if any(solution.trusted for solution in solutions):  # a log of nothing cannot be drawn
         logarithmic(axes.yaxis)
         notes.append(_below(keep_in_view(axes), solutions))
@@ -93,11 +94,11 @@ def _left_out(alphas: Sequence[float]) -> str:
     return f"left out as inaccurate or unsolved: {_range(alphas)}" if alphas else ""
 
 
-def _broken(solutions: Sequence[Solution], values: Sequence[float] = (), glyph: str = r"\alpha") -> str:
+def broken(solutions: Sequence[Solution], values: Sequence[float] = (), glyph: str = r"\alpha") -> str:
     """Of points that are approximations, where they are not marked, along the sample ratio or `values` of another parameter."""
     along = values or [solution.problem.alpha for solution in solutions]
     where = [value for value, solution in zip(along, solutions, strict=True) if solution.status is Status.UNSTABLE]
-    return f"{BROKEN}: {_range(where, glyph)}" if where else ""
+    return f"{_BROKEN}: {_range(where, glyph)}" if where else ""
 
 
 def _range(values: Sequence[float], glyph: str = r"\alpha") -> str:
@@ -181,13 +182,18 @@ def decomposition_figure(
     solutions = [part.solution for part in parts]
     told = settings(solutions[0].problem, "alpha") if parts else ""
     ends = f"no line where it is zero: {' and '.join(none)}" if none else ""
-    add_caption(figure, told, note, ends, _broken(solutions), _left_out(unsolved))
+    add_caption(figure, told, note, ends, broken(solutions), _left_out(unsolved))
     return figure
+
+
+def drawn_optimum(best: "Optimum") -> tuple[float, float]:
+    """Where `optimal_figure` draws a weight decay, whose kinks are those of the error too, as `drawn_errors`."""
+    return best.solution.problem.alpha, best.decay
 
 
 @in_style
 def optimal_figure(found: Sequence["Optimum"], ax: Sequence[Axes] | None = None) -> Figure:
-    """Least test error and the weight decay that gives it, against alpha; two panels, with marks, as kinks may stand between."""
+    """Least test error and the weight decay that gives it, against alpha; two panels, with marks."""
     figure, (errors, decays) = panels(ax, 1, 2, 2.4)
     alphas = [best.solution.problem.alpha for best in found]
     errors.plot(alphas, [best.solution.test_error for best in found], ".-")
@@ -200,7 +206,7 @@ def optimal_figure(found: Sequence["Optimum"], ax: Sequence[Axes] | None = None)
         figure,
         settings(found[0].solution.problem, "alpha", "lambda_"),
         none,
-        _broken([best.solution for best in found]),
+        broken([best.solution for best in found]),
     )
     return figure
 
@@ -222,7 +228,7 @@ def cost_figure(points: Sequence["CostPoint"], ax: Axes | None = None) -> Figure
     logarithmic(axes.xaxis, axes.yaxis)
     legend_above(axes)
     solutions = [point.solution for point in points]
-    add_caption(figure, settings(solutions[0].problem, "alpha"), _broken(solutions))
+    add_caption(figure, settings(solutions[0].problem, "alpha"), broken(solutions))
     return figure
 
 
@@ -242,8 +248,8 @@ def bayes_figure(points: Sequence["BayesPoint"], ax: Sequence[Axes] | None = Non
     test.plot([row[0] for row in known], [row[3] for row in known], "C2:", label="label of the posterior mean")
     for axes in (estimation, test):
         legend_above(axes, 2)
-    broken = _broken([solution for _, solution in learned])
-    add_caption(figure, settings(points[0].problem, "alpha", "lambda_"), broken)
+    told = settings(points[0].problem, "alpha", "lambda_")
+    add_caption(figure, told, broken([solution for _, solution in learned]))
     return figure
 
 
@@ -331,7 +337,7 @@ def scaling_figure(
         samples,
         leave,
         slow,
-        _broken([point.solution for point in solved], x, parameter),
+        broken([point.solution for point in solved], x, parameter),
     )
     return figure
 

@@ -3,6 +3,5 @@
 CONFIG = "--config"  #: names a file of options
 #: What there is to do where training is wanted.
 NO_TORCH = (
-    "verify trains in torch, which is not installed: run pip install -c constraints.txt -e '.[verify]' in the sources of "
-    "attention-erm; numeric and derive do without"
+    "verify trains in torch, which is not installed: run pip install -c constraints.txt -e '.[verify]' in the sources"
 )

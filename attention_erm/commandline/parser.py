@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import takewhile
 from typing import Any, NoReturn
@@ -59,8 +59,13 @@ class Parser(argparse.ArgumentParser):
             own = takewhile(lambda text: text != "--", arguments)
         for name in (text.partition("=")[0] for text in own if text.startswith("--")):
             if name not in self._option_string_actions and not self._get_option_tuples(name):
-                like = get_close_matches(name, self._option_string_actions, n=1)
-                self.error(f"{name}: is no option here" + (f"; use {like[0]}" if like else ""))
+                self.error(f"{name}: is no option here{_like(name, self._option_string_actions)}")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """As argparse does, but of a mistyped command without all that there are."""
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            self.error(f"{value!r}: is no command here{_like(value, action.choices)}")
+        super()._check_value(action, value)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """As argparse does; from here on what is said is of the level asked for, and what is written is of these arguments."""
@@ -69,6 +74,12 @@ class Parser(argparse.ArgumentParser):
         command, line = arguments.stated
         provenance.begin(command, line, arguments)
         return arguments
+
+
+def _like(name: str, known: Iterable[str]) -> str:
+    """The way out where a known name is like a mistyped one."""
+    like = get_close_matches(name, known, n=1)
+    return f"; use {like[0]}" if like else ""
 
 
 def add_habits(parser: Parser, program: str) -> None:

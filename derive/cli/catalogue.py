@@ -56,7 +56,7 @@ def each(
 ) -> Iterator[Result[T]]:
     """Results in the order of the names, from two processes; refusals and what takes long are said on stderr."""
     started = time.monotonic()
-    with told(f"{doing} {', '.join(names)}"):
+    with told(f"{doing} {names[0] if len(names) == 1 else f'{len(names)} models'}"):
         for number, result in enumerate(_results(names, work, min(processes, len(names), _cores())), 1):
             if result.refusal:
                 refuse(result.refusal)
@@ -77,7 +77,7 @@ def one(name: str, work: Callable[[Model], T], doing: str) -> T:
 def known_name(argument: str, name: str) -> None:
     """Exit 2 unless there is a model file of this name."""
     if name not in models.available():
-        fail(f"{argument} {name}: no such model; known: {', '.join(models.available())}")
+        fail(f"{argument} {name}: no such model; `python -m derive list` names those that there are")
 
 
 def chosen(names: Sequence[str]) -> tuple[str, ...]:

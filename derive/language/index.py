@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import sympy as sp
 
@@ -19,6 +19,16 @@ def _require_count(name: str, value: object) -> None:
 
 class Index(Hashable, Protocol):
     """Geometry of the indices h of one sample."""
+
+    def __new__(cls, *given: object) -> Self:
+        """None by this name: it is what the geometries have in common.
+
+        Raises:
+            ModelError: always.
+        """
+        raise ModelError(
+            "index: Index is no geometry itself; state SymmetricScores(tokens) or CrossScores(queries, keys)"
+        )
 
     @property
     def entries(self) -> tuple[Entry, ...]:

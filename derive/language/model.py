@@ -53,8 +53,8 @@ class Model:
             )
         if kind is Kind.GENERAL and isinstance(self.index, SymmetricScores) and self.matrix.linear != 0:
             raise ModelError(
-                "index: tokens that meet themselves measure the symmetric and the antisymmetric part of a general matrix "
-                "with different noise, for which no spectral function is known; give CrossScores, or a Frobenius penalty alone"
+                "index: SymmetricScores measure both parts of a general matrix, with unequal noise; "
+                "give CrossScores, or a Frobenius penalty alone"
             )
         require_exact("channel: output", self.output_of_index)
         if not self.output_of_index.free_symbols & set(self.symbols):

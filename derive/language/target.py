@@ -36,17 +36,17 @@ class Target:
         parts = sp.degree(sp.denom(sp.together(self.r_transform)), g)
         if parts > MOST_PARTS:
             raise ModelError(
-                f"target {self.name}: z(g) has {parts} free Poisson parts, at most {MOST_PARTS} are derived; leave some out, or take "
-                "a model whose target is replaced by its eigenvalues on the command line, --eigenvalues"
+                f"target {self.name}: z(g) has {parts} free Poisson parts, at most {MOST_PARTS} are derived; leave some out, or "
+                "state its eigenvalues by --eigenvalues"
             )
         self._require_settings()
         for values in self._reference_values():
             if failed := _failed_property(self.r_transform.subs(values), g):
                 at = ", ".join(f"{symbol} = {value}" for symbol, value in values.items())
                 raise ModelError(
-                    f"target {self.name}: z(g) = {z} is no inverse Stieltjes transform of eigenvalues: {failed}"
+                    f"target {self.name}: z(g) = {z} is of no law: {failed}"
                     + (f" at {at}" if at else "")
-                    + "; give 1/g plus a sum of rate/(inverse jump - g), minus rate/(inverse jump + g) for jumps below zero"
+                    + "; give 1/g and terms rate/(1/jump - g), jumps of either sign"
                 )
         if not self.zero_mass.free_symbols:
             raise ModelError(

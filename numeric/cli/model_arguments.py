@@ -80,7 +80,7 @@ def chosen_model(arguments: argparse.Namespace) -> str:
     """
     name = str(arguments.model)
     if name not in model.available():
-        way_out = f"use one of {', '.join(model.available())}, or generate it by python -m derive gen {name}"
+        way_out = f"use one of `python -m derive list`, or generate it by `python -m derive gen {name}`"
         raise BadInput("--model", repr(name), "is not a generated model", way_out)
     model.require_of_now(name)  # before its settings, which may be those of before
     return name

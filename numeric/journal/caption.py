@@ -1,12 +1,18 @@
 """Captions: the settings of a figure, so that it can stand alone."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import fields
 from weakref import WeakKeyDictionary
 
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 
-from numeric.journal.style import COLUMN, Sheet
+from numeric.journal.numbers import in_mathtext
+from numeric.journal.style import Sheet
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw
@@ -15,7 +21,7 @@ from numeric.model import DEFAULT, structure
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 
-_WIDE = 74  # characters of small text across a column
+_MARGINS = 0.1  # inches beside a caption
 _LISTED = 4  # eigenvalues that are told one by one
 _ROUNDED = 1e-9  # relative, of eigenvalues and weights that were read from a list
 _GLYPHS = {
@@ -44,14 +50,27 @@ def caption_of(figure: Figure) -> str:
 def add_caption(figure: Figure, *parts: str) -> None:
     """Below all panels of a sheet, in lines of its width. A figure that is not ours is captioned by its owner: `caption_of`."""
     text = _captions[figure] = "; ".join(filter(None, parts))
-    if not isinstance(figure, Sheet):
-        return
-    wide, lines = _WIDE * figure.get_figwidth() / COLUMN, [""]
-    for part in text.replace(" = ", "~=~").split(" "):
-        if lines[-1] and len(_shown(f"{lines[-1]} {part}")) > wide:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {part}".strip()
-    figure.supxlabel("\n".join(lines).replace("~=~", " = "), color="0.3")
+    if isinstance(figure, Sheet):
+        figure.supxlabel("\n".join(_lines(text, 72 * (figure.get_figwidth() - _MARGINS))), color="0.3")
+
+
+def _lines(text: str, wide: float) -> list[str]:
+    """A text in lines of so many points, none of which breaks an equation."""
+    lines, left = list[list[str]](), 0.0
+    for word in re.findall(r"(?:\$[^$]*\$| = |[^\s$])+", text):
+        needed = _width(word)
+        if not lines or needed > left:
+            lines.append([])
+            left = wide
+        lines[-1].append(word)
+        left -= needed + _width(" ")
+    return [" ".join(words) for words in lines]
+
+
+def _width(word: str) -> float:
+    """In points, in the text of captions."""
+    font = FontProperties(size=matplotlib.rcParams["figure.labelsize"])
+    return float(text_to_path.get_text_width_height_descent(word, font, ismath=True)[0])
 
 
 def settings(problem: Problem, *varied: str) -> str:
@@ -64,13 +83,21 @@ def settings(problem: Problem, *varied: str) -> str:
     told += [f"{name.replace('_', ' ')} = {value:.4g}" for name, value in problem.extra if name not in varied]
     if problem.model != DEFAULT:
         told.append(f"model {problem.model.replace('_', ' ')}")
-    if problem.parametrisation != "factorised":
+    if "parametrisation" not in varied and problem.parametrisation != "factorised":
         told.append(f"{problem.parametrisation} matrix trained")
     if problem.leading:
         told.append(f"{problem.leading} features exact")
     if problem.follows_label:
         told.append("fitted minimum of each sample")
     return ", ".join(told)
+
+
+def common_settings(problems: Sequence[Problem], *varied: str) -> str:
+    """Those that all these problems have, without what the figure varies."""
+    first, *others = problems
+    names = [field.name for field in fields(Problem)]
+    different = (name for name in names if any(getattr(one, name) != getattr(first, name) for one in others))
+    return settings(first, *varied, *different)
 
 
 def _target(problem: Problem) -> str:
@@ -111,18 +138,6 @@ def _listed_power(law: Eigenvalues) -> float:
     return gamma if np.allclose(sizes, powers, rtol=_ROUNDED, atol=0) else 0.0
 
 
-def in_mathtext(value: float) -> str:
-    """A number to four digits, with its power of ten as one."""
-    mantissa, _, exponent = f"{value:.4g}".partition("e")
-    power = rf"10^{{{int(exponent)}}}" if exponent else ""
-    return power if power and mantissa == "1" else rf"{mantissa} \times {power}" if power else mantissa
-
-
 def decay_in_mathtext(decay: DecayLaw) -> str:
     """A law of weight decay as it was named, in mathematics."""
     return re.sub(r"\^\(?([-+0-9./]+)\)?", r"^{\1}", decay.name.replace("sqrt(d)", r"\sqrt{d}"))
-
-
-def _shown(text: str) -> str:
-    """About what is seen of a text with mathtext: a command is a letter."""
-    return re.sub(r"\\[a-zA-Z]+", "x", text).translate(str.maketrans("", "", "${}_^"))

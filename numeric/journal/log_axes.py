@@ -7,13 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
 from matplotlib.ticker import Formatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
+from numeric.journal.numbers import is_plain, with_power
 from numeric.laws.law import Array
 
 LEAST_DRAWN = 3e-6  #: of the greatest value: what vanishes along a curve leaves its panel below it
 _IN_A_DECADE = ((1, 1.5, 2, 3, 5, 7), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))  # ticks, the most of them first
 _ENOUGH = 3  # labels from which on a scale can be read
 _MOST = 7
-_PLAIN = (1e-3, 1e4)  # numbers within need no power of ten
 
 
 def logarithmic(*which: Axis) -> None:
@@ -79,12 +79,6 @@ class _Numbers(Formatter):
 
     def format_ticks(self, values: list[float]) -> list[str]:
         """All labels of an axis, of one kind."""
-        if all(_PLAIN[0] <= value <= _PLAIN[1] for value in values):
+        if all(map(is_plain, values)):
             return [f"{value:g}" for value in values]
-        return [_with_power(value) for value in values]
-
-
-def _with_power(value: float) -> str:
-    mantissa, exponent = f"{value:.3e}".split("e")
-    factor = f"{float(mantissa):g}"
-    return f"$10^{{{int(exponent)}}}$" if factor == "1" else rf"${factor}\times10^{{{int(exponent)}}}$"
+        return [f"${with_power(value)}$" for value in values]

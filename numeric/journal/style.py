@@ -5,7 +5,7 @@ Figures are `Sheet`s, drawn by functions under `in_style`. Who hands over axes o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -17,6 +17,8 @@ import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.legend import Legend
 
 from numeric.maths.domain import InvalidParameter
 
@@ -44,6 +46,7 @@ _OF_THE_PROCESS = (
     "webagg",
 )  # groups of settings that no figure has
 _GAP, _MOST_OF_PANEL = 0.08, 0.6  # of the height of axes: around a legend within them, and what it may take
+_MOST_OF_COLUMN = 0.9  # of the width of a column of panels, labels too: what a legend above axes may take
 _MOST_LISTED = 4  # entries of a legend in a row across a column
 
 _chosen: list[str | Path] = []  # styles over ours, of the process
@@ -60,9 +63,9 @@ def choose_styles(*styles: str | Path) -> None:
             with matplotlib.style.context(style):
                 pass
         except OSError:
-            known = ", ".join(name for name in matplotlib.style.available if not name.startswith("_"))
+            way_out = "use a file, or a name from matplotlib.style.available"
             raise InvalidParameter(
-                "style", str(style), "is no style of matplotlib and no file of one", f"use a file or one of {known}"
+                "style", str(style), "is no style of matplotlib and no file of one", way_out
             ) from None
     _chosen[:] = styles
 
@@ -90,16 +93,18 @@ def in_style(draw: Callable[P, Figure]) -> Callable[P, Figure]:
 class Sheet(Figure):
     """A figure whose parts leave each other room, and whose fonts are embedded whole however it is saved.
 
-    columns: of the journal, 1 or 2; height in inches at the width of our style, scaled with that of another.
+    columns: of the journal, 1 or 2; height in inches at the width and the text of our style, scaled with those of another.
     """
 
     def __init__(self, columns: int = 1, height: float = 2.5, **options: Any) -> None:
         column = float(matplotlib.rcParams["figure.figsize"][0])
         width = column if columns == 1 else column * PAGE / COLUMN
+        label = FontProperties(size=matplotlib.rcParams["axes.labelsize"]).get_size_in_points()
         self._in_force = {
             key: value for key, value in matplotlib.rcParams.items() if key.partition(".")[0] not in _OF_THE_PROCESS
         }
-        super().__init__(figsize=(width, height * column / COLUMN), **{"layout": "constrained", **options})
+        height *= max(column / COLUMN, label / JOURNAL["font.size"])  # a label has room beside its axes
+        super().__init__(figsize=(width, height), **{"layout": "constrained", **options})
 
     def draw(self, renderer: Any) -> None:
         """As any figure, with the settings that it was made under: ticks and colours are looked up late."""
@@ -136,17 +141,25 @@ def legend_above(axes: Axes, ncols: int | None = None, **options: Any) -> None:
     handles = options.pop("handles", None) or axes.get_legend_handles_labels()[0]
     columns = ncols or min(len(handles), _MOST_LISTED)
     if isinstance(axes.get_figure(root=True), Sheet):
-        axes.legend(handles=handles, ncols=columns, loc="lower center", bbox_to_anchor=(0.5, 1.0), **options)
+        place = axes.get_subplotspec()
+        width = _MOST_OF_COLUMN * axes.figure.bbox.width / (place.get_gridspec().ncols if place else 1)
+        _fitting(axes, width, columns, handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), **options)
     else:
-        _legend_on_top(axes, handles, columns, options)
+        width = axes.get_window_extent().width
+        _raise_view(axes, _fitting(axes, width, columns, handles=handles, loc="upper center", **options))
 
 
-def _legend_on_top(axes: Axes, handles: Sequence[Any], columns: int, options: Mapping[str, Any]) -> None:
-    """Within the axes and no wider than they are; their view is raised by its height."""
+def _fitting(axes: Axes, width: float, columns: int, **options: Any) -> Legend:
+    """A legend of at most so many columns, and of fewer where they would be wider, in pixels."""
     for fewer in range(columns, 0, -1):
-        legend = axes.legend(handles=handles, ncols=fewer, loc="upper center", **options)
-        if legend.get_window_extent().width <= axes.get_window_extent().width:
+        legend = axes.legend(ncols=fewer, **options)
+        if legend.get_window_extent().width <= width:
             break
+    return legend
+
+
+def _raise_view(axes: Axes, legend: Legend) -> None:
+    """By the height of the legend within."""
     share = legend.get_window_extent().height / axes.get_window_extent().height + _GAP
     scale = axes.yaxis.get_transform()
     low, high = scale.transform(np.array(axes.get_ylim()))

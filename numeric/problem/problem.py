@@ -112,7 +112,7 @@ class Problem:
     def _require_model(self) -> None:
         if self.model not in available():
             raise InvalidParameter(
-                "model", self.model, "is not a generated model", f"use one of {', '.join(available())}"
+                "model", self.model, "is not a generated model", "use one of `python -m derive list`"
             )
         self._require_class()
         if self.model == DEFAULT:

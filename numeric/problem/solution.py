@@ -24,15 +24,13 @@ class Status(enum.Enum):
 
     CONVERGED = "converged"
     UNLEARNED = "the minimiser is S = 0: nothing is learned at this lambda; lower lambda or raise alpha"
-    STEP_LIMIT = "step limit reached, no value: lead here along alpha from a point that is solved, or raise lambda"
-    DIVERGED = (
-        "the iteration left the domain, no value: lead here along alpha from a point that is solved, or raise lambda"
-    )
-    ROUGH = "solved within its error bars; the channel rule is too rough for a residual of 1e-8, or for errors below one per cent"
+    STEP_LIMIT = "step limit reached, no value: lead here along alpha from a solved point, or raise lambda"
+    DIVERGED = "the iteration left the domain, no value: lead here along alpha from a solved point, or raise lambda"
+    ROUGH = "solved within its error bars; the channel rule is too rough for a residual of 1e-8 or errors below 1 %"
     UNSTABLE = "solved, but replica symmetry is broken here (replicon < 0): an approximation; compare with training"
     INACCURATE = (
-        "errors of the channel exceed one per cent: no value to rely on; raise lambda, lower beta, beta0, "
-        "or, where the lowest minimum is taken, take the one connected to the label (--sample-minimum fitted)"
+        "errors of the channel exceed 1 %, no value to rely on: raise lambda, lower beta or beta0, "
+        "or try --sample-minimum fitted"
     )
 
 

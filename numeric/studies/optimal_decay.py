@@ -63,6 +63,14 @@ def optimal_lambda(problem: Problem, tolerance: float = TOLERANCE, accuracy: flo
     return Optimum(solution.problem.lambda_, solution, tolerance + _flatness(path, best, solution))
 
 
+def optimum_between(left: Optimum, _right: Optimum, alpha: float, tolerance: float = TOLERANCE) -> Optimum:
+    """The optimum of a figure between two neighbours along alpha; its decay is NaN where it was not found."""
+    try:
+        return optimal_lambda(left.solution.problem.at(alpha), tolerance)
+    except NotConverged:
+        return replace(left, decay=float("nan"))
+
+
 def _upper(path: list[Solution], best: int) -> float:
     return path[best - 1].problem.lambda_ if best else RATIO * path[best].problem.lambda_
 

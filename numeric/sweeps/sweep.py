@@ -94,5 +94,5 @@ def _report(failed: Sequence[Outcome], asked: Sequence[Block]) -> str:
     error = failed[0].error
     return (
         f"{len(failed)} of {len(asked)} tasks failed, the first with {type(error).__name__}: {error}; "
-        "the others are stored, the same command tries these again"
+        "the others are stored, run the same again"
     )

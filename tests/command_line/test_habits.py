@@ -316,7 +316,7 @@ def test_only_what_trains_needs_torch():
         ("curve --alpha 1 --kapa0 .5 --lambda .1", "numeric curve: --kapa0: is no option here; use --kappa0; see "),
         ("curve --alpha=1 --xyzzy=1", "numeric curve: --xyzzy: is no option here; see "),
         ("--vresion", "numeric: --vresion: is no option here; use --version; see "),
-        ("curv --alpha 1", "invalid choice: 'curv'"),
+        ("curv --alpha 1", "'curv': is no command here; use curve"),
     ],
 )
 def test_a_mistyped_option_is_named_with_what_is_like_it(line, named, said):

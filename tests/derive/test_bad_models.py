@@ -85,6 +85,10 @@ BAD = {
     ),
     "it leaves": ("import sys\nsys.exit(0)\n", "line 2: raises SystemExit"),
     "nonsense index": (f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(1, 1))\n", "SymmetricScores"),
+    "index of no geometry": (
+        f"{HEAD}from derive.language.index import Index\nMODEL = replace(BASE, name='bad', index=Index(1, 1))\n",
+        "Index is no geometry itself; state SymmetricScores(tokens) or CrossScores(queries, keys)",
+    ),
     "too many tokens": (f"{HEAD}MODEL = replace(BASE, name='bad', index=SymmetricScores(5))\n", "from 1 to 4"),
     "one number by itself": (with_channel("lambda h: h[0, 0]"), "give a list of numbers"),
     "too many numbers": (with_channel("lambda h: [h[0, 0]] * 17"), "at most 16"),

@@ -137,7 +137,7 @@ def test_slope_and_curvature_of_each_block_are_differences_of_its_loss(name):
         (lambda: Channel(identity, square_loss, beta=sp.Integer(0)), "beta = 0"),
         (lambda: replace(TIED, target=CROSS.target), "negative eigenvalues"),
         (lambda: replace(CROSS, target=TIED.target), "z(-g)"),
-        (lambda: replace(CROSS, index=SymmetricScores(2)), "antisymmetric"),
+        (lambda: replace(CROSS, index=SymmetricScores(2)), "unequal noise"),
         (lambda: replace(TIED, channel=Channel(lambda h: [sp.Integer(1)], square_loss)), "does not depend"),
     ],
 )

@@ -17,9 +17,10 @@ from numeric import plots
 from numeric.__main__ import main
 from numeric.cli.arguments import run
 from numeric.journal import style
-from numeric.journal.caption import caption_of, decay_in_mathtext, settings
+from numeric.journal.caption import add_caption, caption_of, common_settings, decay_in_mathtext, settings
 from numeric.journal.kinks import resolved
 from numeric.journal.log_axes import _IN_A_DECADE, _within, logarithmic
+from numeric.journal.numbers import in_mathtext
 from numeric.journal.style import COLUMN, PAGE, choose_styles
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -38,11 +39,16 @@ from numeric.plots import (
 )
 from numeric.prediction.posterior_prediction import PosteriorErrors
 from numeric.problem.decay_law import DecayLaw
-from numeric.problem.problem import Problem
-from numeric.problem.solution import Status
+from numeric.problem.problem import Parametrisation, Problem
+from numeric.problem.solution import NotConverged, Status
 from numeric.saddle.curve import learning_curve
 from numeric.saddle.solve import solve
+<<<<<<< HEAD
 from numeric.studies.against_bayes import BayesPoint, CostPoint
+=======
+from numeric.studies import optimal_decay
+from numeric.studies.against_bayes import CostPoint
+>>>>>>> hb
 from numeric.studies.decompose import decompose
 from numeric.studies.optimal_decay import Optimum
 from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
@@ -354,6 +360,31 @@ def test_a_style_goes_over_ours(solved, tmp_path):
     assert curve_figure(solved).get_figwidth() == COLUMN
 
 
+def test_larger_text_stays_on_the_sheet(solved):
+    """The label of the y axis ran off a sheet as high as ours, captions and legends off its sides."""
+    try:
+        choose_styles("fivethirtyeight")
+        with style.settings():
+            sheet = decomposition_figure([decompose(one) for one in solved])
+            sheet.draw_without_rendering()
+            (axes,) = sheet.axes
+            for text in (axes.yaxis.label, axes.xaxis.label, axes.get_legend(), sheet._supxlabel):
+                extent = text.get_window_extent()
+                assert sheet.bbox.min[0] <= extent.x0 and extent.x1 <= sheet.bbox.max[0]
+                assert sheet.bbox.min[1] <= extent.y0 and extent.y1 <= sheet.bbox.max[1]
+    finally:
+        choose_styles()
+
+
+def test_lines_of_a_caption_break_no_formula():
+    with style.settings():
+        sheet = style.Sheet()
+        add_caption(sheet, r"$\lambda = 2 \times 10^{3}$, $d = 200$, $T = 2$; model of mu = 0.5", *(["and more"] * 12))
+        lines = sheet._supxlabel.get_text().split("\n")
+    assert len(lines) > 2 and all(line.count("$") % 2 == 0 for line in lines)
+    assert " ".join(lines) == caption_of(sheet)
+
+
 def middle(_left, _right, place):
     return place
 
@@ -409,6 +440,7 @@ def test_a_recovery_threshold_is_drawn_to_where_its_width_ends_it(monkeypatch, c
     assert len(json.loads(capsys.readouterr().out)["rows"]) == len(drawn) - 1 == 5
 
 
+<<<<<<< HEAD
 def test_a_value_within_its_error_bar_of_zero_is_zero_and_one_that_is_none_is_not_drawn(solved):
     one = replace(solved[0], test_error=0.1, train_error=-0.1, estimation_error=0.1001)
     bars = {"test_error": 0.1, "train_error": 0.1, "estimation_error": 0.1}
@@ -538,3 +570,44 @@ def test_a_phase_diagram_is_drawn_in_the_coordinates_of_its_axes():
     assert list(labels) == ["below: -1", "above: 0"]
     for k, colour in enumerate(labels.values()):
         assert matplotlib.colors.to_hex(image.cmap(image.norm(k))) == colour
+=======
+def test_kinks_of_the_best_decay_are_drawn_and_the_table_has_what_was_asked_for(solved, monkeypatch, capsys, tmp_path):
+    """One point of the figure is not found, and left out."""
+
+    def kinked(problem, tolerance):
+        if 1 < problem.alpha < 1.2:
+            raise NotConverged("no optimum")
+        return Optimum(max(problem.alpha, 1.0) ** 3, replace(solved[0], problem=problem), tolerance)
+
+    monkeypatch.setattr(optimal_decay, "optimal_lambda", kinked)
+    monkeypatch.setattr(plots, "optimal_figure", lambda _: Figure())
+    given = ["--alpha", "0.5:2:7", "--kappa0", ".5", "--noise", ".5", "--plot", str(tmp_path / "o.png"), "--json"]
+    monkeypatch.setattr(sys, "argv", ["numeric", "optimal-lambda", *given])
+    with pytest.raises(SystemExit) as stop:
+        run(main)
+    assert stop.value.code == 0
+    asked, drawn = (
+        {point["alpha"]: point["lambda"] for point in json.loads(text)["points"]}
+        for text in (capsys.readouterr().out, (tmp_path / "o.json").read_text())
+    )
+    assert len(asked) == 7 and set(asked) < set(drawn)
+    assert all(0.7 < alpha < 1 and decay == 1 for alpha, decay in drawn.items() - asked.items())
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(0, "0"), (1e-3, "0.001"), (5e-4, r"5 \times 10^{-4}"), (9999.9, "10000"), (123456, r"1.235 \times 10^{5}"),
+     (1e8, "10^{8}"), (-2e6, r"-2 \times 10^{6}")],
+)  # fmt: skip
+def test_numbers_have_a_power_of_ten_where_they_would_have_many_zeros(value, told):
+    assert in_mathtext(value) == told
+
+
+def test_settings_in_which_problems_differ_are_not_told(solved):
+    one = solved[0].problem
+    others = [replace(one, width=0.5), one.at(2.0)]
+    assert common_settings([one, *others]) == settings(one, "width", "alpha")
+    direct = replace(one, parametrisation=Parametrisation.SYMMETRIC, lambda_=0.1)
+    assert common_settings([one, direct], "alpha") == settings(one, "alpha", "lambda_")
+    assert "trained" not in common_settings([direct, one]) and "symmetric matrix trained" in common_settings([direct])
+>>>>>>> hb

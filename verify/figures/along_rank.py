@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numeric.journal.caption import add_caption
 from numeric.journal.style import COLOURS, Sheet
 from numeric.laws.law import Array
 from numeric.thresholds.along_rank import RankThresholds
@@ -38,6 +39,7 @@ def along_rank_figure(
     axes.set(xlim=(0, 1), ylim=(0, _TOP), xlabel=r"rank of the target $\kappa_0 = m_0/d$")
     axes.set_ylabel(r"numbers in the labels per $d^2$, $D\alpha$")
     figure.legend(fontsize="small", loc="outside upper center", ncols=2)
+    add_caption(figure, r"any number of tokens $T$: $D = T(T+1)/2 - 1$", r"$\Delta$: variance of the label noise")
     return figure
 
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
+from numeric.journal.caption import add_caption, common_settings
 from numeric.journal.style import Sheet
 from verify.figures.curve_panel import add_legend, draw_curves
 from verify.figures.drawing import styled
@@ -36,6 +37,7 @@ def _figure(outcome: LearningCurveOutcome) -> Figure:
     for part, group in zip(below, spectra, strict=True):
         part.suptitle(group[0][0], fontsize="medium")
         draw_spectra(part.subplots(1, len(group), squeeze=False)[0].tolist(), [spectrum for _, spectrum in group])
+    add_caption(figure, common_settings([one.problem for curve in outcome.curves for one in curve.solutions], "alpha"))
     return figure
 
 

@@ -31,7 +31,7 @@ def main_job_figures(outcome: MainJobOutcome) -> dict[str, bytes]:
         if DataKind.SEQUENCES in outcome.comparisons and outcome.curves:
             figures["curve.png"] = trained_curve_figure(outcome)
         if outcome.panels:
-            figures["spectra.png"] = trained_spectrum_figure(outcome.panels)
+            figures["spectra.png"] = trained_spectrum_figure(outcome.panels, outcome.plan.base.problem)
         if outcome.laws:
             figures["scaling.png"] = excess_figure(outcome.laws)
         if outcome.sighted:
@@ -80,8 +80,9 @@ def score_figure(outcome: MainJobOutcome) -> Figure:
     axes.set_ylabel("$z$ (simulation $-$ theory)")
     legend_above(axes)
     add_caption(
-        figure, f"grey: $|z| < {BAND:g}$, beyond which training disagrees", f"beyond ${_LIMIT:g}$ at the margin"
-    )
+        figure, caption.settings(outcome.plan.base.problem, "alpha", "width"),
+        f"grey: $|z| < {BAND:g}$, beyond which training disagrees", f"beyond ${_LIMIT:g}$ at the margin",
+    )  # fmt: skip
     return figure
 
 

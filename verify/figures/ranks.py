@@ -32,7 +32,8 @@ def rank_figure(curves: Sequence[RankCurve]) -> Figure:
         logarithmic(axes.xaxis)
         axes.set_xlim(curves[0].theory.alphas[0], curves[0].theory.alphas[-1])
     upper.legend(handles=_legend(curves), fontsize="small", loc="outside upper center", ncols=2)
-    add_caption(figure, settings(curves[0].ranks[0].problem, "target", "alpha"))
+    told = settings(curves[0].ranks[0].problem, "target", "alpha")
+    add_caption(figure, told, "dotted: where the spectrum falls into two bulks")
     return figure
 
 

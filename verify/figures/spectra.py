@@ -9,16 +9,20 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numeric.journal.caption import add_caption, settings
 from numeric.journal.style import COLOURS, Sheet
+from numeric.problem.problem import Problem
 from verify.judging.spectra import ZERO, TrainedSpectrum
 
 
-def trained_spectrum_figure(spectra: Sequence[TrainedSpectrum]) -> Figure:
-    """One panel per alpha."""
+def trained_spectrum_figure(spectra: Sequence[TrainedSpectrum], problem: Problem) -> Figure:
+    """One panel per alpha; `problem` has the settings of all of them."""
     columns = min(4, len(spectra))
     rows = math.ceil(len(spectra) / columns)
     figure = Sheet(1 if columns < 3 else 2, 1.9 * rows)
-    draw_spectra(figure.subplots(rows, columns, squeeze=False).ravel().tolist(), spectra)
+    part = figure.subfigures(1, 1, squeeze=False)[0, 0]  # whose legend stands above the caption
+    draw_spectra(part.subplots(rows, columns, squeeze=False).ravel().tolist(), spectra)
+    add_caption(figure, settings(problem, "alpha"))
     return figure
 
 

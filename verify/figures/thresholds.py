@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from numeric.journal.caption import add_caption, common_settings
 from numeric.journal.style import COLOURS, Sheet, legend_above
 from verify.studies.thresholds import INTERPOLATION, RECOVERY, Sighting
 
@@ -23,6 +24,8 @@ def threshold_figure(sightings: Sequence[Sighting]) -> Figure:
         for axes in panels[len(row) :]:
             axes.set_axis_off()
         panels[0].set_ylabel(f"root of the {row[0].sought.kind.label}")
+    given = common_settings([one.sought.base.problem for one in sightings], "alpha", "lambda_")
+    add_caption(figure, given, "vanishing weight decay", "open circles: trained beyond the threshold, not fitted")
     return figure
 
 

@@ -3,9 +3,10 @@
 import argparse
 import logging
 import time
+from functools import partial
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_unstable
+from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_unstable, with_kinks
 from numeric.cli.problem_arguments import (
     add_decay_search,
     add_parametrisation,
@@ -43,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked, given = problem_of_any_decay(arguments)
     from numeric.problem.solution import NotConverged
     from numeric.studies.optimal_decay import optimal_lambda as search
+    from numeric.studies.optimal_decay import optimum_between
 
     found, points, unsolved = [], list[dict[str, object]](), list[str]()
 
@@ -59,10 +61,15 @@ def run(arguments: argparse.Namespace) -> int:
                     points.append(record(float(alpha), best))
 
     so_far(along, progress(arguments.alpha, desc="alpha"))
+    drawn = found
+    if arguments.plot:
+        from numeric.plots import drawn_optimum
+
+        drawn = with_kinks(found, drawn_optimum, partial(optimum_between, tolerance=float(arguments.tolerance)))
     deliver(
         arguments,
         points,
-        lambda plots: plots.optimal_figure(found),
+        lambda plots: plots.optimal_figure(drawn),
         lambda: {
             "parameters": given,
             "points": [
@@ -70,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
             ],  # its old name
             "seconds": time.perf_counter() - started,
         },
+        {"points": [record(best.solution.problem.alpha, best) for best in drawn]},
     )
     warn_unstable([best.solution for best in found])
     for line in unsolved:

@@ -70,10 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
         write_table(table, rows(found), {**document["parameters"], "status": document["status"]})
     if figure:
         from numeric.journal.caption import settings
-        from numeric.plots import BROKEN, spectrum_figure
-        from numeric.problem.solution import Status
+        from numeric.plots import broken, spectrum_figure
 
-        stated = [settings(asked), *([BROKEN] if solution.status is Status.UNSTABLE else [])]
+        stated = filter(None, (settings(asked), broken([solution])))
         save(spectrum_figure(found, "; ".join(stated)), figure, document)
     if arguments.json:
         print_json(document)

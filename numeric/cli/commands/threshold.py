@@ -126,14 +126,14 @@ def check_threshold(arguments: argparse.Namespace, rank: Fraction) -> None:
                 "--noise",
                 0,
                 "the interpolation threshold needs label noise > 0",
-                "ask for its limit by `threshold interpolation-limit`, or for `threshold recovery` at zero noise",
+                "use `threshold interpolation-limit` or `threshold recovery`",
             )
         return
     if arguments.noise != 0:
         raise BadInput(
             "--noise",
             arguments.noise,
-            "recovery is perfect only without label noise, and limits are those of none",
+            "recovery and limits are those without label noise",
             "use --noise 0, or `threshold interpolation`",
         )
     if arguments.kind == "interpolation-limit" and arguments.width < 1:

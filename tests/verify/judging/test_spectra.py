@@ -5,8 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+from numeric.journal.caption import caption_of
+from numeric.journal.style import settings
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum
+from verify.figures.spectra import trained_spectrum_figure
 from verify.judging.spectra import LEAST_P, MODEL_DRAWS, TrainedSpectrum, distance, model_spectra
 from verify.studies.main_job import FIGURE_ONE
 
@@ -69,3 +72,13 @@ def test_a_density_is_drawn_from_zero_to_zero_around_each_bulk(law):
     (_, first), (second, _) = spectrum.bulks
     np.testing.assert_array_equal(density[(x == first) | (x == second)], [0, 0])
     assert np.trapezoid(density, x) == pytest.approx(1 - spectrum.zero_mass, rel=1e-3)  # of 400 points a bulk
+
+
+def test_its_figure_states_the_settings_below_its_legend(law):
+    (values,) = maps_at(law[0], np.random.default_rng(8), lambda dim: 0.0)[:1]
+    with settings():
+        sheet = trained_spectrum_figure([TrainedSpectrum(0.5, 24, law[1], values, np.zeros(3))], RUN.problem)
+        sheet.draw_without_rendering()
+        (legend,) = sheet.subfigs[0].legends
+        assert sheet._supxlabel.get_window_extent().y1 < legend.get_window_extent().y0
+    assert caption_of(sheet) == r"$\kappa_0 = 0.5$, $\lambda = 0.01$, $\Delta = 0.5$, $T = 2$"

@@ -1,0 +1,21 @@
+"""Numbers as one reads them: with a power of ten where they would have many zeros."""
+
+_PLAIN = (1e-3, 1e4)  # sizes within need no power of ten
+
+
+def is_plain(value: float) -> bool:
+    """Whether it is read without a power of ten."""
+    return value == 0 or _PLAIN[0] <= abs(value) <= _PLAIN[1]
+
+
+def in_mathtext(value: float) -> str:
+    """A number to four digits, in mathematics."""
+    rounded = float(f"{value:.4g}")
+    return f"{rounded:g}" if is_plain(rounded) else with_power(rounded)
+
+
+def with_power(value: float) -> str:
+    """The same, always with its power of ten."""
+    mantissa, exponent = f"{value:.3e}".split("e")
+    factor, power = f"{float(mantissa):g}", f"10^{{{int(exponent)}}}"
+    return power if factor == "1" else rf"{factor} \times {power}"
