@@ -43,12 +43,8 @@ from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Status
 from numeric.saddle.curve import learning_curve
 from numeric.saddle.solve import solve
-<<<<<<< HEAD
-from numeric.studies.against_bayes import BayesPoint, CostPoint
-=======
 from numeric.studies import optimal_decay
-from numeric.studies.against_bayes import CostPoint
->>>>>>> hb
+from numeric.studies.against_bayes import BayesPoint, CostPoint
 from numeric.studies.decompose import decompose
 from numeric.studies.optimal_decay import Optimum
 from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
@@ -440,7 +436,6 @@ def test_a_recovery_threshold_is_drawn_to_where_its_width_ends_it(monkeypatch, c
     assert len(json.loads(capsys.readouterr().out)["rows"]) == len(drawn) - 1 == 5
 
 
-<<<<<<< HEAD
 def test_a_value_within_its_error_bar_of_zero_is_zero_and_one_that_is_none_is_not_drawn(solved):
     one = replace(solved[0], test_error=0.1, train_error=-0.1, estimation_error=0.1001)
     bars = {"test_error": 0.1, "train_error": 0.1, "estimation_error": 0.1}
@@ -570,7 +565,8 @@ def test_a_phase_diagram_is_drawn_in_the_coordinates_of_its_axes():
     assert list(labels) == ["below: -1", "above: 0"]
     for k, colour in enumerate(labels.values()):
         assert matplotlib.colors.to_hex(image.cmap(image.norm(k))) == colour
-=======
+
+
 def test_kinks_of_the_best_decay_are_drawn_and_the_table_has_what_was_asked_for(solved, monkeypatch, capsys, tmp_path):
     """One point of the figure is not found, and left out."""
 
@@ -610,4 +606,3 @@ def test_settings_in_which_problems_differ_are_not_told(solved):
     direct = replace(one, parametrisation=Parametrisation.SYMMETRIC, lambda_=0.1)
     assert common_settings([one, direct], "alpha") == settings(one, "alpha", "lambda_")
     assert "trained" not in common_settings([direct, one]) and "symmetric matrix trained" in common_settings([direct])
->>>>>>> hb
