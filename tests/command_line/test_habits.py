@@ -359,7 +359,7 @@ print("begun torch", torch.zeros(2).tolist(), sep="\\n")
     assert [len(lines) > 1 for lines in said] == [True, True, True, True, False, True]
 
 
-@pytest.mark.parametrize("arguments", [[], ["curve", "--alpha", "1"]])
+@pytest.mark.parametrize("arguments", [pytest.param([], marks=pytest.mark.slow), ["curve", "--alpha", "1"]])
 def test_training_without_torch_says_in_a_line_what_to_install(arguments):
     done = without_torch(*arguments)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)

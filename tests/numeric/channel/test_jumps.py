@@ -59,7 +59,9 @@ def test_two_searches_find_one_share(V):
     assert 0.5 * rows < blocks < 1.1 * rows
 
 
-@pytest.mark.parametrize("V", [1.0, 4.0, 8.0, 20.0, 60.0])
+@pytest.mark.parametrize(
+    "V", [1.0, 4.0, 8.0, pytest.param(20.0, marks=pytest.mark.slow), pytest.param(60.0, marks=pytest.mark.slow)]
+)
 def test_a_verdict_is_that_of_finer_points(V):
     at = AT._replace(V=V)
     fine = several_minima_shares(PEAK, at, Sampling(2**14)).mean()

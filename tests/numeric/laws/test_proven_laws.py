@@ -173,7 +173,9 @@ def test_the_largest_error_is_relative():
     assert largest_error((0.0,), (0.0,)) == 0.0 and largest_error((1e-3, 1e-9), (2.0, 0.0)) == np.inf
 
 
-@pytest.mark.parametrize("kappa0", [pytest.param(0.05, marks=pytest.mark.slow), 1.0, 4.0])
+@pytest.mark.parametrize(
+    "kappa0", [pytest.param(0.05, marks=pytest.mark.slow), 1.0, pytest.param(4.0, marks=pytest.mark.slow)]
+)
 def test_many_pairs_at_once_are_the_pairs_one_by_one(kappa0):
     """Including pairs for which ball arithmetic has to take over, and thresholds beyond the upper edge."""
     law, rng = MarchenkoPastur(kappa0, 1.5), np.random.default_rng(3)

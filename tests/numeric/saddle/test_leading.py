@@ -132,6 +132,7 @@ def test_a_control_variate_stands_in_for_minimisers_with_features():
         assert abs(np.mean(here - there)) <= 5.5 * scatter
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_token_sequences():
     """A student c S0 with other noise, drawn on sequences: the law of the indices itself, of which all but 8 features are Gaussian."""
     asked, c, rng = problem(8), 0.7, np.random.default_rng(0)

@@ -121,7 +121,9 @@ def test_slopes_are_differences_of_the_loss(name):
 
 
 @pytest.mark.parametrize("name", ["first_row_attention", "cross_attention"])
-@pytest.mark.parametrize("V", [1.0, 20.0, 300.0])
+@pytest.mark.parametrize(
+    "V", [pytest.param(1.0, marks=pytest.mark.slow), 20.0, pytest.param(300.0, marks=pytest.mark.slow)]
+)
 def test_one_visible_index_by_brute_force(name, V):
     """The minimum over a fine grid of u at 250 x 250 fields: the jumps are where they are found.
 

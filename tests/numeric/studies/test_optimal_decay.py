@@ -37,7 +37,8 @@ def test_without_noise_and_with_enough_data_vanishing_decay_is_best():
     assert best.decay == 0.0 and best.solution.test_error < 1e-12
 
 
-@pytest.mark.parametrize("alpha", [pytest.param(0.1, marks=pytest.mark.slow), 1.0])
+@pytest.mark.slow
+@pytest.mark.parametrize("alpha", [0.1, 1.0])
 def test_direct_training_is_never_better(alpha):
     factors = optimal_lambda(FIGURE_TWO.at(alpha)).solution.test_error
     direct = optimal_lambda(replace(FIGURE_TWO.at(alpha), parametrisation=Parametrisation.SYMMETRIC)).solution

@@ -42,6 +42,7 @@ def spectrum_of(law, rng, maps):
     return TrainedSpectrum(0.5, maps[-1].shape[1], theory, maps[-1], simulated, smaller=tuple(maps[:-1]))
 
 
+@pytest.mark.slow
 def test_a_noise_off_by_1_over_d_disagrees_at_one_size_and_agrees_in_the_limit(law):
     rng = np.random.default_rng(5)
     maps = maps_at(law[0], rng, lambda dim: 4 / dim)

@@ -51,7 +51,7 @@ def excess_loss(name, dim, samples, seed=0):
         pytest.param("cross_attention", marks=pytest.mark.slow),
         "cross_attention_cross_entropy",
         "quadratic_network",
-        "signed_quadratic_network",
+        pytest.param("signed_quadratic_network", marks=pytest.mark.slow),
     ],
 )
 def test_labels_are_fitted_below_the_threshold_alone(name, multiple, fits):

@@ -112,12 +112,13 @@ def test_a_measured_run_is_consistent():
 
 
 def everywhere():
-    """Tokens, temperatures, widths about kappa0, parametrisations: all that a run may vary, not all at once."""
-    return [
+    """Tokens, temperatures, widths about kappa0, parametrisations: all that a run may vary, not all at once; two of three are quick."""
+    found = [
         *({"tokens": tokens, "beta": beta} for tokens in (2, 3, 4) for beta in (0.5, 2.0)),
         *({"width": width, "alpha": alpha} for width in (0.25, 0.75) for alpha in (0.1, 2.0)),
         *({"parametrisation": what, "tokens": t} for what in ("symmetric", "general") for t in (2, 4)),
     ]
+    return [pytest.param(one, marks=[pytest.mark.slow] if place % 3 == 1 else []) for place, one in enumerate(found)]
 
 
 @pytest.mark.parametrize("changes", everywhere(), ids=str)
