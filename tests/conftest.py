@@ -1,5 +1,6 @@
 """One thread for each process of the tests and for what it starts, as in every worker of verify; Hypothesis profiles."""
 
+import gc
 import os
 
 from hypothesis import settings
@@ -16,3 +17,12 @@ settings.register_profile("nightly", deadline=None, max_examples=600, print_blob
 # 2000 command lines for each of five tests, in half an hour:
 # `pytest -n0 --hypothesis-profile=thousands tests/command_line/test_random_commands.py`.
 settings.register_profile("thousands", deadline=None, max_examples=4800, print_blob=True)
+
+
+# What tests import, hundreds of thousands of objects, is no garbage: to look for some among it takes a tenth of the time.
+gc.set_threshold(20_000, 10, 10)
+
+
+def pytest_collection_finish():
+    """Called by pytest once all modules are imported."""
+    gc.freeze()

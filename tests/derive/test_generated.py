@@ -218,6 +218,7 @@ def test_what_models_share_is_written_once(language):
     assert len(theory) == 1, theory
 
 
+@pytest.mark.slow
 def test_models_do_not_disturb_each_other(elsewhere):
     """Whatever is generated with it or after it, a model has the same files; what the last model leaves behind goes."""
     one, other = load("quadratic_network"), load("direct_symmetric")
@@ -239,6 +240,7 @@ def test_models_do_not_disturb_each_other(elsewhere):
     assert contents(elsewhere / one.name) == alone and emit.unused() == []
 
 
+@pytest.mark.slow
 def test_a_law_of_the_same_name_and_another_formula_has_a_file_of_its_own():
     other = replace(MODEL, target=replace(load("tied_attention_two_bulks").target, name=MODEL.target.name))
     assert file_of("law_marchenko_pastur") != file_of("law_marchenko_pastur", model=other)

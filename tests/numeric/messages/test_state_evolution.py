@@ -125,6 +125,7 @@ def test_no_student_predicts_better_than_the_posterior(problem):
         assert best.optimal < solution.test_error + solution.errors.get("test_error", 0.0)
 
 
+@pytest.mark.slow
 def test_the_best_weight_decay_never_beats_the_optimum():
     (few, many) = bayes_curve(PROBLEM, [0.2, 2.0], tolerance=0.1)
     for point in (few, many):

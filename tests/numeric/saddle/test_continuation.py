@@ -103,9 +103,8 @@ def test_no_points_where_there_is_no_solution_to_start_from():
     assert trace == ([], End.STEP)
 
 
-@pytest.mark.parametrize(
-    ("parameter", "low", "high"), [pytest.param("alpha", 0.2, 0.5, marks=pytest.mark.slow), ("lambda_", 0.005, 0.02)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("parameter", "low", "high"), [("alpha", 0.2, 0.5), ("lambda_", 0.005, 0.02)])
 def test_branches_join_solutions_found_directly(parameter, low, high):
     """A convex problem has one solution: one branch from both ends, and solve finds what it passes."""
     found = branches(FIGURE_ONE, parameter, low, high)

@@ -43,6 +43,7 @@ def test_a_curve_does_not_depend_on_the_direction_it_is_followed():
         assert left.q == pytest.approx(right.q, rel=1e-6)  # each solved to 1e-8 in the conjugates
 
 
+@pytest.mark.slow
 def test_a_point_between_two_neighbours_is_that_of_the_curve_and_cheaper():
     """Points that a figure adds at kinks were solved as finely as those asked for, each again from above: ten times the curve."""
     weak = replace(FIGURE_ONE, lambda_=5e-3)

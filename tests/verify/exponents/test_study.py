@@ -104,6 +104,7 @@ def test_a_wrong_theory_turns_both_verdicts_negative(trained, wrong):
         assert [slope.slope_agrees for one in outcome.exponents for slope in one.slopes] == [False, False]
 
 
+@pytest.mark.slow
 def test_shuffled_labels_turn_the_verdict_negative(tmp_path):
     """A real run: with its labels next to nothing is learned, and the errors do not fall."""
     plan = ExponentPlan((("decay", GAMMA, 100, 3),), hidden=16)

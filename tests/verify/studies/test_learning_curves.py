@@ -127,6 +127,7 @@ def test_a_small_figure_agrees_is_drawn_reproducibly_and_can_fail(few_points, tm
     assert not broken.agrees
 
 
+@pytest.mark.slow
 def test_where_the_theory_has_no_value_nothing_is_judged_and_the_rest_is_drawn(few_points, tmp_path, monkeypatch):
     """At beta = 2 one point of six had none, and ten minutes of work ended in a line."""
     solved = theory_lines.solve_line

@@ -32,6 +32,7 @@ def test_messages_end_where_the_theory_says(tmp_path, capsys):
     assert len(message_store(tmp_path).path.read_text().splitlines()) == 8
 
 
+@pytest.mark.slow
 def test_broken_data_disagree_and_say_so(tmp_path, capsys):
     assert main(asked("--dim", "10,14", "--runs", "4", "--out", str(tmp_path), "--shuffle-labels")) == 1
     assert "alpha 1: DISAGREES; maps of messages and descent" in capsys.readouterr().out

@@ -112,7 +112,7 @@ def test_a_measured_run_is_consistent():
 
 
 def everywhere():
-    """Tokens, temperatures, widths about kappa0, parametrisations: all that a run may vary, not all at once; two of three are quick."""
+    """Tokens, temperatures, widths about kappa0, parametrisations: all that a run may vary, not all at once; two of three quick."""
     found = [
         *({"tokens": tokens, "beta": beta} for tokens in (2, 3, 4) for beta in (0.5, 2.0)),
         *({"width": width, "alpha": alpha} for width in (0.25, 0.75) for alpha in (0.1, 2.0)),
