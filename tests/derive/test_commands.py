@@ -64,10 +64,8 @@ def test_a_refusal_is_one_line_of_the_process_too():
 CLOSED, SOFTMAX = "signed_quadratic_network", "direct_symmetric"
 
 
-@pytest.mark.parametrize(
-    "model",
-    [pytest.param(name, marks=[] if name == CLOSED else [pytest.mark.slow]) for name in available()],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("model", available())
 def test_explain_finds_a_generated_line(model, derive):
     for path in emit.shared_by(ROOT / "generated" / model):
         lines = path.read_text().splitlines()

@@ -155,7 +155,12 @@ def test_error_bars_cover_sharp_labels_where_few_samples_carry_the_loss(monkeypa
 
 
 @pytest.mark.parametrize(
-    ("tokens", "changed"), [(3, {}), (3, {"beta": 2.0}), (2, {"parametrisation": Parametrisation.GENERAL})]
+    ("tokens", "changed"),
+    [
+        (3, {}),
+        pytest.param(3, {"beta": 2.0}, marks=pytest.mark.slow),
+        (2, {"parametrisation": Parametrisation.GENERAL}),
+    ],
 )
 def test_sampled_solutions_are_stationary_points_of_e(tokens, changed):
     """(min L)/d^2 falls with lambda at the rate of the penalty: de/dlambda = kappa^(1/2) tr S/d, or ||A||^2/d for direct training."""
