@@ -180,7 +180,7 @@ DRAWN = [
     ["cost", *ALONG, "--lambda", ".05"],
     ["decompose", *ALONG, "--lambda", ".05"],
     ["recovery", "--kappa0", "1/4,1/2", "--width", "1,3/4"],
-    ["optimal-lambda", *ALONG, "--tolerance", "1/5"],
+    pytest.param(["optimal-lambda", *ALONG, "--tolerance", "1/5"], marks=pytest.mark.slow),
     ["scaling", "--power-law", "3/4", "--dim", "50", "--lambda", "1/d", "--samples", "1e3,1e4,1e5", "--noise", ".5"],
 ]
 

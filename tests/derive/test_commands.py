@@ -82,6 +82,7 @@ def test_explain_finds_a_generated_line(model, derive):
     assert f"{place}:{number - 5}" in document["locations"]
 
 
+@pytest.mark.slow
 def test_explain_knows_an_equation_that_is_not_generated_yet(derive, tmp_path, monkeypatch):
     monkeypatch.setattr(manifest, "GENERATED", tmp_path)
     code, out, _ = derive("explain", "overlaps.m")
@@ -184,6 +185,7 @@ def test_diff_prints_what_changed_and_counts_the_rest(derive, monkeypatch):
     assert len(json.loads(derive("diff", "--json")[1])[CLOSED]) == 3
 
 
+@pytest.mark.slow
 def test_tex_prints_a_document(derive):
     code, out, _ = derive("tex", "tied_attention")
     assert code == 0 and out.startswith("\\documentclass") and out.rstrip().endswith("\\end{document}")

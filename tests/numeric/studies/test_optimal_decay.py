@@ -16,6 +16,7 @@ from numeric.studies.optimal_decay import LEAST, RATIO, largest_decay, optimal_l
 FIGURE_TWO = Problem(alpha=0.3, target=MarchenkoPastur(0.05), lambda_=1.0, noise=0.05)
 
 
+@pytest.mark.slow
 def test_no_decay_of_a_grid_does_better():
     best = optimal_lambda(FIGURE_TWO, tolerance=1e-2)
     for factor in np.geomspace(0.2, 5, 7):

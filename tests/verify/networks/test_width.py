@@ -39,6 +39,7 @@ def test_the_gradient_is_that_of_finite_differences():
     assert float(slope) == pytest.approx(float((risk.value_and_gradient(w)[1] * step).sum()), rel=1e-7)
 
 
+@pytest.mark.slow
 def test_networks_of_every_width_are_those_of_the_theory():
     """Gaussian-equivalent data: estimation errors in standard errors, from one hidden unit to as many as inputs."""
     with Pool(1, progress=False) as pool:

@@ -144,6 +144,7 @@ def outcome(tmp_path_factory):
         return study_outputs(Run(PROBLEM, 10), (1.0,), 3, ((10, 3), (16, 3)), (0.5, 1.0), store, pool)
 
 
+@pytest.mark.slow
 def test_small_heads_of_either_output(outcome):
     assert set(outcome.comparisons) == set(Output)
     assert {(d.problem.tokens, d.quantity) for d in outcome.differences} >= {(2, "q"), (3, "best_error")}
@@ -163,12 +164,14 @@ def test_runs_that_do_not_converge_leave_no_difference():
         list(differences_of(failed, failed))
 
 
+@pytest.mark.slow
 def test_a_difference_that_stays_is_seen(outcome):
     first = outcome.differences[0]
     wrong = dataclasses.replace(first, root=Term(1.0, 0.1), expected_root=Term(0.0, 0.0))
     assert not dataclasses.replace(outcome, differences=(wrong,)).agrees
 
 
+@pytest.mark.slow
 def test_the_figure_and_its_document(outcome, monkeypatch, tmp_path):
     monkeypatch.setattr(sequence_output, "study_outputs", lambda *_: outcome)
     drawn = FIGURES["sequence-output"].draw(Request(tmp_path, ()), None)

@@ -11,7 +11,6 @@ pytestmark = pytest.mark.usefixtures("no_workers")
 
 QUICK = (
     "gamma 1.25, n 8000",
-    "gamma 1.25, n 26516, noise 0.1, theory",
     "gamma 1.25, n 160000",
 )  # the others take ten times as long as these
 
