@@ -134,7 +134,16 @@ def test_a_point_of_two_tokens_loads_what_it_calls():
     for _ in range(2):
         loaded = loaded_by("curve --alpha .5 --kappa0 .5 --lambda .01 --noise .5")
     assert "numba" in loaded
-    assert not loaded & {"scipy.stats", "scipy.optimize", "pandas", "matplotlib", "mpmath", "sympy", "torch"}
+    assert not loaded & {
+        "scipy.stats",
+        "scipy.optimize",
+        "pandas",
+        "matplotlib",
+        "mpmath",
+        "sympy",
+        "torch",
+        "filelock",
+    }
 
 
 def test_no_python_at_the_top():

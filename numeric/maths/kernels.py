@@ -24,7 +24,6 @@ from threading import Timer
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
-from filelock import FileLock
 from numba import njit, types
 from numba.core.caching import FunctionCache
 from numba.core.registry import cpu_target
@@ -94,8 +93,7 @@ class Cache(FunctionCache):
         except RuntimeError:  # numba's, which finds no folder
             self._cache_path = None
             self.disable()
-        name = f".{function.__module__.rpartition('.')[2]}.{function.__qualname__}.lock"
-        self._compiles = FileLock(Path(self._cache_path or "") / name, timeout=LONGEST)
+        self._compiles: Any = None  # the lock, while this process compiles
 
     @property
     def folder(self) -> Path | None:
@@ -110,7 +108,7 @@ class Cache(FunctionCache):
             if not self._enabled:
                 _waiting.in_vain("neither the code's folder nor one of yours can be written to")
             elif (found := self._awaited(signature, context)) is not None:
-                self._compiles.release()
+                self._let_go()
                 _waiting.end()
         return found
 
@@ -125,9 +123,21 @@ class Cache(FunctionCache):
 
     def _awaited(self, signature: Any, context: Any) -> Any:
         """What another process has compiled meanwhile, or None with the lock held, where there can be one."""
+        from filelock import FileLock  # which takes some time to load, for which no kernel that is on disk should wait
+
+        name = f".{self._py_func.__module__.rpartition('.')[2]}.{self._py_func.__qualname__}.lock"
+        self._compiles = FileLock(
+            Path(self._cache_path) / name, timeout=LONGEST
+        )  # another one each time: forks refuse it
         with suppress(OSError, NotImplementedError):  # no file, or no locks there; also who has waited for the longest
             self._compiles.acquire()
         return self._read(signature, context)
+
+    def _let_go(self) -> None:
+        """Of the lock, if it is held."""
+        if self._compiles is not None:
+            self._compiles.release()
+            self._compiles = None
 
     def compiled(self) -> int:
         """For how many types of arguments the kernel, as its sources stand, is on disk for this processor."""
@@ -145,7 +155,7 @@ class Cache(FunctionCache):
             super().save_overload(signature, compiled)
         except _UNREADABLE as error:
             _waiting.in_vain(f"{self.folder} refuses it ({error})")
-        self._compiles.release(force=True)  # an interrupt may have left it held
+        self._let_go()
 
 
 class Waiting:

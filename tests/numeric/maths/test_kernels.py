@@ -2,6 +2,7 @@
 
 import errno
 import importlib.util
+import multiprocessing
 import subprocess
 import sys
 import time
@@ -152,7 +153,7 @@ def test_what_another_process_compiles_is_awaited(first, tmp_path):
     for timer in [*finished, Timer(0.3, other.release)]:
         timer.start()
     assert kernel((3, 4)) == 3 and kernel.stats.cache_hits and not kernel.stats.cache_misses
-    assert not kernel._cache._compiles.is_locked
+    assert kernel._cache._compiles is None
 
 
 def test_another_process_that_was_stopped_is_not_awaited_for_ever(first, monkeypatch):
@@ -165,7 +166,22 @@ def test_another_process_that_was_stopped_is_not_awaited_for_ever(first, monkeyp
 def test_a_kernel_that_is_compiled_is_left_to_others(first):
     kernel = first()
     assert kernel((3, 4)) == 3 and kernel((3.0, 4.0)) == 3
-    assert kernel.stats.cache_misses and not kernel._cache._compiles.is_locked
+    assert kernel.stats.cache_misses and kernel._cache._compiles is None
+    with FileLock(kernel._cache.folder / ".first.first.lock", timeout=0):
+        pass
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.parametrize("before", [(), ((3, 4),)], ids=["loaded", "called"])
+def test_a_fork_compiles_too(first, before):
+    """Workers are forks of what has loaded their kernels: the main job ended in a line in a fresh checkout."""
+    kernel = first()
+    for pair in before:
+        kernel(pair)
+    child = multiprocessing.get_context("fork").Process(target=kernel, args=((3.0, 4.0),))
+    child.start()
+    child.join()
+    assert child.exitcode == 0
 
 
 def test_kernels_that_python_calls_let_other_threads_run():
