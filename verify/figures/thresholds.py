@@ -25,7 +25,7 @@ def threshold_figure(sightings: Sequence[Sighting]) -> Figure:
             axes.set_axis_off()
         panels[0].set_ylabel(f"root of the {row[0].sought.kind.label}")
     given = common_settings([one.sought.base.problem for one in sightings], "alpha", "lambda_")
-    add_caption(figure, given, "vanishing weight decay", "open circles: trained beyond the threshold, not fitted")
+    add_caption(figure, given, "vanishing weight decay", "open circles: on the other side of the threshold, not fitted")
     return figure
 
 
