@@ -28,7 +28,7 @@ def agree(first: np.ndarray, second: np.ndarray) -> bool:
 
 @pytest.mark.parametrize(
     "alpha",
-    [pytest.param(0.12, marks=pytest.mark.slow), 0.138245, 0.148383, pytest.param(0.165, marks=pytest.mark.slow)],
+    [*(pytest.param(alpha, marks=pytest.mark.slow) for alpha in (0.12, 0.138245, 0.165)), 0.148383],
 )
 def test_neighbours_have_one_status(alpha):
     """Two points in the middle were `converged`: none of the 4096 samples of the replicon happened to lie beside a jump."""
@@ -59,9 +59,7 @@ def test_two_searches_find_one_share(V):
     assert 0.5 * rows < blocks < 1.1 * rows
 
 
-@pytest.mark.parametrize(
-    "V", [1.0, 4.0, 8.0, pytest.param(20.0, marks=pytest.mark.slow), pytest.param(60.0, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("V", [1.0, 4.0, *(pytest.param(V, marks=pytest.mark.slow) for V in (8.0, 20.0, 60.0))])
 def test_a_verdict_is_that_of_finer_points(V):
     at = AT._replace(V=V)
     fine = several_minima_shares(PEAK, at, Sampling(2**14)).mean()

@@ -113,7 +113,9 @@ def test_a_minimum_that_is_none_along_one_index_is_refused(curvatures):
         PairChannel(Bent(*curvatures), 1, fields, 1.0).sums(lattice)
 
 
-@pytest.mark.parametrize("direction", range(4))
+@pytest.mark.parametrize(
+    "direction", [0, pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_strips_across_a_singularity_are_refused(direction, monkeypatch):
     """Softmax rows of the label have poles at 1.68 and 2.37 standard deviations, those of the student nearer than 7."""
     channel = PairChannel.of(PAIR.rounded, overlaps(PAIR))

@@ -23,7 +23,11 @@ SLOW = {
     "cross_attention",
     "tied_attention_two_bulks",
 }  # seconds a solve
-SLOW |= {"direct_general", "signed_quadratic_network"}  # others have their penalties and classes of matrices, too
+SLOW |= {
+    "direct_general",
+    "signed_quadratic_network",
+    "elastic_attention",
+}  # others have their penalties and classes of matrices, too
 PARAMETERS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in models.available()]
 
 

@@ -32,7 +32,9 @@ def test_a_split_that_is_not_bracketed_is_refused():
         spectrum_split(solved(0.5, 10.0), solved(0.5, 20.0))
 
 
-@pytest.mark.parametrize("settings", [{}, {"width": 0.3}, {"tokens": 2, "beta": 2.0}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"width": 0.3}, pytest.param({"tokens": 2, "beta": 2.0}, marks=pytest.mark.slow)]
+)
 def test_the_rank_is_what_the_spectrum_leaves_of_one(settings):
     solution = solved(0.5, 0.4, **settings)
     rank, error = learned_rank(solution)

@@ -48,7 +48,7 @@ def test_the_largest_eigenvalues_of_a_random_matrix(m, v, b):
 #: leaves out, which vanishes as a small power of d (`Regime.correction`)
 DEEP = [
     (Fraction(3, 4), 10**12, 2.2, -2.0, 0.30, "cut_spikes.width"),
-    (Fraction(3, 4), 10**12, 1.8, -2.0, 0.70, "spikes_and_cut_bulk.overfitting"),
+    pytest.param(Fraction(3, 4), 10**12, 1.8, -2.0, 0.70, "spikes_and_cut_bulk.overfitting", marks=pytest.mark.slow),
     pytest.param(Fraction(3, 2), 10**16, 1.7, -2.0, 0.60, "spikes_and_cut_bulk.overfitting", marks=pytest.mark.slow),
     (Fraction(1), 10**12, 2.0, 0.3, 0.60, "spikes.decay"),
     pytest.param(Fraction(3, 4), 10**12, 1.5, -2.0, 0.80, "spikes_and_slit.noise", marks=pytest.mark.slow),

@@ -70,7 +70,7 @@ def test_a_shifted_crossing_is_seen():
     )  # the bend subtracted is that of the theory
 
 
-@pytest.mark.parametrize("runs", [4, 20])
+@pytest.mark.parametrize("runs", [4, pytest.param(20, marks=pytest.mark.slow)])
 def test_intervals_cover_as_often_as_they_say(runs):
     theory = TheoryCurve(ALPHAS, root(ALPHAS, THRESHOLD), np.zeros(4))
     found = [find_crossing(made_up(0.0, seed, 0.003, runs), theory, THRESHOLD, seed, 10) for seed in range(120)]
@@ -227,7 +227,7 @@ def test_direct_training_has_one_threshold_that_counts(what, proven):
     assert sought.threshold().value.startswith(proven)
 
 
-@pytest.mark.parametrize("alpha", [0.12, 0.4])
+@pytest.mark.parametrize("alpha", [pytest.param(0.12, marks=pytest.mark.slow), 0.4])
 def test_weight_decay_on_factors_is_a_trace_penalty(alpha):
     found = compare_descents(Run(Problem(alpha, MarchenkoPastur(0.5), 0.01, 0.25), dim=20))
     assert found.agrees, found
