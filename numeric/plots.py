@@ -20,6 +20,7 @@ from matplotlib.lines import Line2D
 from numeric.journal.caption import add_caption, settings
 from numeric.journal.log_axes import keep_in_view, logarithmic
 from numeric.journal.numbers import in_mathtext
+from numeric.journal.stretches import stretches
 from numeric.journal.style import in_style, legend_above, panels
 from numeric.problem.solution import Solution, Status
 from numeric.studies.scaling import power_law_of, regime_of
@@ -80,7 +81,7 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     axes.set(xlabel=_ALPHA, ylabel="error")
     logarithmic(axes.xaxis)
-    notes = ["" if stable.all() else _UNSTABLE, _left_out(left_out)]
+    notes = ["" if stable.all() else _UNSTABLE, _left_out(left_out, alphas.tolist())]
     if any(solution.trusted for solution in solutions):  # a log of nothing cannot be drawn
         logarithmic(axes.yaxis)
         notes.append(_below(keep_in_view(axes), solutions))
@@ -89,20 +90,22 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
     return figure
 
 
-def _left_out(alphas: Sequence[float]) -> str:
+def _left_out(alphas: Sequence[float], among: Sequence[float]) -> str:
     """Of points that leave a gap."""
-    return f"left out as inaccurate or unsolved: {_range(alphas)}" if alphas else ""
+    return f"left out as inaccurate or unsolved: {_ranges(alphas, among)}" if alphas else ""
 
 
 def broken(solutions: Sequence[Solution], values: Sequence[float] = (), glyph: str = r"\alpha") -> str:
     """Of points that are approximations, where they are not marked, along the sample ratio or `values` of another parameter."""
     along = values or [solution.problem.alpha for solution in solutions]
     where = [value for value, solution in zip(along, solutions, strict=True) if solution.status is Status.UNSTABLE]
-    return f"{_BROKEN}: {_range(where, glyph)}" if where else ""
+    if len(along) == 1:  # which the caption has stated
+        return _BROKEN if where else ""
+    return f"{_BROKEN}: {_ranges(where, along, glyph)}" if where else ""
 
 
-def _range(values: Sequence[float], glyph: str = r"\alpha") -> str:
-    return rf"${glyph} = {in_mathtext(values[0])}$" + (f" to ${in_mathtext(values[-1])}$" if len(values) > 1 else "")
+def _ranges(values: Sequence[float], among: Sequence[float], glyph: str = r"\alpha") -> str:
+    return f"${glyph}$ = {stretches(values, among, lambda value: f'${in_mathtext(value)}$')}"
 
 
 def _below(least: float, solutions: Sequence[Solution]) -> str:
@@ -182,7 +185,7 @@ def decomposition_figure(
     solutions = [part.solution for part in parts]
     told = settings(solutions[0].problem, "alpha") if parts else ""
     ends = f"no line where it is zero: {' and '.join(none)}" if none else ""
-    add_caption(figure, told, note, ends, broken(solutions), _left_out(unsolved))
+    add_caption(figure, told, note, ends, broken(solutions), _left_out(unsolved, alphas.tolist()))
     return figure
 
 

@@ -6,7 +6,6 @@ import io
 import logging
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -17,6 +16,7 @@ from attention_erm.commandline.provenance import document_text
 from attention_erm.commandline.table import table_text
 from numeric.cli.arguments import BadInput, print_json, writable, write_atomically
 from numeric.engines.interrupted import Interrupted
+from numeric.journal.stretches import stretches
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -139,13 +139,6 @@ def _errors(point: Mapping[str, Any]) -> Mapping[str, float]:
     return point.get("errors", {})
 
 
-def stretches(values: Iterable[float], among: Sequence[float], name: str = "alpha") -> str:
-    """Where points stand, in words: ranges that no other of `among` lies in, in its order."""
-    chosen = set(values)
-    runs = [list(run) for inside, run in groupby(among, chosen.__contains__) if inside]
-    return f"{name} = " + ", ".join(f"{run[0]:g}" + (f" to {run[-1]:g}" if len(run) > 1 else "") for run in runs)
-
-
 def print_rows(rows: Sequence[Mapping[str, object]]) -> None:
     """Print records of the same keys as a table for a reader."""
     sys.stdout.write(table_text(rows))
@@ -199,7 +192,8 @@ def warn_unstable(solutions, name: str = "alpha", values: Sequence[float] = ()) 
     along = values or [solution.problem.alpha for solution in solutions]
     unstable = [value for value, solution in zip(along, solutions, strict=True) if solution.status is Status.UNSTABLE]
     if unstable:
-        _LOG.warning("%s (%s): %s", counted(unstable), stretches(unstable, along, name), Status.UNSTABLE.value)
+        where = f"{name} = {stretches(unstable, along)}"
+        _LOG.warning("%s (%s): %s", counted(unstable), where, Status.UNSTABLE.value)
 
 
 def counted(points: Sequence[object]) -> str:

@@ -38,7 +38,6 @@ from numeric.cli.output import (
     print_unsolved,
     save,
     so_far,
-    stretches,
     warn_unstable,
     with_kinks,
     write_table,
@@ -258,10 +257,7 @@ def test_crossovers_are_said_by_the_dimensions_at_which_they_end(ends, said):
     assert crossover_line(alike).startswith("2 slopes (-0.30) are")
 
 
-def test_where_points_stand_is_said_in_ranges():
-    assert (
-        stretches([2.0], [1.0, 2.0, 3.0]) == "alpha = 2" and stretches([1.0, 3.0], [1.0, 2.0, 3.0], "n") == "n = 1, 3"
-    )
+def test_points_are_counted_in_words():
     assert counted([1]) == "1 point" and counted([1, 2]) == "2 points" and counted([]) == "0 points"
 
 

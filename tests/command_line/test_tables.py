@@ -8,7 +8,7 @@ import pytest
 from attention_erm.commandline.refusal import BadInput
 from attention_erm.commandline.table import WIDTH, table_text
 from numeric.cli.arguments import grid
-from numeric.cli.output import print_rows, stretches
+from numeric.cli.output import print_rows
 from numeric.cli.power_laws.scaling import decay_law
 
 SCALING = [
@@ -97,13 +97,6 @@ def test_linear_grids_are_exact_and_geometric_ones_are_the_default():
 def test_other_grids_are_refused_with_what_a_grid_is(text):
     with pytest.raises(BadInput, match="first:last:count, with :linear or :geometric"):
         grid("--alpha")(text)
-
-
-def test_ranges_of_points_hold_no_other_point():
-    """Unstable points on both sides of stable ones were said to be unstable from the first to the last."""
-    among = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
-    assert stretches([0.1, 0.2, 0.4, 0.6], among) == "alpha = 0.1 to 0.2, 0.4, 0.6"
-    assert stretches(among, among) == "alpha = 0.1 to 0.6"
 
 
 def test_the_notice_of_an_upper_bound_fits_a_terminal(numeric):

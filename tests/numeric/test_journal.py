@@ -14,6 +14,7 @@ from numeric.journal import style
 from numeric.journal.caption import add_caption, caption_of, in_mathtext, settings
 from numeric.journal.kinks import resolved
 from numeric.journal.log_axes import LEAST_DRAWN, keep_in_view, logarithmic
+from numeric.journal.stretches import stretches
 from numeric.journal.style import COLUMN, PAGE, Sheet, choose_styles, legend_above, panels
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -293,3 +294,17 @@ def test_text_and_lines_have_the_sizes_of_a_journal():
     widths = [*ticks, *(spine.get_linewidth() for spine in axes.spines.values()), axes.lines[0].get_linewidth()]
     assert min(widths) >= 0.35 and max(widths) <= 1.25
     assert [name for name, spine in axes.spines.items() if spine.get_visible()] == ["left", "bottom"]
+
+
+def test_ranges_of_points_hold_no_other_point():
+    """Unstable points on both sides of stable ones were said to be unstable from the first to the last."""
+    among = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    assert stretches([0.2], among) == "0.2" and stretches(among, among) == "0.1 to 0.6"
+    assert stretches([0.6, 0.1, 0.2, 0.4], among) == "0.1 to 0.2, 0.4, 0.6"
+    assert stretches([0.1, 0.2, 0.4], among, lambda value: f"<{value}>") == "<0.1> to <0.2>, <0.4>"
+
+
+def test_of_many_ranges_the_first_are_named_and_the_last_ends():
+    among = [float(n) for n in range(12)]
+    assert stretches([0, 2, 4, 6, 7], among) == "0, 2, 4, 6 to 7"
+    assert stretches([0, 2, 4, 6, 8, 10, 11], among) == "0, 2, 4 and 3 ranges more, the last to 11"

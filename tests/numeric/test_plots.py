@@ -131,7 +131,7 @@ def test_what_vanishes_leaves_the_panel_and_what_is_inaccurate_leaves_a_gap_both
     assert "not drawn: training error below" in caption_of(figure)
     assert all(np.nanmin(path.vertices[:, 1]) > 1e-6 for band in axes.collections for path in band.get_paths())
     middle = curve_figure([solved[0], replace(solved[1], status=Status.INACCURATE), solved[2]])
-    assert r"left out as inaccurate or unsolved: $\alpha = 1$" in caption_of(middle)
+    assert r"left out as inaccurate or unsolved: $\alpha$ = $1$" in caption_of(middle)
     assert set(seen(middle.axes[0])) == {2}
     assert "left out" not in caption_of(curve_figure(solved)) and "not drawn" not in caption_of(curve_figure(solved))
 
@@ -202,8 +202,8 @@ def test_no_line_of_a_decomposition_passes_an_unsolved_point_and_broken_symmetry
     assert drawn.pop("underfitting") == 3 * [True]  # nothing is left to learn
     assert set(map(tuple, drawn.values())) == {(False, True, False)}
     caption, (_, between, last) = caption_of(figure), [one.problem.alpha for one in solved]
-    assert rf"symmetry broken, an approximation: $\alpha = {last:g}$" in caption
-    assert rf"left out as inaccurate or unsolved: $\alpha = {between:g}$" in caption
+    assert rf"symmetry broken, an approximation: $\alpha$ = ${last:g}$" in caption
+    assert rf"left out as inaccurate or unsolved: $\alpha$ = ${between:g}$" in caption
     assert "no line where it is zero: underfitting" in caption
 
 
@@ -229,7 +229,17 @@ def test_every_curve_says_where_replica_symmetry_is_broken(solved):
     asked = Problem(1.0, power_law(0.75, 60), 1.0, 0.5)
     points = scaling_curve(asked, [1e3, 4e3])
     points[1] = replace(points[1], solution=replace(points[1].solution, status=Status.UNSTABLE))
-    assert caption_of(scaling_figure(asked, points)).endswith("an approximation: $n = 4000$")
+    assert caption_of(scaling_figure(asked, points)).endswith("an approximation: $n$ = $4000$")
+
+
+def test_a_caption_takes_no_stable_point_for_a_broken_one(solved):
+    """It named the range from the first broken point to the last, whatever was between."""
+    between = [replace(one, status=Status.UNSTABLE) if k != 1 else one for k, one in enumerate(solved[:3])]
+    first, last = (one.problem.alpha for one in (between[0], between[2]))
+    said = caption_of(cost_figure([CostPoint(one, 0.1) for one in between]))
+    assert rf"an approximation: $\alpha$ = ${first:g}$, ${last:g}$" in said
+    (alone, *_) = between
+    assert caption_of(optimal_figure([Optimum(0.1, alone, 0.0)])).endswith("replica symmetry broken, an approximation")
 
 
 def test_masses_at_a_point_are_arrows_and_no_part_of_the_density():

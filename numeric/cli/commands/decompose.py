@@ -5,8 +5,9 @@ import logging
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, so_far, stretches, warn_unstable
+from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, so_far, warn_unstable
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
+from numeric.journal.stretches import stretches
 
 _LOG = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         below = [alpha for alpha, parts in found.items() if parts.excess[name] < 0]
         if below:
             _LOG.warning(
-                "%s is below zero at %s: parts hold cross terms, of which a small one can consist (docs/theory.md, section 7)",
+                "%s is below zero at alpha = %s: parts hold cross terms, of which a small one can consist (docs/theory.md, section 7)",
                 name, stretches(below, alphas),
             )  # fmt: skip
     deliver(
