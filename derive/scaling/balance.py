@@ -9,17 +9,16 @@ section 8.)
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
-from typing import Any
 
 import sympy as sp
-from sympy.polys.matrices import DomainMatrix
-from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
+from flint import fmpq_poly
 
 from derive.language.errors import DerivationError
+from derive.scaling.rational_functions import Row, in_lowest_terms, over_common_denominator
 
 Form = tuple[sp.Expr, ...]  #: linear form in the exponents of the parameters, in their order
-Row = list[Any]  #: exponents of parameters and unknowns, elements of the field of rational functions of gamma
 
 
 @dataclass(frozen=True)
@@ -95,6 +94,7 @@ def monomials(expression: sp.Expr) -> tuple[sp.Expr, ...]:
     return tuple(dict.fromkeys(terms))
 
 
+@cache
 def logarithm(monomial: sp.Expr, symbols: tuple[sp.Symbol, ...]) -> tuple[sp.Expr, ...]:
     """Exponents of the symbols in a monomial.
 
@@ -131,27 +131,21 @@ def _same(left: Solution, right: Solution) -> bool:
 def _solutions(system: System, regime: Regime) -> Iterator[Solution]:
     """Every choice of one dominant term on each side whose equations fix the unknowns, in exact functions of gamma."""
     symbols, given = (*system.parameters, *system.unknowns), len(system.parameters)
-    field = sp.QQ.frac_field(system.gamma)
     sides = [(monomials(balance.left), monomials(balance.right)) for balance in regime.balances]
     terms = [term for pair in (*sides, *(((a,), (b,)) for a, b in regime.conditions)) for side in pair for term in side]
-    rows = {
-        term: [field.from_sympy(exponent) for exponent in logarithm(term, symbols)]
-        for term in (*terms, *regime.corrections)
-    }
+    rows, denominator = _exponents((*terms, *regime.corrections), symbols, system.gamma)
     present = [k for k in range(given, len(symbols)) if any(row[k] for row in rows.values())]
     for choice in product(*(product(left, right) for left, right in sides)):
         equations = [_difference(rows[left], rows[right]) for left, right in choice]
-        solved = _solved(equations, present, given, field)
+        solved = _solved(equations, present, given)
         if solved is None:
             continue
-        exponents = dict(zip(present, solved, strict=True))
+        values, determinant = solved
 
-        def form(row: Row, exponents: dict[int, Row] = exponents) -> Form:
-            values = (
-                row[k] + sum((row[x] * exponent[k] for x, exponent in exponents.items() if row[x]), field.zero)
-                for k in range(given)
-            )
-            return tuple(field.to_sympy(value) for value in values)
+        def form(row: Row, values: list[Row] = values, determinant: fmpq_poly = determinant) -> Form:
+            moved = [(row[x], value) for x, value in zip(present, values, strict=True) if row[x]]
+            sums = (sum((a * value[k] for a, value in moved), row[k] * determinant) for k in range(given))
+            return tuple(in_lowest_terms(value, denominator * determinant, system.gamma) for value in sums)
 
         gaps = [
             _difference(rows[top], rows[other])
@@ -164,26 +158,50 @@ def _solutions(system: System, regime: Regime) -> Iterator[Solution]:
         yield Solution(
             regime,
             choice,
-            {symbols[k]: tuple(map(field.to_sympy, row)) for k, row in exponents.items()},
+            {
+                symbols[k]: tuple(in_lowest_terms(entry, determinant, system.gamma) for entry in value)
+                for k, value in zip(present, values, strict=True)
+            },
             _distinct(form(row) for row in gaps),
-            _distinct(form([-value for value in rows[term]]) for term in regime.corrections),
+            _distinct(form(tuple(-value for value in rows[term])) for term in regime.corrections),
         )
 
 
+def _exponents(
+    terms: tuple[sp.Expr, ...], symbols: tuple[sp.Symbol, ...], gamma: sp.Symbol
+) -> tuple[dict[sp.Expr, Row], fmpq_poly]:
+    """Exponents of the symbols in each term, all over one denominator."""
+    distinct, length = tuple(dict.fromkeys(terms)), len(symbols)
+    values = [value for term in distinct for value in logarithm(term, symbols)]
+    numerators, denominator = over_common_denominator(values, gamma)
+    return {term: numerators[k * length : (k + 1) * length] for k, term in enumerate(distinct)}, denominator
+
+
 def _difference(left: Row, right: Row) -> Row:
-    return [a - b for a, b in zip(left, right, strict=True)]
+    return tuple(a - b for a, b in zip(left, right, strict=True))
 
 
-def _solved(equations: list[Row], unknowns: list[int], given: int, field: sp.Domain) -> list[Row] | None:
-    """Each unknown column in the given ones, from rows that vanish; None unless they fix all unknowns."""
+def _solved(equations: list[Row], unknowns: list[int], given: int) -> tuple[list[Row], fmpq_poly] | None:
+    """Each unknown column in the given ones, times a determinant, from rows that vanish; None unless they fix all unknowns.
+
+    Elimination without fractions (Bareiss): what each step divides by is a factor of all that it leaves.
+    """
     if len(equations) != len(unknowns):
         return None
-    matrix = DomainMatrix([[row[k] for k in unknowns] for row in equations], (len(equations), len(unknowns)), field)
-    right = DomainMatrix([[-value for value in row[:given]] for row in equations], (len(equations), given), field)
-    try:
-        return matrix.lu_solve(right).to_list()
-    except DMNonInvertibleMatrixError:
-        return None
+    rows = [(*(row[k] for k in unknowns), *(-value for value in row[:given])) for row in equations]
+    determinant = fmpq_poly([1])
+    for k in range(len(rows)):
+        found = next((i for i in range(k, len(rows)) if rows[i][k]), None)
+        if found is None:
+            return None
+        rows[k], rows[found] = rows[found], rows[k]
+        top, last = rows[k], determinant
+        determinant = top[k]
+        rows = [
+            row if row is top else tuple((determinant * a - row[k] * b) // last for a, b in zip(row, top, strict=True))
+            for row in rows
+        ]
+    return [row[len(rows) :] for row in rows], determinant
 
 
 def _distinct(forms: Iterable[Form]) -> tuple[Form, ...]:

@@ -1,6 +1,7 @@
 """Scaling exponents of a power-law target as data, LaTeX and Python: every cell of the phase diagram with its balance and region."""
 
 from collections.abc import Iterator
+from functools import cache
 
 import sympy as sp
 
@@ -103,7 +104,12 @@ def corrections(of: System, solution: Solution) -> tuple[Form, ...]:
 
 def _powers(of: System, form: Form) -> dict[str, str]:
     names = (str(symbol).rstrip("_") for symbol in of.parameters)
-    return {symbol: str(sp.factor(power)) for symbol, power in zip(names, form, strict=True)}
+    return {symbol: str(_factored(power)) for symbol, power in zip(names, form, strict=True)}
+
+
+@cache  # few powers stand in many places
+def _factored(power: sp.Expr) -> sp.Expr:
+    return sp.factor(power)
 
 
 def identifier(solution: Solution) -> str:
@@ -189,9 +195,10 @@ def _tuples(forms: tuple[Form, ...]) -> str:
 
 
 def _tuple(form: Form) -> str:
-    return f"({', '.join(_python(sp.factor(power)) for power in form)})"
+    return f"({', '.join(_python(_factored(power)) for power in form)})"
 
 
+@cache
 def _python(power: sp.Expr) -> str:
     """Exact at a Fraction: a quotient of polynomials with integer coefficients, or a constant."""
     if power.is_Rational:
@@ -226,4 +233,4 @@ def _plain(of: System, form: Form) -> str:
 def _effective(of: System, form: Form) -> dict[str, sp.Expr]:
     """Exponents of n_eff = n/d and of the other parameters from those of n and these."""
     names = ["n_eff", *(str(symbol).rstrip("_") for symbol in of.parameters[1:])]
-    return dict(zip(names, (*form[:-1], sp.factor(form[-1] + form[0])), strict=True))
+    return dict(zip(names, (*form[:-1], _factored(form[-1] + form[0])), strict=True))

@@ -2,16 +2,18 @@
 
 At one rational gamma the cells are polytopes with rational corners, in as many dimensions as there are parameters besides the large
 number, so that whether they cover space without overlap is exact arithmetic. What a balance's own planes bound changes only where one
-more of them than there are dimensions meet in a point, or where a corner goes to infinity: roots of polynomials in gamma. Between such
-values the same balances hold somewhere. While no corner of a cell crosses a plane of another, planes that keep two cells apart go on
-to do so, and faces that lie on each other stay there: the arrangement of cells is the same, and one check there is a proof for all.
+of its corners crosses one more of them or goes to infinity: roots of polynomials in gamma. Where the planes bound nothing, one of them
+has all corners of what the planes before it bound on its far side, and it keeps them there up to such a root. Between these values the
+same balances hold somewhere. While no corner of a cell crosses a plane of another, planes that keep two cells apart go on to do so,
+and faces that lie on each other stay there: the arrangement of cells is the same, and one check there is a proof for all.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, groupby, pairwise
+from typing import TypeVar
 
 import sympy as sp
 from flint import fmpq, fmpq_poly, fmpz_poly
@@ -19,6 +21,7 @@ from flint import fmpq, fmpq_poly, fmpz_poly
 from derive.language.errors import DerivationError
 from derive.scaling.balance import Form, Solution, System, solve
 from derive.scaling.polytopes import HalfSpace, Polytope, box, cut, facets, independent, overlap, separated, volume
+from derive.scaling.rational_functions import Integers, Row, integers, over_common_denominator
 
 SIZE = 12  #: logarithms of the parameters over that of the large number lie within SIZE (1 + gamma): far beyond every corner
 
@@ -63,25 +66,17 @@ class Plane:
     """A form as polynomials in gamma over a common denominator."""
 
     def __init__(self, form: Form, gamma: sp.Symbol) -> None:
-        fractions = [sp.fraction(sp.together(value)) for value in form]
-        common = sp.Poly(1, gamma)
-        for _, denominator in fractions:
-            common = sp.lcm(common, sp.Poly(denominator, gamma))
-        self.coefficients = tuple(_flint(sp.Poly(sp.cancel(value * common.as_expr()), gamma)) for value in form)
-        self.denominator = _flint(common)
+        self.coefficients, self.denominator = over_common_denominator(form, gamma)
 
     def at(self, gamma: Fraction) -> HalfSpace:
-        """Where the form is not negative, at one gamma, with the large number of logarithm one."""
+        """Where the form is not negative, at one gamma, with the large number of logarithm one; nothing at a pole."""
         point = _exact(gamma)
-        return tuple(coefficient(point) / self.denominator(point) for coefficient in self.coefficients)
+        scale = self.denominator(point)  # its sign matters, not its size
+        return tuple(coefficient(point) * scale for coefficient in self.coefficients)
 
 
 def _exact(value: Fraction) -> fmpq:
     return fmpq(value.numerator, value.denominator)
-
-
-def _flint(polynomial: sp.Poly) -> fmpq_poly:
-    return fmpq_poly([fmpq(int(c.p), int(c.q)) for c in map(sp.Rational, polynomial.all_coeffs()[::-1])])
 
 
 @lru_cache(maxsize=4096)
@@ -102,11 +97,18 @@ def _bounds(system: System, margins: Iterable[Form]) -> tuple[Form, ...]:
 
 def polytope(margins: tuple[Form, ...], system: System, gamma: Fraction) -> Polytope:
     """Where all margins and the domain hold, within the frame; its planes are in the order of `_bounds`."""
+    *_, last = _cuts(margins, system, gamma)
+    return last
+
+
+def _cuts(margins: tuple[Form, ...], system: System, gamma: Fraction) -> Iterator[Polytope]:
+    """The frame, and what each further plane leaves of it."""
     dimension = len(system.parameters) - 1
     found = box(SIZE * (1 + _exact(gamma)), dimension)
+    yield found
     for form in _bounds(system, margins)[2 * dimension :]:
         found = cut(found, _plane(form, system.gamma).at(gamma))
-    return found
+        yield found
 
 
 @lru_cache(maxsize=16)
@@ -116,29 +118,38 @@ def phase_diagram(system: System) -> Diagram:
     Raises:
         DerivationError: they leave a gap or overlap.
     """
-    solutions = [solution for solution in solve(system) if not _flat(solution.margins)]
-    own = [_roots_of(system, _own_crossings(system, solution.margins)) for solution in solutions]
-    cells: list[Cell | None] = [None] * len(solutions)
-    asked = []
-    for low, high in pairwise((system.least_gamma, *sorted(set().union(*own)), None)):
-        for k, solution in enumerate(solutions):
-            if low == system.least_gamma or low in own[k]:
-                cells[k] = _cell(system, solution, low, high)
-        asked.append(Phase(low, high, tuple(cell for cell in cells if cell)))
-    phases = (piece for phase in _joined(asked) for piece in _proven(system, phase.cells, phase.low, phase.high))
-    return Diagram(system, tuple(_joined(phases)))
+    own = [tuple(_joined(_phases(system, solution))) for solution in solve(system)]
+    ends = sorted({phase.low for phases in own for phase in phases})
+    asked = [
+        Phase(low, high, sum((_cells(phases, low) for phases in own), ())) for low, high in pairwise((*ends, None))
+    ]
+    proven = (piece for phase in _joined(asked) for piece in _proven(system, phase.cells, phase.low, phase.high))
+    return Diagram(system, tuple(_joined(proven)))
 
 
-def _flat(margins: tuple[Form, ...]) -> bool:
-    """Whether two margins leave a plane at most between them."""
-    return any(tuple(sp.expand(-value) for value in margin) in margins for margin in margins)
+def _cells(phases: tuple[Phase, ...], low: sp.Expr) -> tuple[Cell, ...]:
+    """Those of the phase that holds just above a value of gamma."""
+    return next(phase.cells for phase in reversed(phases) if phase.low <= low)
 
 
-def _cell(system: System, solution: Solution, low: sp.Expr, high: sp.Expr | None) -> Cell | None:
-    """Where a balance holds for the gammas of an interval: margins on whose planes the faces lie, one per plane; None if nowhere."""
-    shape, first = polytope(solution.margins, system, _between(low, high)), len(_bounds(system, ()))
-    if not shape.corners:
-        return None
+def _phases(system: System, solution: Solution) -> Iterator[Phase]:
+    """Where a balance holds, one cell or none, for every gamma."""
+    planes = _planes(system, solution.margins)
+
+    def at(gamma: Fraction) -> tuple[tuple[Cell, ...], set[sp.Expr]]:
+        shapes = list(_cuts(solution.margins, system, gamma))
+        bounded = next(shape for shape in reversed(shapes) if shape.corners)
+        asked = planes[: len(bounded.planes) + 1]  # with the one that leaves nothing
+        cells = (_cell(system, solution, bounded),) if bounded is shapes[-1] else ()
+        return cells, _roots_of(system, _crossings([asked], [bounded]))
+
+    for low, high, cells in _intervals(at, system.least_gamma, None):
+        yield Phase(low, high, cells)
+
+
+def _cell(system: System, solution: Solution, shape: Polytope) -> Cell:
+    """Where a balance holds, which is a polytope at one gamma: margins on whose planes its faces lie, one per plane."""
+    first = len(_bounds(system, ()))
     faces = (k for k in facets(shape) if k >= first)
     return Cell(solution, tuple(_scaled(solution.margins[k - first], shape.planes[k]) for k in faces))
 
@@ -151,20 +162,36 @@ def _scaled(margin: Form, plane: HalfSpace) -> Form:
 
 
 def _proven(system: System, cells: tuple[Cell, ...], low: sp.Expr, high: sp.Expr | None) -> Iterator[Phase]:
-    """The cells over an interval of gamma, cut where their arrangement changes, each piece checked at one gamma."""
+    """The cells over an interval of gamma, cut where their arrangement changes, each piece checked at a gamma inside."""
+    bounds = [_planes(system, cell.margins) for cell in cells]
+
+    def at(gamma: Fraction) -> tuple[tuple[Fraction, list[Polytope]], set[sp.Expr]]:
+        shapes = [polytope(cell.margins, system, gamma) for cell in cells]
+        return (gamma, shapes), _roots_of(system, _crossings(bounds, shapes))
+
+    for start, end, (gamma, shapes) in _intervals(at, low, high):
+        _require_tiling(system, cells, shapes, gamma)
+        yield Phase(start, end, cells)
+
+
+Found = TypeVar("Found")
+
+
+def _intervals(
+    at: Callable[[Fraction], tuple[Found, set[sp.Expr]]], low: sp.Expr, high: sp.Expr | None
+) -> Iterator[tuple[sp.Expr, sp.Expr | None, Found]]:
+    """An interval of gamma in pieces, each with what `at` finds at one gamma inside, beside the values where that may change."""
     gamma = _between(low, high)
-    shapes = [polytope(cell.margins, system, gamma) for cell in cells]
-    _require_tiling(system, cells, shapes, gamma)
-    found = _roots_of(system, _crossings(system, cells, shapes))
-    inside = [value for value in found if low < value and (high is None or value < high)]
+    found, changes = at(gamma)
+    inside = [value for value in changes if low < value and (high is None or value < high)]
     start = max((value for value in inside if value <= gamma), default=low)
     end = min((value for value in inside if value >= gamma), default=high)
     if start != low:
-        yield from _proven(system, cells, low, start)
+        yield from _intervals(at, low, start)
     if start != end:
-        yield Phase(start, end, cells)
+        yield start, end, found
     if end != high:
-        yield from _proven(system, cells, end, high)
+        yield from _intervals(at, end, high)
 
 
 def _require_tiling(system: System, cells: tuple[Cell, ...], shapes: list[Polytope], gamma: Fraction) -> None:
@@ -204,33 +231,23 @@ def _roots_of(system: System, polynomials: Iterable[fmpq_poly]) -> set[sp.Expr]:
     return {root for factor in factors for root in _roots(factor, system.least_gamma)}
 
 
-def _own_crossings(system: System, margins: tuple[Form, ...]) -> Iterator[fmpq_poly]:
-    """Polynomials that vanish where the arrangement of all planes of one balance may change."""
-    planes = [_plane(form, system.gamma) for form in dict.fromkeys(_bounds(system, margins))]
-    dimension = len(system.parameters) - 1
-    for plane in planes:
-        yield plane.denominator
-    for chosen in combinations(range(len(planes)), dimension):
-        corner = _corner(tuple(planes[k] for k in chosen))
-        yield corner[-1]
-        yield from (_height(plane, corner) for plane in planes[chosen[-1] + 1 :])
+def _planes(system: System, margins: tuple[Form, ...]) -> list[Plane]:
+    return [_plane(form, system.gamma) for form in _bounds(system, margins)]
 
 
-def _crossings(system: System, cells: tuple[Cell, ...], shapes: list[Polytope]) -> Iterator[fmpq_poly]:
-    """Polynomials that vanish where a corner of a cell goes to infinity or crosses a plane of a cell."""
-    bounds = [[_plane(form, system.gamma) for form in _bounds(system, cell.margins)] for cell in cells]
+def _crossings(bounds: list[list[Plane]], shapes: list[Polytope]) -> Iterator[fmpq_poly]:
+    """Polynomials that vanish where a plane has a pole, or a corner of a shape goes to infinity or crosses a plane of any."""
     planes = {plane for several in bounds for plane in several}
     corners = {
         tuple(own[k] for k in independent(shape, on))
         for own, shape in zip(bounds, shapes, strict=True)
         for _, on in shape.corners
     }
+    for plane in planes:
+        yield plane.denominator
     for place in map(_corner, corners):
         yield place[-1]
         yield from (_height(plane, place) for plane in planes)
-
-
-Row = tuple[fmpq_poly, ...]
 
 
 def _height(plane: Plane, corner: Row) -> fmpq_poly:
@@ -256,21 +273,21 @@ def _minor(planes: tuple[Plane, ...], columns: tuple[int, ...]) -> fmpq_poly:
     return total
 
 
-Integers = tuple[int, ...]  #: coefficients of a polynomial up to a constant factor, lowest first
-
-
 def _integers(polynomial: fmpq_poly) -> Integers:
-    """The polynomial, as what does not change where it vanishes: equal ones are many."""
-    return tuple(map(int, polynomial.numer().coeffs())) if polynomial.degree() > 0 else ()
+    """The polynomial up to a constant factor, as what does not change where it vanishes: equal ones are many."""
+    return integers(polynomial.numer()) if polynomial.degree() > 0 else ()
 
 
 @lru_cache(maxsize=1 << 16)
 def _factors(coefficients: Integers) -> frozenset[Integers]:
     """Irreducible factors that are not constant."""
-    return frozenset(_integers(fmpq_poly(factor)) for factor, _ in fmpz_poly(list(coefficients)).factor()[1])
+    return frozenset(map(integers, (factor for factor, _ in fmpz_poly(list(coefficients)).factor()[1])))
 
 
 @lru_cache(maxsize=4096)
 def _roots(coefficients: Integers, least: sp.Rational) -> tuple[sp.Expr, ...]:
     """Real roots above the least one."""
+    beyond = fmpq_poly(list(coefficients))(fmpq_poly([fmpq(int(least.p), int(least.q)), 1]))
+    if len({value > 0 for value in beyond.coeffs() if value != 0}) == 1:
+        return ()  # without a change of sign there is no positive root (Descartes)
     return tuple(root for root in sp.real_roots(sp.Poly(coefficients[::-1], sp.Symbol("x"))) if root > least)

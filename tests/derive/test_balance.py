@@ -15,6 +15,7 @@ from derive.scaling.exponent_tables import axes
 from derive.scaling.phase_diagram import Plane, _corner, _height, phase_diagram, polytope
 from derive.scaling.polytopes import volume
 from derive.scaling.power_law import limit, peak, risk, system
+from derive.scaling.rational_functions import in_lowest_terms, over_common_denominator
 
 n, lambda_, d, gamma = sym("n lambda_ d gamma")
 size, effective, delta, b, V, share = sp.symbols("size effective delta b V share", positive=True)
@@ -142,6 +143,16 @@ def test_a_system_with_a_gap_is_refused():
         phase_diagram(half)
 
 
+@pytest.mark.parametrize("power", [gamma - 2, 1 / (gamma - 2)])
+def test_a_balance_may_hold_for_some_gammas_only(power):
+    """It ends at two, which is tried first: there nothing has a volume, or a plane has a pole."""
+    sides = (("below", (n**power, ONE)), ("above", (ONE, n**power)))
+    regimes = tuple(Regime(name, (Balance("risk", risk, n),), (condition,)) for name, condition in sides)
+    phases = phase_diagram(System((n, lambda_, size), (risk,), regimes, gamma, ONE, ((ONE, n),))).phases
+    found = [(phase.low, phase.high, [cell.solution.regime.id for cell in phase.cells]) for phase in phases]
+    assert found == [(1, 2, ["below"]), (2, None, ["above"])]
+
+
 def test_a_system_with_two_answers_is_refused():
     two = tuple(Regime(name, (Balance("risk", risk, term),)) for name, term in (("one", n), ("other", n**2)))
     with pytest.raises(DerivationError, match="hold at the same place"):
@@ -160,6 +171,13 @@ def test_what_is_no_monomial_is_refused():
 
 def test_exponents_of_a_nested_power():
     assert logarithm((sp.sqrt(d) / b) ** (1 / gamma) * b**2 / d, (d, b)) == (1 / (2 * gamma) - 1, 2 - 1 / gamma)
+
+
+def test_a_quotient_of_polynomials_is_in_lowest_terms():
+    values = (2 - 1 / gamma, (gamma - 1) / (3 * gamma + 1), sp.Rational(-3, 2) * gamma, sp.Integer(0))
+    numerators, denominator = over_common_denominator(values, gamma)
+    found = [in_lowest_terms(-3 * numerator, -3 * denominator, gamma) for numerator in numerators]
+    assert found == [(2 * gamma - 1) / gamma, *values[1:]]
 
 
 def test_the_corner_of_planes_lies_on_each_of_them_at_every_gamma():

@@ -34,7 +34,7 @@ def reference(symbols: Iterable[sp.Symbol], point: int) -> dict[sp.Symbol, sp.Ex
 
 def evaluate(expression: sp.Expr, values: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
     """Numerical value with the functions that SymPy does not know spelled out."""
-    explicit = expression.subs(values)
+    explicit = expression.xreplace(values)
     for row in TABLE:
         if row.evaluated:
             explicit = explicit.replace(row.symbolic, lambda w, value=row.evaluated: value(w.evalf(_WORKING)))

@@ -5,6 +5,8 @@ it, beside the overlaps of all that is left. Its conjugate acts on the student a
 of a target in which the feature has another strength.
 """
 
+from functools import cache
+
 import sympy as sp
 
 from derive.language.index import Index
@@ -42,6 +44,7 @@ def _moment(power: int) -> sp.Expr:
     return sp.factorial2(power - 1) if power % 2 == 0 else sp.Integer(0)
 
 
+@cache
 def share(part: sp.Expr) -> sp.Expr:
     """Coefficient of the feature's index in that of a matrix with the part u^T S u of it, of which tr S^2/d has w part^2."""
     coefficient = sp.Symbol("coefficient", positive=True)

@@ -178,8 +178,9 @@ def _squared_response(sigma: sp.Matrix, curvature: sp.Matrix) -> sp.Expr:
     sizes = 1 + V * trace + V**2 * determinant
     total, product = (trace + 2 * V * determinant) / sizes, determinant / sizes
     found = (total**2 - 2 * product).subs({trace: (sigma * curvature).trace(), determinant: (sigma * curvature).det()})
-    check = ((sp.eye(2) + V * sigma * curvature).inv() * sigma * curvature) ** 2
-    require_zero(sp.simplify(found - check.trace()), "the response of a pair by trace and determinant")
+    screening = sp.eye(2) + V * sigma * curvature
+    squared = (screening.adjugate() * sigma * curvature) ** 2
+    require_zero(found - squared.trace() / screening.det() ** 2, "the response of a pair by trace and determinant")
     return found
 
 

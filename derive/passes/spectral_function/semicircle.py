@@ -76,9 +76,7 @@ def _leading_term(form: sp.Expr, x: sp.Symbol, known: int = 12) -> sp.Expr:
 
     def lowest(part: sp.Expr) -> sp.Expr:
         for function in (sp.sin, sp.cos):
-            part = part.replace(
-                function, lambda angle, f=function: sp.series(f(x), x, 0, known).removeO().subs(x, angle)
-            )
+            part = part.replace(function, lambda angle, f=function: _taylor(f, x, known).subs(x, angle))
         *_, ((power,), coefficient) = sp.Poly(part, x).terms()
         if power >= known:
             raise DerivationError(f"{form} vanishes up to {x}^{known}")
@@ -86,6 +84,11 @@ def _leading_term(form: sp.Expr, x: sp.Symbol, known: int = 12) -> sp.Expr:
 
     numerator, denominator = sp.fraction(sp.together(form))
     return lowest(numerator) / lowest(denominator)
+
+
+@cache
+def _taylor(function: type[sp.Function], x: sp.Symbol, known: int) -> sp.Expr:
+    return sp.series(function(x), x, 0, known).removeO()
 
 
 def open_bulk() -> Bulk:
