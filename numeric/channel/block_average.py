@@ -11,15 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
+from numeric.channel.block_minima import JUMP, descend, lowest_minimiser, unit
 from numeric.channel.block_sample import Array, BlockSample
 from numeric.problem.fields import Fields
 
 STRIP = 1.2  # imaginary distance of singularities, in standard deviations: a logistic function of a field of deviation 2.6 has it
 POLES = np.pi  # of a logistic function: at this imaginary distance
 SPAN = 8.5  # standard deviations that are integrated: what is left out has a probability of 2e-17
-REACH = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
-BETWEEN = 8  # places between fit and rest, the fit among them, from the best of which a descent starts
-JUMP = 1e-3  # least distance of two minimisers of one sample, in the same unit
 SCANNED = 41  # places at which jumps are looked for
 STEEP = 1.5  # rise of the minimiser over that of the field from which on there may be one
 JUMPS = 2  # for each label: on either side of its fit
@@ -150,22 +148,7 @@ def _minimised(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> t
         return _piecewise(sample, fields, V, nodes)
     points = _tensor(sample.indices, nodes)
     w, y, fit = _fields(sample, fields, points)
-    return points, _global(sample, w, y, fit, V), w, y
-
-
-def _global(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> Array:
-    """The minimiser: the only one, or of two that of lower energy, from rest and from the fit or the best place between both."""
-    if sample.convex_up_to > V:
-        return sample.minimiser(w, w, y, V, _reach(sample))
-    between = np.stack([w + share * (fit - w) for share in np.linspace(1, 0, BETWEEN, endpoint=False)])
-    energies = np.array([sample.energy(u, w, y, V) for u in between])
-    best = np.take_along_axis(between, energies.argmin(axis=0)[None, None, :], axis=0)[0]
-    rest, other = (sample.minimiser(start, w, y, V, _reach(sample)) for start in (w, best))
-    return np.where(sample.energy(rest, w, y, V) > sample.energy(other, w, y, V), other, rest)
-
-
-def _reach(sample: BlockSample) -> float:
-    return REACH / dict(sample.settings).get("beta", 1.0)
+    return points, lowest_minimiser(sample, w, y, fit, V), w, y
 
 
 @lru_cache(maxsize=4)
@@ -207,7 +190,7 @@ def _piecewise(sample: BlockSample, fields: Fields, V: float, nodes: Nodes) -> t
     seen = np.broadcast_to(outer[None, :, None], (*low.shape, nodes.along)).reshape(1, -1)
     points = _Points(seen, places.reshape(1, -1), (gauss * outer_weights[None, :, None]).ravel())
     w, y, fit = _fields(sample, fields, points)
-    return points, _global(sample, w, y, fit, V), w, y
+    return points, lowest_minimiser(sample, w, y, fit, V), w, y
 
 
 def _jumps(sample: BlockSample, fields: Fields, V: float, outer: Array) -> Array:
@@ -223,7 +206,7 @@ def _jumps(sample: BlockSample, fields: Fields, V: float, outer: Array) -> Array
 
     def minimisers(unseen: Array, seen: Array) -> Array:
         w, y, fit = _fields(sample, fields, _Points(seen[None], unseen[None], seen))
-        return _global(sample, w, y, fit, V)[0]
+        return lowest_minimiser(sample, w, y, fit, V)[0]
 
     u = minimisers(np.tile(scan, len(outer)), np.repeat(outer, len(scan))).reshape(len(outer), len(scan))
     rises = np.abs(np.diff(u, axis=1))
@@ -241,10 +224,10 @@ def _jumps(sample: BlockSample, fields: Fields, V: float, outer: Array) -> Array
     place = (left + right) / 2
     for _ in range(NEWTON):
         w, y, _ = _fields(sample, fields, _Points(seen[None], place[None], seen))
-        one, other = (sample.minimiser(start[None], w, y, V, _reach(sample)) for start in (u_left, u_right))
+        one, other = (descend(sample, start[None], w, y, V) for start in (u_left, u_right))
         gap = sample.energy(one, w, y, V) - sample.energy(other, w, y, V)
         # By the envelope theorem either energy has the slope (w - u)/(V C) in w.
         slope = (other - one)[0] * fields.independent / (V * root)
-        step = np.divide(gap, slope, out=np.zeros_like(gap), where=np.abs(other - one)[0] > JUMP * _reach(sample))
+        step = np.divide(gap, slope, out=np.zeros_like(gap), where=np.abs(other - one)[0] > JUMP * unit(sample))
         place = np.clip(place - step, left, right)
     return np.array([-span, *np.sort(place.reshape(len(outer), JUMPS), axis=1).T, span])

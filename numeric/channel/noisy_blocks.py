@@ -5,12 +5,12 @@ for each number of the label (theory note, sections 1 and 3).
 """
 
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from numeric.channel.averages import Averages, require_pair
+from numeric.channel.block_minima import JUMP, lowest_minimiser, two_minima, unit
 from numeric.channel.block_sample import Array, BlockSample
 from numeric.channel.blocks import samples
 from numeric.maths.sobol import Sampling, gaussians, rare_gaussians
@@ -18,10 +18,6 @@ from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 
-BETWEEN = 4  # places between rest and the fit of the label without its noise, from the best of which a descent starts, beside corners
-CORNER = 2.0  # their index times beta: where a logistic function has nine tenths of its rise, and a slope still
-REACH = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
-JUMP = 1e-3  # least distance of two minimisers of one sample, in the same unit
 COARSE_POINTS, RESPONSE_POINTS = (
     Sampling(512),
     Sampling(256),
@@ -133,26 +129,6 @@ def fresh_losses(sample: BlockSample, fields: Fields, sampling: Sampling) -> Arr
     return np.asarray(_means(sample, sampling, sample.loss(drawn.w, drawn.y))[0])
 
 
-def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> Array:
-    """The minimum of lower energy of `_two_minima`."""
-    rest, other = _two_minima(sample, w, y, fit, V)
-    return np.where(sample.energy(rest, w, y, V) > sample.energy(other, w, y, V), other, rest)
-
-
-def _two_minima(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> tuple[Array, Array]:
-    """From rest, and from the best of places towards the fit and in the corners of the output."""
-    reach = _unit(sample) * REACH
-    rest = sample.minimiser(w, w, y, V, reach)
-    corners = [
-        np.reshape(signs, (-1, 1)) * CORNER * _unit(sample) + np.zeros_like(w)
-        for signs in product((-1, 1), repeat=len(w))
-    ]
-    places = np.stack([*(w + share * (fit - w) for share in np.linspace(1, 0, BETWEEN, endpoint=False)), *corners])
-    energies = np.array([sample.energy(u, w, y, V) for u in places])
-    best = np.take_along_axis(places, energies.argmin(axis=0)[None, None, :], axis=0)[0]
-    return rest, sample.minimiser(best, w, y, V, reach)
-
-
 def several_minima(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> Array:
     """Shares of samples whose Moreau energy has several minima, shape (replicates,), resolved where they are rare.
 
@@ -162,16 +138,12 @@ def several_minima(sample: BlockSample, fields: Fields, V: float, sampling: Samp
         return np.zeros(sampling.replicates)
     points, weights = rare_gaussians(_dimensions(sample), sampling)
     _, _, w, y, fit = _at(sample, fields, points)
-    rest, other = _two_minima(sample, w, y, fit, V)
-    near = JUMP * _unit(sample)
+    rest, other = two_minima(sample, w, y, fit, V)
+    near = JUMP * unit(sample)
     apart = np.any(np.abs(rest - other) > near, axis=0)
     # A descent that ran out of steps, as some do at large V, has found no minimum.
     found = [np.all(np.abs(sample.imbalance(u, w, y, V)) < near, axis=0) for u in (rest, other)]
     return np.asarray(_means(sample, sampling, weights * (apart & found[0] & found[1]))[0])
-
-
-def _unit(sample: BlockSample) -> float:
-    return float(1.0 / dict(sample.settings).get("beta", 1.0))
 
 
 def _means(sample: BlockSample, sampling: Sampling, *values: Array) -> Array:

@@ -359,6 +359,14 @@ def test_lines_of_recovery_end_at_widths_between_the_rank_ratios_that_are_none_o
     assert beyond == []  # a rank ratio above 1 is one of 1
 
 
+def test_tokens_of_recovery_are_any_numbers_from_two_on():
+    read = command.build_parser().parse_args(["recovery", "--kappa0", "1/4", "--tokens", "2,1000000"])
+    assert read.tokens == (2, 10**6)
+    for refused in ("1", "2,1000001"):
+        with pytest.raises(BadInput, match="--tokens"):
+            command.build_parser().parse_args(["recovery", "--kappa0", "1/4", "--tokens", refused])
+
+
 def test_combinations_without_a_threshold_are_counted(numeric, caplog):
     numeric("recovery", "--kappa0", "1/4,1/2,2", "--width", "1/4,1", "--tokens", "2,3")
     assert "4 combinations left out" in caplog.text  # at two numbers of tokens a width of 1/4 below 1/2 and below 1

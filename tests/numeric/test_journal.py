@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 from numeric.journal import style
 from numeric.journal.caption import add_caption, caption_of, in_mathtext, settings
-from numeric.journal.kinks import resolved
+from numeric.journal.kinks import _beside_kinks, resolved
 from numeric.journal.log_axes import LEAST_DRAWN, keep_in_view, logarithmic
 from numeric.journal.stretches import stretches
 from numeric.journal.style import COLUMN, PAGE, Sheet, choose_styles, legend_above, panels
@@ -180,6 +180,14 @@ def test_a_line_that_is_flat_or_one_point_wide_has_no_kink():
     assert resolved(asked, lambda x: (x, 2.0), lambda *near: near[-1]) == asked
     assert resolved([1.0, 1.0, 1.0], lambda x: (x, x), lambda *near: near[-1]) == [1.0, 1.0, 1.0]
     assert resolved(asked, lambda x: (x, 0.0), lambda *near: near[-1]) == asked
+
+
+def test_both_pieces_that_meet_at_a_kink_are_sharp_and_none_beside_what_is_not_drawn():
+    places = [1.0, 2.0, 4.0, 8.0, 16.0]
+    kinked = np.array([(x, max(x / 4, 1.0) ** 2) for x in places])
+    assert {k for k, _ in _beside_kinks(kinked)} == {1, 2}
+    kinked[3, 1] = np.nan
+    assert _beside_kinks(kinked) == []
 
 
 def test_points_are_asked_for_between_their_neighbours():

@@ -350,6 +350,14 @@ def test_numbers_in_a_phase_diagram_are_captioned_with_their_theory():
     assert "numbers" not in caption_of(phase_figure(phase_diagram(Fraction(3, 4), None, 0.25, 1)))
 
 
+def test_a_cell_has_the_colour_that_the_legend_says():
+    diagram = phase_diagram(Fraction(3, 4), None, 0.25, 1)
+    (axes,) = phase_figure(diagram).axes
+    (image,) = axes.images
+    drawn = [matplotlib.colors.to_hex(image.cmap(image.norm(k))) for k in range(len(diagram.regimes))]
+    assert drawn == [line.get_color() for line in axes.lines] and len(set(drawn)) == len(drawn) > 2
+
+
 def test_a_style_goes_over_ours(solved, tmp_path):
     file = tmp_path / "own.mplstyle"
     file.write_text("figure.figsize: 5, 3\nlines.linewidth: 3\n")
@@ -535,7 +543,7 @@ def test_a_scaling_law_is_drawn_with_its_slopes_exponents_and_where_features_lea
         ScalingPoint(n, 100.0, replace(solved[0], problem=problem.at(n / 1e4)), risk, 0.0, *[1.0] * 6, slope, 0.01)
         for n, risk, slope in ((1e3, 0.5, math.nan), (1e4, 0.0, -0.2), (1e5, 0.1, -0.3), (1e6, 0.05, -0.4))
     ]
-    recovered = [Recovered(1, 1.0, 900.0, 1000.0), Recovered(2, 0.5, None, 1e3), Recovered(3, 0.4, 1e6, None)]
+    recovered = [Recovered(1, 1.0, 900.0, 1000.0), Recovered(2, 0.5, None, 2e3), Recovered(3, 0.4, 1e6, None)]
     figure = scaling_figure(problem, points, recovered)
     above, below = figure.axes
     assert above.lines[0].get_xydata().tolist() == [[1e3, 0.5], [1e5, 0.1], [1e6, 0.05]]

@@ -50,13 +50,14 @@ def test_rare_samples_count_as_often_as_they_occur():
 def test_two_searches_find_one_share(V):
     """Tied attention is also a model by blocks, with noise on its label that is zero here.
 
-    Blocks try two starts where rows try all: at V = 8 they find two thirds. Descents that ran out of steps made it tenfold at 147.
+    Blocks try two starts where rows try all: they find 102 and 85 % as many. From the best place of all, often before a barrier, they
+    found two thirds at V = 8; descents that ran out of steps made it tenfold at 147.
     """
     noisy = replace(PEAK, model="label_noise_attention", extra=(("label_noise", 0.0),))
     rows, blocks = (
         several_minima_shares(problem, AT._replace(V=V), Sampling(2048)).mean() for problem in (PEAK, noisy)
     )
-    assert 0.5 * rows < blocks < 1.1 * rows
+    assert 0.75 * rows < blocks < 1.1 * rows
 
 
 @pytest.mark.parametrize("V", [1.0, 4.0, *(pytest.param(V, marks=pytest.mark.slow) for V in (8.0, 20.0, 60.0))])

@@ -5,8 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+from numeric.channel.block_minima import lowest_minimiser
 from numeric.channel.blocks import samples
-from numeric.channel.noisy_blocks import NoisyBlocks, lowest_minimiser
+from numeric.channel.noisy_blocks import NoisyBlocks
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import Sampling
 from numeric.prediction.prediction import prediction_of

@@ -99,6 +99,10 @@ def test_shares_of_positive_eigenvalues_are_their_features():
     assert target.hidden_overlap(0.3, 0.1, 0.1) == 0.0 and target.single_intervals(0.3).shape == (0, 3)
 
 
+def test_a_law_without_atoms_has_no_interval_of_one_eigenvalue():
+    assert MarchenkoPastur(0.5).single_intervals(0.3).shape == (0, 3) and MarchenkoPastur(0.5).outliers(0.3) == []
+
+
 def test_parts_of_one_size_are_refused_and_parts_are_scaled_together():
     two = RationalTarget.of("tied_attention_two_bulks", kappa1=0.2, kappa2=0.3, scale1=1.0, scale2=2.0)
     scaled = two.scaled(3.0)

@@ -189,6 +189,15 @@ def test_an_integral_holds_the_truth_within_the_error_asked_for(bits):
             assert abs(float(value.real.mid() - exact)) < 2.0**-bits
 
 
+def test_what_is_left_out_of_a_constant_is_the_bound_of_the_rule():
+    """Its nodes give it exactly, so that the ball is as wide as Trefethen's Theorem 19.3 says, 64/15 and all."""
+    with working(80):
+        panel = Panel(lambda s: (acb(s), acb(1)), (arb(3),), arb(2))
+        (value,) = integrate(panel, lambda _: (acb(3),), 5)
+    nodes = 3  # the first number whose error 2^-2n is below 2^-5
+    assert float(value.real.rad()) == pytest.approx(64 / 15 * 3 * 2.0 ** (-2 * nodes) / (1 - 2.0**-2), rel=1e-6)
+
+
 def test_the_error_of_few_nodes_is_within_what_is_stated():
     """One node on 1/(a - s), with a at distance 1e-3 beyond the ellipse: nearly the worst integrand of its bound."""
     ellipse, pole = 2.0, (2.0 + 0.5) / 2 + 1e-3

@@ -84,6 +84,14 @@ def test_a_cache_with_types_that_have_moved_is_an_empty_one(first, monkeypatch):
     assert misses == [1, 1, 0]
 
 
+def test_kernels_are_counted_where_their_index_can_be_read(first):
+    kernel = first()
+    assert kernel((1.0, 2.0)) == 1.0 and kernel._cache.compiled() == 1
+    for index in kernel._cache.folder.glob("*.nbi"):
+        index.write_bytes(index.read_bytes()[:-9])
+    assert kernel._cache.compiled() == 0
+
+
 @pytest.mark.parametrize("patience, lines", [(0.0, 1), (60.0, 0)])
 def test_long_compilation_is_told_once_and_a_warm_cache_is_silent(first, monkeypatch, capsys, patience, lines):
     set_level("info")

@@ -53,6 +53,15 @@ def test_a_file_cut_short_is_made_anew(folder):
         assert path.read_bytes() == content
 
 
+def test_what_would_have_to_be_unpickled_is_made_anew(folder):
+    """A pickle can run code when it is read."""
+    drawn = sobol.gaussians(3, SAMPLING)
+    (path,) = folder.glob("*.npy")
+    np.save(path, np.array([print], dtype=object))
+    sobol.gaussians.cache_clear()
+    assert np.array_equal(sobol.gaussians(3, SAMPLING), drawn)
+
+
 def full(path, _):
     path.write_bytes(b"half")
     raise OSError(errno.ENOSPC, "No space left on device")

@@ -12,7 +12,7 @@ from numeric.maths.ball_systems import Linearised, approximate_inverse, product
 from numeric.maths.domain import NoAnswer
 from numeric.problem.fields import Fields
 from numeric.proven_saddle import contour_bound
-from numeric.proven_saddle.bounded_point import bounded_point
+from numeric.proven_saddle.bounded_point import PART, _allowed, bounded_point
 from numeric.proven_saddle.contour_bound import ContourBound, strip
 from numeric.proven_saddle.decimal_point import quantities
 from numeric.proven_saddle.digits import solver_of
@@ -50,6 +50,15 @@ def test_the_bound_holds_and_is_not_lavish(bounded):
         assert np.max(error / limit) > 1e-5
 
 
+def test_a_lattice_errs_by_the_share_that_was_asked_for(bounded):
+    """And is not finer than that by much, whose points are what a sum costs."""
+    channel, bound = bounded
+    for share in (1e-3, 1e-7):
+        sums = channel.sums(bound.lattice(share))
+        errors = bound.errors(bound.lattice(share), sums) / sums.norms
+        assert np.all(errors < 2 * share) and np.max(errors) > share / 10
+
+
 def test_averages_are_those_over_fields_with_minimisers(bounded):
     """The lattice stands at indices of the student, with the Jacobian of the map to its fields."""
     channel, bound = bounded
@@ -77,6 +86,13 @@ def test_lattices_lie_along_the_sum_and_the_difference_of_the_indices():
         assert directions[0] == pytest.approx([directions[1, 0], -directions[1, 1]], rel=1e-14)
     covariance = channel._directions @ channel._directions.T
     assert covariance == pytest.approx(channel.sample.covariance, rel=1e-13)
+
+
+def test_digits_are_as_many_as_the_error_leaves():
+    """Of 3.14159 with an error of a fifth of the fifth decimal five decimals, of zero as many as were asked for."""
+    assert _allowed(arb("3.14159"), PART * 1e-5, 12) == 6
+    assert _allowed(arb("3.14159"), PART * 1.01e-5, 12) == 5 and _allowed(arb("314.159"), PART * 1e-5, 12) == 8
+    assert _allowed(arb("3.14159"), 1e-30, 12) == _allowed(arb(0), 1e-5, 12) == 12
 
 
 class Bent:

@@ -14,6 +14,7 @@ from strategies import examples, log_uniform
 
 from numeric import model as models
 from numeric.channel import block_average
+from numeric.channel.block_minima import descend, lowest_minimiser
 from numeric.channel.block_sample import BlockSample
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.rational_target import RationalTarget
@@ -129,7 +130,7 @@ def test_one_visible_index_by_brute_force(name, V):
 
     The least of a grid of step h is above the minimum by h^2/24 times the curvature on average, which is below 1/2.
     """
-    sample, fields = BlockSample(name, 1, (("beta", 1.0), ("beta0", 1.0))), Fields.of(0.9, 0.8, 1.4)
+    sample, fields = BlockSample(name, 1, (("beta", 1.0), ("beta0", 1.0))), Fields.of(0.3, 5.0, 1.4)
     x = np.linspace(-6, 6, 250)
     weights = np.exp(-(x**2) / 2) / np.exp(-(x**2) / 2).sum()
     C, u = float(sample.covariance[0, 0]), np.linspace(-25, 25, 5001)
@@ -142,6 +143,27 @@ def test_one_visible_index_by_brute_force(name, V):
     found = block_average.block_means(sample, fields, V, block_average.Nodes(80))
     excess = sample.copies * total - (found.train + found.R / (2 * V))
     assert -1e-4 * found.train < excess < sample.copies * 0.01**2 / 48 + 1e-4 * found.train
+
+
+@pytest.mark.parametrize("name", ["first_row_attention", "cross_attention"])
+def test_pieces_end_where_two_minima_tie(name):
+    """To rounding: bisection alone would leave a hundredth of the scan, over which the energies part."""
+    sample, fields, V = BlockSample(name, 1, (("beta", 1.0), ("beta0", 1.0))), Fields.of(0.3, 5.0, 1.4), 20.0
+    labels, gaps = np.linspace(-2, 2, 9), []
+    ends = block_average._jumps(sample, fields, V, labels)[1:-1]
+    for label, place in ((label, place) for label, column in zip(labels, ends.T, strict=True) for place in column):
+
+        def at(unseen, label=label):
+            return block_average._fields(
+                sample, fields, block_average._Points(*map(np.atleast_2d, (label, unseen)), None)
+            )
+
+        below, above = (lowest_minimiser(sample, *at(place + side), V) for side in (-1e-4, 1e-4))
+        if abs(above - below).max() > 0.5:
+            w, y, _ = at(place)
+            one, other = (descend(sample, start, w, y, V) for start in (below, above))
+            gaps.append(abs(sample.energy(one, w, y, V) - sample.energy(other, w, y, V)).max())
+    assert len(gaps) >= len(labels) and max(gaps) < 1e-12
 
 
 def test_a_minimum_neither_at_rest_nor_at_the_fit_is_found():
@@ -167,7 +189,7 @@ def test_a_minimum_neither_at_rest_nor_at_the_fit_is_found():
     sample, V, u = Saturating("tied_attention", 1, ()), 2.0, np.linspace(-25, 25, 5001)
     rng = np.random.default_rng(4)
     w, z = 2 * rng.normal(size=(2, 1, 400))
-    found = block_average._global(sample, w, sample.label(z), z, V)
+    found = lowest_minimiser(sample, w, sample.label(z), z, V)
     least = [
         np.min(sample.loss(u[None, :], sample.label(z)[:, [k]]) + (u - w[0, k]) ** 2 / (4 * V)) for k in range(400)
     ]

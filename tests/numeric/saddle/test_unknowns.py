@@ -11,12 +11,13 @@ from strategies import log_uniform
 from numeric.channel.rules import coarse_rules
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
+from numeric.maths.domain import OutsideDomain
 from numeric.maths.fixed_point import Anderson, Newton, iterate
 from numeric.problem.conjugates import Conjugates
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
 from numeric.saddle.equations import SaddleMap
-from numeric.saddle.estimator import estimator_of
+from numeric.saddle.estimator import estimator_of, reduced
 from numeric.saddle.solve import solve
 from numeric.saddle.unknowns.above_interpolation import AboveInterpolation
 from numeric.saddle.unknowns.choice import unknowns_at
@@ -31,6 +32,13 @@ ABOVE = Problem(alpha=1.01 * INTERPOLATION, target=MarchenkoPastur(0.5), lambda_
 
 def saddle_map(problem):
     return SaddleMap(problem, coarse_rules(problem)[0])
+
+
+@pytest.mark.parametrize("conjugates", [(1e10, 1e-305, 1.0), (1e-10, 1e300, 1e-10), (1e10, 1.0, 1e-300)])
+def test_conjugates_beyond_double_precision_are_no_denoising_problem(conjugates):
+    """Without noise, or with infinite noise; an infinite gain."""
+    with pytest.raises(OutsideDomain, match="no denoising problem"):
+        reduced(conjugates, Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5))
 
 
 def test_coordinates_and_conjugates_are_inverse():

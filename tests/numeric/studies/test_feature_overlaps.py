@@ -1,12 +1,14 @@
 """What S has of each feature: two routes, a sum rule, random matrices, limits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from numeric.laws.eigenvalue_list import finite_rank
+from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
-from numeric.maths.domain import InvalidParameter
+from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from numeric.studies.sequential_recovery import feature_overlaps
@@ -20,6 +22,17 @@ def solved(samples: float, decay: float):
 
 #: One feature out of the bulk; some out and the threshold within the bulk; nearly all of Y kept, features in and out of the bulk.
 PLACES = [(900.0, 1.0), (4000.0, 1.0), (335.0, 1 / DIM), (2500.0, 1 / DIM)]
+
+
+def test_features_of_several_eigenvalues_each_are_refused():
+    solution = solve(Problem(1.0, Eigenvalues((0.0, 1.0, 3.0), (0.9, 0.09, 0.01)), 0.1, 0.5)).unwrap()
+    with pytest.raises(InvalidParameter, match="has no 2 single features"):
+        feature_overlaps(solution, 2)
+
+
+def test_a_target_that_is_learned_whole_has_no_overlaps():
+    with pytest.raises(NoAnswer, match="every overlap is one"):
+        feature_overlaps(replace(solved(*PLACES[0]), delta=0.0), 1)
 
 
 @pytest.mark.parametrize(("samples", "decay"), PLACES)
