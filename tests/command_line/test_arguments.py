@@ -3,10 +3,14 @@
 import hashlib
 import json
 import math
+import runpy
 import shlex
+import sys
+import warnings
 from argparse import Namespace
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,7 +21,7 @@ from packaging.requirements import Requirement
 from attention_erm.commandline import interrupts
 from attention_erm.commandline.refusal import BadInput
 from numeric import __main__ as command
-from numeric.cli import digits, installation
+from numeric.cli import digits, installation, target_arguments
 from numeric.cli.arguments import (
     PARAMETERS,
     _number_of_points,
@@ -357,6 +361,29 @@ def test_lines_of_recovery_end_at_widths_between_the_rank_ratios_that_are_none_o
     assert [(row.kappa0, row.width) for row in rows] == [(Fraction(3, 10),) * 2, (Fraction(6, 10),) * 2]
     beyond = recovery._ends((Fraction(1, 2), Fraction(2)), [Fraction(1), Fraction(3, 2)], (2,), "tied_attention")
     assert beyond == []  # a rank ratio above 1 is one of 1
+
+
+def test_a_list_of_eigenvalues_may_be_as_long_as_is_said(monkeypatch, tmp_path):
+    monkeypatch.setattr(target_arguments, "MOST_EIGENVALUES", 3)
+    (tmp_path / "four").write_text("4 3\n2, 1")
+    read = partial(target_arguments._numbers, "--eigenvalues", rule="is any number", holds=lambda _: True)
+    assert read("3,2,1") == (3, 2, 1)
+    with pytest.raises(BadInput, match="--eigenvalues 4 numbers: must be at most 3"):
+        read(f"@{tmp_path / 'four'}")
+
+
+def test_interrupts_are_watched_before_libraries_load(monkeypatch):
+    begun = []
+    monkeypatch.setattr(interrupts, "watch", lambda: begun.append("numeric.cli.arguments" in sys.modules))
+    monkeypatch.setattr(sys, "argv", ["numeric", "--version"])
+    monkeypatch.setattr(sys, "path", [*sys.path])  # of which the folder one works in is taken
+    with monkeypatch.context() as patch:
+        for name in [name for name in sys.modules if name.startswith("numeric.cli")]:
+            patch.delitem(sys.modules, name)
+        with pytest.raises(SystemExit) as stop, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that it has been imported before
+            runpy.run_module("numeric", run_name="__main__")
+    assert stop.value.code == 0 and begun == [False]
 
 
 def test_tokens_of_recovery_are_any_numbers_from_two_on():

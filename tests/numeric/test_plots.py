@@ -546,6 +546,7 @@ def test_a_scaling_law_is_drawn_with_its_slopes_exponents_and_where_features_lea
     recovered = [Recovered(1, 1.0, 900.0, 1000.0), Recovered(2, 0.5, None, 2e3), Recovered(3, 0.4, 1e6, None)]
     figure = scaling_figure(problem, points, recovered)
     above, below = figure.axes
+    assert above.get_shared_x_axes().joined(above, below)
     assert above.lines[0].get_xydata().tolist() == [[1e3, 0.5], [1e5, 0.1], [1e6, 0.05]]
     assert above.lines[1].get_xdata().tolist() == [1000.0] and "ticks: a feature leaves the bulk" in caption_of(figure)
     assert below.lines[0].get_xydata().tolist() == [[1e5, -0.3], [1e6, -0.4]]

@@ -13,7 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from attention_erm.code import _modules, _without_words, code_digest
-from numeric.engines import dask_workers, processes
+from numeric.engines import dask_workers, processes, progress
 from numeric.engines.dask_workers import local_workers
 from numeric.engines.processes import RETRIES, Processes
 from numeric.engines.task import EngineFailed, Task
@@ -86,6 +86,28 @@ def test_who_ends_at_once_ends_what_workers_are_forks_of():
     server = processes.forkserver._forkserver._forkserver_pid
     processes._kill_server()
     assert os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT).si_status == signal.SIGKILL
+
+
+def touch(path):
+    time.sleep(0.3)
+    Path(path).touch()
+
+
+def test_what_has_not_begun_is_not_done(tmp_path):
+    """A worker has one task more in hand than it works on, and the executor one for each worker."""
+    running = processes.WorkerProcesses(1, [touch])
+    for k in range(9):
+        running.submit(touch, str(tmp_path / str(k)))
+    running.end(at_once=False)
+    assert len(list(tmp_path.iterdir())) <= 3
+
+
+def test_a_bar_over_seconds_counts_in_shares(monkeypatch):
+    asked = []
+    monkeypatch.setattr(progress, "progress", lambda **options: asked.append(options))
+    progress.seconds_bar("training", 80.0)
+    progress.seconds_bar("training", 80.0, shown=False)
+    assert [(one["total"], one["shares"], one["disable"]) for one in asked] == [(80.0, True, False), (80.0, True, True)]
 
 
 def test_no_worker_is_left():

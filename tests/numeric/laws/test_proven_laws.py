@@ -351,6 +351,7 @@ def test_laws_know_their_zeros_moments_and_mirror_images():
         assert law.moments()[0].contains(arb("1.75")) and law.moments()[1].contains(arb("4.75"))
         both = law.symmetrised()
         assert len(both) == 6 and both.zero_mass == law.zero_mass
+        assert sorted(float(s) for s, _ in both.atoms()) == [-3, -1, 0, 0, 1, 3]
         assert both.moments()[0].contains(0) and both.moments()[1].contains(arb("4.75"))
         assert both.stieltjes(acb(1, 2)).overlaps((law.stieltjes(acb(1, 2)) - law.stieltjes(acb(-1, -2))) / 2)
         assert law.of_model("cross_attention").model == "cross_attention" and law.model == "tied_attention"

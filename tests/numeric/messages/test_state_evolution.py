@@ -14,8 +14,8 @@ from strategies import examples
 from numeric.__main__ import main
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter
-from numeric.messages.bayes_evolution import bayes_evolution
-from numeric.messages.stages import FirstMessage
+from numeric.messages.bayes_evolution import bayes_evolution, matrix_noise
+from numeric.messages.stages import FirstMessage, first_response
 from numeric.messages.state_evolution import state_evolution
 from numeric.prediction.posterior_prediction import posterior_errors
 from numeric.problem.problem import Problem
@@ -70,6 +70,17 @@ def test_where_nothing_is_learned_it_stays_at_nothing():
     stages = state_evolution(replace(PROBLEM, lambda_=50.0), FirstMessage.INFORMED, 4).stages
     assert stages[-1][:3] == (0.0, 0.0, 0.0)
     assert stages[-1].estimation_error == PROBLEM.q0
+
+
+def test_the_first_response_and_the_least_noise_have_their_units():
+    """An index a times as large, of a target a^2 times as large, at temperatures that see no difference."""
+    large = replace(
+        PROBLEM, target=replace(PROBLEM.target, scale=2 * PROBLEM.target.scale), noise=4 * PROBLEM.noise,
+        beta=PROBLEM.beta / 2, beta0=PROBLEM.beta0 / 2,
+    )  # fmt: skip
+    assert first_response(large.beta) == pytest.approx(4 * first_response(PROBLEM.beta))
+    for error in (0.0, 0.1 * PROBLEM.q0):
+        assert matrix_noise(large, 4 * error) == pytest.approx(4 * matrix_noise(PROBLEM, error))
 
 
 def test_more_order_parameters_are_refused():

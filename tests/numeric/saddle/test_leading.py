@@ -11,7 +11,7 @@ from scipy.special import softmax
 from strategies import log_uniform
 
 from numeric.channel.rules import Sampled
-from numeric.channel.softmax.sequence_average import sample_means
+from numeric.channel.softmax.sequence_average import _fill_features, sample_means
 from numeric.channel.softmax.whitened_index import token_index
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
@@ -26,7 +26,7 @@ from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import Status
 from numeric.saddle.estimator import Factorised, Leading
 from numeric.saddle.solve import solve
-from numeric.studies.decompose import distance_parts
+from numeric.studies.decompose import _hidden_beyond_strengths, distance_parts
 from numeric.studies.spectrum import learned_spectrum
 
 DIM = 48
@@ -168,6 +168,23 @@ def test_the_best_multiple_is_a_minimum_inside_the_range_searched(changed):
     assert min(prediction.errors(prediction.multiple(x)).mean() for x in (0.9 * c, 1.1 * c)) > error
 
 
+def test_what_a_student_holds_beyond_the_features_counted_is_that_of_the_weaker_ones():
+    solution = solve(problem(3, alpha=0.3)).unwrap()
+    weight = solution.problem.features[1]
+    beyond = [_hidden_beyond_strengths(solution, counted * weight) for counted in range(4)]
+    assert beyond[3] == 0 and np.all(np.diff(beyond) < 0)
+
+
+@pytest.mark.parametrize("tokens", [2, 3])
+def test_components_of_a_feature_are_products_of_its_gaussians(tokens):
+    index, point = token_index(tokens), np.random.default_rng(0).standard_normal(2 + 2 * tokens)
+    found = np.full((2, index.symmetric), np.nan)
+    _fill_features(point, 2, index, found)
+    for z, components in zip(point[2:].reshape(2, tokens), found, strict=True):
+        matrix = np.outer(z, z) - np.eye(tokens)
+        assert components[index.component] * index.scale == pytest.approx(matrix, rel=1e-12)
+
+
 def test_heads_trained_on_sequences_are_met():
     found, gaussian = solve(problem(8)), solve(problem(0))
     assert found.status is Status.CONVERGED
@@ -226,3 +243,5 @@ def test_indices_of_a_token_with_itself_are_skewed_like_squares():
         # the cube of a variable of variance 2 scatters by some twenty, over 512 for its 2^18 points
         assert float(np.mean(own**3)) == pytest.approx(scale**3 * skew, rel=0.03)
         assert float(np.mean(own)) == pytest.approx(0.0, abs=0.01)
+    spreads = [float(np.var(student[:, 0, 1])) for student in students]
+    assert spreads[0] == pytest.approx(spreads[1], rel=0.01)  # either sign of what the label does not see

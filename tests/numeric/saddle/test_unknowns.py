@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from numeric.laws.power_law import power_law
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.fixed_point import Anderson, Newton, iterate
 from numeric.problem.conjugates import Conjugates
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
 from numeric.saddle.equations import SaddleMap
@@ -32,6 +34,12 @@ ABOVE = Problem(alpha=1.01 * INTERPOLATION, target=MarchenkoPastur(0.5), lambda_
 
 def saddle_map(problem):
     return SaddleMap(problem, coarse_rules(problem)[0])
+
+
+def test_averages_where_nothing_is_learned_are_those_of_no_map():
+    (rule, *_) = coarse_rules(FEW)
+    nothing = SimpleNamespace(overlaps=Overlaps(0.0, 0.0, 0.0))
+    assert SaddleMap(FEW, rule).averages(nothing).M == rule.unlearned(FEW).M
 
 
 @pytest.mark.parametrize("conjugates", [(1e10, 1e-305, 1.0), (1e-10, 1e300, 1e-10), (1e10, 1.0, 1e-300)])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
+from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank, singular_values
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.maths.domain import InvalidParameter, NoAnswer
@@ -28,6 +28,19 @@ def test_features_of_several_eigenvalues_each_are_refused():
     solution = solve(Problem(1.0, Eigenvalues((0.0, 1.0, 3.0), (0.9, 0.09, 0.01)), 0.1, 0.5)).unwrap()
     with pytest.raises(InvalidParameter, match="has no 2 single features"):
         feature_overlaps(solution, 2)
+
+
+@pytest.mark.parametrize(
+    ("target", "changed"),
+    [
+        (finite_rank((3.0, 1.0), 50), {"parametrisation": "symmetric"}),
+        (singular_values((3.0, 1.0, 0.0), (0.02, 0.02, 0.96)), {"model": "cross_attention"}),
+    ],
+    ids=["no factors", "both ends"],
+)
+def test_features_without_one_threshold_are_refused(target, changed):
+    with pytest.raises(InvalidParameter, match="has no one threshold"):
+        feature_overlaps(solve(Problem(1.0, target, 0.1, 0.5, **changed)), 1)
 
 
 def test_a_target_that_is_learned_whole_has_no_overlaps():

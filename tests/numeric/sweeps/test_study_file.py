@@ -1,5 +1,6 @@
 """Study files: what they state, and how a mistake in one is said."""
 
+import errno
 import json
 import os
 import signal
@@ -136,6 +137,16 @@ def test_arguments_that_make_no_sense(arguments, said, tmp_path, monkeypatch, ca
     assert numeric(monkeypatch, "sweep", path, *arguments) == 2
     shown = capsys.readouterr()
     assert said in shown.err and shown.err.count("\n") == 1
+
+
+def test_a_folder_that_refuses_points_is_named(tmp_path, monkeypatch, capsys):
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("numeric.sweeps.sweep.carry_out", refuse)
+    monkeypatch.chdir(tmp_path)
+    assert numeric(monkeypatch, "sweep", written(tmp_path, STUDY), "--out", "out") == 2
+    assert capsys.readouterr().err.startswith("--out out: cannot be written (Permission denied)")
 
 
 def test_a_study_of_another_name_or_without_a_file(tmp_path, monkeypatch, capsys):
