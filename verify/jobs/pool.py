@@ -131,13 +131,9 @@ class Pool:
     def _stream(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, _Timed]]:
         """Yield results as they finish, the longest jobs started first so that none is left alone at the end."""
         futures = {self._submit(group, jobs): group for group in self._grouped(jobs)}
-        try:
-            for future in as_completed(futures):
-                workers = self._workers_of(futures[future][0].device, jobs)
-                yield from zip(futures[future], _unwrap(future, futures[future], workers), strict=True)
-        finally:
-            for future in futures:
-                future.cancel()
+        for future in as_completed(futures):
+            workers = self._workers_of(futures[future][0].device, jobs)
+            yield from zip(futures[future], _unwrap(future, futures[future], workers), strict=True)
 
     def _grouped(self, jobs: Sequence[Job]) -> list[list[Job]]:
         """Jobs that are done together: runs of one shape on a device of batches, and each other one alone."""

@@ -109,6 +109,17 @@ def test_runs_of_one_shape_are_trained_together_and_stored_one_by_one(notes, tmp
     assert results[1].m == pytest.approx(execute(batch[0]).m, rel=2e-5)
 
 
+def test_an_interrupt_with_much_left_to_do_ends_the_pool_in_silence(monkeypatch):
+    """A thread of the executor ended in a traceback, as what it had been told to leave out was still in its list."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("verify.jobs.pool._unwrap", interrupt)
+    with pytest.raises(KeyboardInterrupt), Pool(2, progress=False) as pool:
+        pool.results([Job(time.sleep, (0.3 + 1e-3 * k,), "made up", 0.3, f"sleep {k}") for k in range(12)])
+
+
 def test_a_batch_that_fails_names_a_run(tmp_path):
     """Inputs of 40 GiB are refused before they are drawn."""
     runs = [HEAD.varied(dim=300, alpha=100.0, index=index) for index in range(2)]
