@@ -10,13 +10,13 @@ for library in ("OMP", "OPENBLAS", "NUMBA"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 # Deterministic, so that a run can be repeated; no deadline, as the first solve compiles.
-settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("repeatable")
 # Other examples each time (`pytest --hypothesis-profile=nightly`): what they find is pinned as an example.
-settings.register_profile("nightly", deadline=None, max_examples=600, print_blob=True)
+settings.register_profile("nightly", deadline=None, max_examples=400, print_blob=True)
 # 2000 command lines for each of five tests, in half an hour:
 # `pytest -n0 --hypothesis-profile=thousands tests/command_line/test_random_commands.py`.
-settings.register_profile("thousands", deadline=None, max_examples=4800, print_blob=True)
+settings.register_profile("thousands", deadline=None, max_examples=3200, print_blob=True)
 
 
 # What tests import, hundreds of thousands of objects, is no garbage: to look for some among it takes a tenth of the time.

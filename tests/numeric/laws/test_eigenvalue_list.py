@@ -94,7 +94,7 @@ def test_the_position_moves_along_the_curve_at_its_speed(target, v, place, depth
 
 
 @pytest.mark.identity
-@examples(20)
+@examples(10)
 @given(target=lists, v=variances, place=st.floats(0, 1), depth=log_uniform(1e-7, 3.0))
 @example(target=finite_rank((6.14,), 9), v=9.1e-7, place=1.0, depth=0.8)  # u is rounded at 1e-12 of its bulk
 @example(target=dirichlet(18, 1), v=math.exp(-15), place=0.0, depth=math.exp(-1.375))  # nearly all of the law is above
