@@ -85,7 +85,7 @@ def test_who_ends_at_once_ends_what_workers_are_forks_of():
     processes._start_server()
     server = processes.forkserver._forkserver._forkserver_pid
     processes._kill_server()
-    assert os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT).si_status == signal.SIGKILL
+    assert os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT | os.WNOHANG).si_status == signal.SIGKILL
 
 
 def touch(path):
