@@ -188,6 +188,8 @@ def test_both_pieces_that_meet_at_a_kink_are_sharp_and_none_beside_what_is_not_d
     assert {k for k, _ in _beside_kinks(kinked)} == {1, 2}
     kinked[3, 1] = np.nan
     assert _beside_kinks(kinked) == []
+    kinked[2, 1] = 0.0  # which leaves the panel, and is left by what is drawn before it alone
+    assert {k for k, _ in _beside_kinks(kinked)} == {1}
 
 
 def test_points_are_asked_for_between_their_neighbours():
