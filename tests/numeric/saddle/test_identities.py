@@ -27,6 +27,7 @@ SLOW |= {
     "direct_general",
     "signed_quadratic_network",
     "elastic_attention",
+    "first_row_attention",
 }  # others have their penalties and classes of matrices, too
 PARAMETERS = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in models.available()]
 

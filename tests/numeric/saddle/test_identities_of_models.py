@@ -25,7 +25,10 @@ from numeric.studies.spectrum import learned_spectrum
 from numeric.thresholds.interpolation import interpolation
 
 SLOW = {"tied_attention_cross_entropy", "label_noise_attention", "cross_attention", "direct_general"}  # seconds a solve
-SLOW |= {"tied_attention_two_bulks"}  # whose law is not compiled
+SLOW |= {
+    "tied_attention_two_bulks",
+    "elastic_attention",
+}  # whose law is not compiled; whose penalty has tests of its own
 CLOSED = [name for name in models.available() if models.structure(name)["channel"] == "closed"]
 
 
