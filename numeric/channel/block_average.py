@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from numeric.channel.block_minima import JUMP, descend, lowest_minimiser, unit
+from numeric.channel.block_minima import JUMP, lowest_minimiser
 from numeric.channel.block_sample import Array, BlockSample
 from numeric.problem.fields import Fields
 
@@ -224,10 +224,10 @@ def _jumps(sample: BlockSample, fields: Fields, V: float, outer: Array) -> Array
     place = (left + right) / 2
     for _ in range(NEWTON):
         w, y, _ = _fields(sample, fields, _Points(seen[None], place[None], seen))
-        one, other = (descend(sample, start[None], w, y, V) for start in (u_left, u_right))
+        one, other = (sample.minimiser(start[None], w, y, V) for start in (u_left, u_right))
         gap = sample.energy(one, w, y, V) - sample.energy(other, w, y, V)
         # By the envelope theorem either energy has the slope (w - u)/(V C) in w.
         slope = (other - one)[0] * fields.independent / (V * root)
-        step = np.divide(gap, slope, out=np.zeros_like(gap), where=np.abs(other - one)[0] > JUMP * unit(sample))
+        step = np.divide(gap, slope, out=np.zeros_like(gap), where=np.abs(other - one)[0] > JUMP * sample.unit)
         place = np.clip(place - step, left, right)
     return np.array([-span, *np.sort(place.reshape(len(outer), JUMPS), axis=1).T, span])

@@ -13,8 +13,7 @@ from numeric.channel.block_sample import Array, BlockSample
 
 PLACES = 8  # on the way from the field to each of its ends, at equal distances
 CORNER = 2.0  # index times beta: where a logistic function has nine tenths of its rise, and a slope still
-REACH = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
-JUMP = 1e-3  # least distance of two minimisers of one sample, in the same unit
+JUMP = 1e-3  # least distance of two minimisers of one sample, in units of 1/beta
 
 
 def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) -> Array:
@@ -23,7 +22,7 @@ def lowest_minimiser(sample: BlockSample, w: Array, y: Array, fit: Array, V: flo
     The only one where the energy is convex, else that of lower energy of `two_minima`.
     """
     if sample.convex_up_to > V:
-        return descend(sample, w, w, y, V)
+        return sample.minimiser(w, w, y, V)
     near, far = two_minima(sample, w, y, fit, V)
     return np.where(sample.energy(near, w, y, V) > sample.energy(far, w, y, V), far, near)
 
@@ -41,13 +40,13 @@ def two_minima(sample: BlockSample, w: Array, y: Array, fit: Array, V: float) ->
         behind = (np.cumsum(rises > 0, axis=0)[:-1] > 0) & (rises[1:] < 0)
         place, energy = _best(places[2:], np.where(behind, energies[2:], np.inf))
         start, least = np.where(energy < least, place, start), np.minimum(energy, least)
-    return descend(sample, w, w, y, V), descend(sample, start, w, y, V)
+    return sample.minimiser(w, w, y, V), sample.minimiser(start, w, y, V)
 
 
 def _ends(sample: BlockSample, fit: Array) -> list[Array]:
     """Where ways from the field lead: to the fit; a label with noise of its own fits no index, so to the corners of the output too."""
     corners = product((-CORNER, CORNER), repeat=len(fit)) if sample.noise_on_label else ()
-    return [fit, *(np.reshape(corner, (-1, 1)) * unit(sample) + np.zeros_like(fit) for corner in corners)]
+    return [fit, *(np.reshape(corner, (-1, 1)) * sample.unit + np.zeros_like(fit) for corner in corners)]
 
 
 def _on_the_way(sample: BlockSample, w: Array, y: Array, end: Array, V: float) -> tuple[Array, Array]:
@@ -58,13 +57,3 @@ def _on_the_way(sample: BlockSample, w: Array, y: Array, end: Array, V: float) -
 
 def _best(places: Array, energies: Array) -> tuple[Array, Array]:
     return np.take_along_axis(places, energies.argmin(axis=0)[None, None, :], axis=0)[0], energies.min(axis=0)
-
-
-def descend(sample: BlockSample, start: Array, w: Array, y: Array, V: float) -> Array:
-    """The minimum near `start`, over no barrier."""
-    return sample.minimiser(start, w, y, V, REACH * unit(sample))
-
-
-def unit(sample: BlockSample) -> float:
-    """1/beta of the student: the index over which its output changes."""
-    return float(1.0 / dict(sample.settings).get("beta", 1.0))

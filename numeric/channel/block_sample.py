@@ -18,6 +18,7 @@ FLAT = 10.0  # times the temperature: logistic functions are constant beyond, to
 PLACES = 20_000  # at which the curvature of the loss is looked at
 FLAT_CURVATURE = 1e-9  # of a convex loss, from rounding
 MARGIN = 1.1  # between the least curvature among these places and the least of all
+REACH = 2.0  # longest Newton step of an index, in units of 1/beta: half the width of a sigmoid, so that no barrier is jumped
 SETTLED = 1e-10  # relative length of the last step, whose square is what is left
 
 
@@ -43,6 +44,11 @@ class BlockSample:
     def copies(self) -> int:
         """Independent blocks of this kind in a sample."""
         return int(structure(self.model)["blocks"][self.number - 1]["copies"])
+
+    @property
+    def unit(self) -> float:
+        """1/beta of the student: the index over which its output changes."""
+        return float(1.0 / dict(self.settings).get("beta", 1.0))
 
     @cached_property
     def noise_on_label(self) -> float:
@@ -97,13 +103,13 @@ class BlockSample:
             found[i, j] = found[j, i] = value
         return found
 
-    def minimiser(self, start: Array, w: Array, y: Array, V: float, reach: float) -> Array:
-        """Minimum of the Moreau energy near `start`, by Newton steps no longer than `reach` along any index.
+    def minimiser(self, start: Array, w: Array, y: Array, V: float) -> Array:
+        """Minimum of the Moreau energy near `start`, by Newton steps no longer than REACH along any index.
 
         Where the energy is not convex the curvature of its elastic part alone is used.
         """
         stiffness = np.asarray(np.linalg.inv(self.covariance) / V, dtype=np.float64)
-        u, open_ = start.copy(), np.ones(start.shape[1:], dtype=bool)
+        u, open_, reach = start.copy(), np.ones(start.shape[1:], dtype=bool), REACH * self.unit
         for _ in range(MOST_STEPS):
             at, field, label = u[:, open_], w[:, open_], y[:, open_]
             slope = self.gradient(at, label) + np.einsum("ij,j...->i...", stiffness, at - field)
@@ -123,7 +129,7 @@ class BlockSample:
 
     def best_index(self, h0: Array, y: Array, weights: Array) -> Array:
         """Index of least mean loss over labels y of shape (numbers, places, labels), from that which fits h0, (indices, places)."""
-        u, reach = self.fitted(h0), 2.0 / dict(self.settings).get("beta", 1.0)
+        u, reach = self.fitted(h0), REACH * self.unit
         for _ in range(MOST_STEPS):
             at = np.repeat(u[:, :, None], y.shape[-1], axis=2)
             slope, curvature = self.gradient(at, y) @ weights, self.hessian(at, y) @ weights

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numeric.channel.averages import Averages, require_pair
-from numeric.channel.block_minima import JUMP, lowest_minimiser, two_minima, unit
+from numeric.channel.block_minima import JUMP, lowest_minimiser, two_minima
 from numeric.channel.block_sample import Array, BlockSample
 from numeric.channel.blocks import samples
 from numeric.maths.sobol import Sampling, gaussians, rare_gaussians
@@ -139,7 +139,7 @@ def several_minima(sample: BlockSample, fields: Fields, V: float, sampling: Samp
     points, weights = rare_gaussians(_dimensions(sample), sampling)
     _, _, w, y, fit = _at(sample, fields, points)
     rest, other = two_minima(sample, w, y, fit, V)
-    near = JUMP * unit(sample)
+    near = JUMP * sample.unit
     apart = np.any(np.abs(rest - other) > near, axis=0)
     # A descent that ran out of steps, as some do at large V, has found no minimum.
     found = [np.all(np.abs(sample.imbalance(u, w, y, V)) < near, axis=0) for u in (rest, other)]

@@ -12,8 +12,6 @@ def stretches(values: Iterable[float], among: Sequence[float], written: Callable
     runs = [list(run) for inside, run in groupby(among, chosen.__contains__) if inside]
     named = runs if len(runs) <= _MOST else runs[: _MOST - 1]
     words = ", ".join(written(run[0]) + (f" to {written(run[-1])}" if len(run) > 1 else "") for run in named)
-    return (
-        words
-        if named is runs
-        else f"{words} and {len(runs) - len(named)} ranges more, the last to {written(runs[-1][-1])}"
-    )
+    if named is runs:
+        return words
+    return f"{words} and {len(runs) - len(named)} ranges more, the last to {written(runs[-1][-1])}"

@@ -167,6 +167,7 @@ def test_bad_input_is_one_line_that_names_the_argument(arguments, named, monkeyp
     assert out == ""
     assert err.count("\n") == 1 and err.endswith("\n")
     assert named in err
+    assert "Traceback" not in err
     if named.startswith("--") and named in arguments:  # with its value after it
         assert re.match(rf"python -m numeric .*: argument {re.escape(named)}: |{re.escape(named)} \S", err)
 

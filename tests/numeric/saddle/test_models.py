@@ -14,7 +14,7 @@ from strategies import examples, log_uniform
 
 from numeric import model as models
 from numeric.channel import block_average
-from numeric.channel.block_minima import descend, lowest_minimiser
+from numeric.channel.block_minima import lowest_minimiser
 from numeric.channel.block_sample import BlockSample
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.rational_target import RationalTarget
@@ -125,12 +125,15 @@ def test_slopes_are_differences_of_the_loss(name):
 @pytest.mark.parametrize(
     "V", [pytest.param(1.0, marks=pytest.mark.slow), 20.0, pytest.param(300.0, marks=pytest.mark.slow)]
 )
-def test_one_visible_index_by_brute_force(name, V):
+@pytest.mark.parametrize(
+    "overlaps", [(0.3, 5.0), pytest.param((0.9, 0.8), marks=pytest.mark.slow)], ids=["jumps", "none"]
+)
+def test_one_visible_index_by_brute_force(name, V, overlaps):
     """The minimum over a fine grid of u at 250 x 250 fields: the jumps are where they are found.
 
     The least of a grid of step h is above the minimum by h^2/24 times the curvature on average, which is below 1/2.
     """
-    sample, fields = BlockSample(name, 1, (("beta", 1.0), ("beta0", 1.0))), Fields.of(0.3, 5.0, 1.4)
+    sample, fields = BlockSample(name, 1, (("beta", 1.0), ("beta0", 1.0))), Fields.of(*overlaps, 1.4)
     x = np.linspace(-6, 6, 250)
     weights = np.exp(-(x**2) / 2) / np.exp(-(x**2) / 2).sum()
     C, u = float(sample.covariance[0, 0]), np.linspace(-25, 25, 5001)
@@ -161,7 +164,7 @@ def test_pieces_end_where_two_minima_tie(name):
         below, above = (lowest_minimiser(sample, *at(place + side), V) for side in (-1e-4, 1e-4))
         if abs(above - below).max() > 0.5:
             w, y, _ = at(place)
-            one, other = (descend(sample, start, w, y, V) for start in (below, above))
+            one, other = (sample.minimiser(start, w, y, V) for start in (below, above))
             gaps.append(abs(sample.energy(one, w, y, V) - sample.energy(other, w, y, V)).max())
     assert len(gaps) >= len(labels) and max(gaps) < 1e-12
 

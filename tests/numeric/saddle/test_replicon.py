@@ -94,7 +94,7 @@ def test_the_response_of_a_block_is_that_by_differences():
     fields, step, rng = Fields.of(0.8, 0.9, problem.rho), 1e-4, np.random.default_rng(1)
     seen, unseen = rng.standard_normal((2, 1, 200_000)) * np.sqrt(sample.covariance[0, 0])
     y, w = sample.label(fields.target * seen), fields.teacher * seen + fields.independent * unseen
-    high, low = (sample.minimiser(w, w + side * step, y, 0.7, 1.0) - side * step for side in (1, -1))
+    high, low = (sample.minimiser(w, w + side * step, y, 0.7) - side * step for side in (1, -1))
     response = sample.copies * ((high - low) / (2 * step * 0.7)) ** 2
     error = response.std() / np.sqrt(response.size)
     assert block_response(problem, overlaps) == pytest.approx(response.mean(), abs=4 * error)
