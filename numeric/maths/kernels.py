@@ -21,7 +21,7 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from threading import Timer
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast
 
 from numba import njit, types
@@ -48,8 +48,16 @@ def entry(function: F, **options: Any) -> F:
 
 
 def inner(function: F, **options: Any) -> F:
-    """Decorator of a kernel that kernels call: it is compiled without a wrapper for Python, from where it runs as Python."""
-    return cast(F, Inner(function, _njit(function, **_BARE, no_cpython_wrapper=True, **options)))
+    """Decorator of a kernel that kernels call: it is compiled without a wrapper for Python, from where it runs as Python.
+
+    What it calls by name is a kernel, or a function that its own module defines and that becomes one here, as definitions of
+    elementary functions in generated code do.
+    """
+    known = function.__globals__
+    called = {name: known[name] for name in function.__code__.co_names if isinstance(known.get(name), FunctionType)}
+    kernels = {name: inner(one, **options) for name, one in called.items() if one.__module__ == function.__module__}
+    whole = FunctionType(function.__code__, known | kernels, function.__name__, function.__defaults__) if kernels else function
+    return cast(F, Inner(function, _njit(whole, **_BARE, no_cpython_wrapper=True, **options)))
 
 
 class Inner:

@@ -65,7 +65,8 @@ def test_two_tokens_are_one_block_of_the_general_derivation():
     labels = dict(zip(sym("y1 y2 y3 y4"), map(sp.Rational, ("1/3", "2/3", "4/5", "1/5")), strict=True))
     general = block.loss(one, TIED).subs(at).subs(labels).evalf(30)
     _, u2, p1, p2 = sym("u1 u2 p1 p2")
-    tied = two_tokens.compact_loss().subs(at | {u2: -at[u2]}).subs({p1: labels[sym("y1")[0]], p2: labels[sym("y4")[0]]})
+    tied = two_tokens.of_indices(two_tokens.compact_loss()).subs(at | {u2: -at[u2]})
+    tied = tied.subs({p1: labels[sym("y1")[0]], p2: labels[sym("y4")[0]]})
     assert abs(general - tied.evalf(30)) < 1e-25
 
 

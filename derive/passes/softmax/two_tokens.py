@@ -7,6 +7,7 @@ from functools import cache
 
 import sympy as sp
 
+from derive.language.elementary import Logistic, written_out
 from derive.language.index import Index
 from derive.language.model import Model
 from derive.language.notation import sym
@@ -18,6 +19,7 @@ from derive.passes.softmax.square_loss import entry_loss
 
 m, q, V, rho, beta, beta0 = sym("m q V rho beta beta0")
 u1, u2, w1, w2, p1, p2, f1, f2 = sym("u1 u2 w1 w2 p1 p2 f1 f2")
+s1, s2 = sp.symbols("s1 s2")  # first softmax entries of the student's rows, functions of u1 and u2
 H11, H12, H22, tr_H = sym("H11 H12 H22 tr_H")
 train, R, F1, F2, q0, e_k = sym("train R F1 F2 q0 e_k")
 U = sp.Matrix([u1, u2])
@@ -63,18 +65,19 @@ def principal_axes(index: Index) -> sp.Matrix:
 
 @cache
 def softmax_first(temperature: sp.Expr, u: sp.Expr) -> sp.Expr:
-    """First entry of the two-token softmax of a row with difference u, as a hyperbolic tangent that cannot overflow."""
-    logistic = (1 + sp.tanh(temperature * u / 2)) / 2
-    row = sp.exp(temperature * u) / (sp.exp(temperature * u) + 1)
-    require_zero(sp.simplify((logistic - row).rewrite(sp.exp)), "softmax of two tokens is logistic")
-    return logistic
+    """First entry of the two-token softmax of a row with difference u, as a logistic function that cannot overflow."""
+    x = temperature * u
+    entry = Logistic(x)
+    value, row = written_out(entry), sp.exp(x) / (sp.exp(x) + 1)
+    require_zero(sp.simplify(value - row), "softmax of two tokens is logistic")
+    require_zero(sp.simplify(sp.diff(value, u) - temperature * value * (1 - value)), "slope of a softmax entry in itself")
+    return entry
 
 
 def loss() -> sp.Expr:
     """Square loss of both rows, both columns."""
     total = sp.Integer(0)
-    for label, u in ((p1, u1), (p2, u2)):
-        predicted = softmax_first(beta, u)
+    for label, predicted in ((p1, s1), (p2, s2)):
         columns = ((predicted, label), (1 - predicted, 1 - label))
         total += sp.factor(sp.expand(sum(entry_loss().subs(e_k, s - y) for s, y in columns)))
     return total
@@ -82,10 +85,21 @@ def loss() -> sp.Expr:
 
 @cache
 def compact_loss() -> sp.Expr:
-    """The loss as 2 sum (p - softmax)^2, shown equal to the sum over all entries."""
-    compact = sum(2 * (label - softmax_first(beta, u)) ** 2 for label, u in ((p1, u1), (p2, u2)))
+    """The loss as 2 sum (p - s)^2 in the softmax entries s, shown equal to the sum over all entries."""
+    compact = sum(2 * (label - predicted) ** 2 for label, predicted in ((p1, s1), (p2, s2)))
     require_zero(compact - loss(), "both columns of a row carry the same residual")
-    return compact
+    return sp.sympify(compact)
+
+
+def of_indices(expression: sp.Expr) -> sp.Expr:
+    """The same with the softmax entries as functions of the indices u."""
+    return expression.subs({s1: softmax_first(beta, u1), s2: softmax_first(beta, u2)})
+
+
+def slope(expression: sp.Expr, u: sp.Expr) -> sp.Expr:
+    """Derivative in u1 or u2, in terms of the softmax entries: all derivatives of a row need one elementary function."""
+    entry = {u1: s1, u2: s2}[u]
+    return sp.diff(expression, u) + sp.diff(expression, entry) * beta * entry * (1 - entry)
 
 
 def elastic_energy(index: Index) -> sp.Expr:
@@ -111,18 +125,21 @@ def sample_functions(index: Index) -> tuple[Function, ...]:
     sample, fit = (u1, u2, w1, w2, p1, p2, V, beta), (u1, u2, p1, p2, beta)
 
     def gradient(expression: sp.Expr) -> tuple[Output, ...]:
-        return tuple(Output(f"d{k}", rf"\partial_{{{k}}}", sp.diff(expression, u)) for k, u in (("1", u1), ("2", u2)))
+        slopes = (of_indices(slope(expression, u)) for u in (u1, u2))
+        return tuple(Output(f"d{k}", rf"\partial_{{{k}}}", value) for k, value in zip("12", slopes, strict=True))
 
     def hessian(expression: sp.Expr) -> tuple[Output, ...]:
         pairs = (("11", u1, u1), ("12", u1, u2), ("22", u2, u2))
-        return tuple(Output(f"d{k}", rf"\partial_{{{k}}}", sp.diff(expression, a, c)) for k, a, c in pairs)
+        return tuple(
+            Output(f"d{k}", rf"\partial_{{{k}}}", of_indices(slope(slope(expression, a), c))) for k, a, c in pairs
+        )
 
     return (
         scalar("label", "first softmax entry of a row with difference u1", (u1, beta), "p", softmax_first(beta, u1)),
-        scalar("sample_loss", "square loss of one sample", fit, r"\ell", loss_value),
+        scalar("sample_loss", "square loss of one sample", fit, r"\ell", of_indices(loss_value)),
         Function("loss_gradient", "gradient of the loss in u", fit, gradient(loss_value)),
         Function("loss_hessian", "second derivatives of the loss in u", fit, hessian(loss_value)),
-        scalar("sample_energy", "Moreau energy of one sample", sample, "E", energy),
+        scalar("sample_energy", "Moreau energy of one sample", sample, "E", of_indices(energy)),
         Function("sample_gradient", "gradient of the Moreau energy in u", sample, gradient(energy)),
         Function("sample_hessian", "second derivatives of the Moreau energy in u", sample, hessian(energy)),
         scalar("elastic_energy", "(u - w)^T Sigma^-1 (u - w)", (u1, u2, w1, w2), "R", _displacement_form(index)),
@@ -194,7 +211,7 @@ def steps(model: Model) -> tuple[Step, ...]:
             r"pair $u=(h_{11}-h_{12},h_{22}-h_{12})$ with covariance $\Sigma$ per unit, and a logistic label per row.",
             (
                 Display(r"\Sigma", visible_covariance(model.index)),
-                Display(r"\ell(u,p)", compact_loss()),
+                Display(r"\ell(u,p)", of_indices(compact_loss())),
             ),
             (*sample_functions(model.index), *average_functions(model), *envelope_derivatives.functions()),
         ),
