@@ -42,16 +42,19 @@ def reached(names: tuple[str, ...]) -> dict[str, str]:
         name = left.pop()
         if name in found:
             continue
-        path = _modules(name.partition(".")[0])[name]
-        if path.name == STATED:
-            found[name] = path.read_text()
-            continue
-        tree = ast.parse(path.read_text())
-        imported = set(_imported(tree))
+        found[name], imported = _said(_modules(name.partition(".")[0])[name])
         left += [module for module in imported if module in _modules(module.partition(".")[0])]
         found |= {library: version(CALCULATES_WITH[library]) for library in imported & CALCULATES_WITH.keys()}
-        found[name] = _without_words(tree)
     return found
+
+
+@cache  # what a process runs is what its files were: one digest reads what many others do
+def _said(path: Path) -> tuple[str, frozenset[str]]:
+    """What a file says to the machine, and what it imports."""
+    if path.name == STATED:
+        return path.read_text(), frozenset()
+    tree = ast.parse(path.read_text())
+    return _without_words(tree), frozenset(_imported(tree))
 
 
 def model_sources(model: str) -> dict[str, str]:
