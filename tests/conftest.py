@@ -10,7 +10,7 @@ for library in ("OMP", "OPENBLAS", "NUMBA"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 # Deterministic, so that a run can be repeated; no deadline, as the first solve compiles.
-settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=40)
+settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=30)
 settings.load_profile("repeatable")
 # Other examples each time (`pytest --hypothesis-profile=nightly`): what they find is pinned as an example.
 settings.register_profile("nightly", deadline=None, max_examples=400, print_blob=True)

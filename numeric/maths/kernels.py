@@ -50,14 +50,18 @@ def entry(function: F, **options: Any) -> F:
 def inner(function: F, **options: Any) -> F:
     """Decorator of a kernel that kernels call: it is compiled without a wrapper for Python, from where it runs as Python.
 
-    What it calls by name is a kernel, or a function that its own module defines and that becomes one here, as definitions of
-    elementary functions in generated code do.
+    What it calls by name is a kernel, or a function of its own module, as the elementary ones that generated code defines.
     """
+    compiled = _njit(_calling_kernels(function, options), **_BARE, no_cpython_wrapper=True, **options)
+    return cast(F, Inner(function, compiled))
+
+
+def _calling_kernels(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+    """The same function, the functions of its module that it calls being kernels."""
     known = function.__globals__
     called = {name: known[name] for name in function.__code__.co_names if isinstance(known.get(name), FunctionType)}
     kernels = {name: inner(one, **options) for name, one in called.items() if one.__module__ == function.__module__}
-    whole = FunctionType(function.__code__, known | kernels, function.__name__, function.__defaults__) if kernels else function
-    return cast(F, Inner(function, _njit(whole, **_BARE, no_cpython_wrapper=True, **options)))
+    return FunctionType(function.__code__, known | kernels, function.__name__) if kernels else function
 
 
 class Inner:

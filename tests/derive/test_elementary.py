@@ -1,6 +1,7 @@
 """The table of elementary functions: all columns of a row say the same, and its bound on the rounding error holds."""
 
 import mpmath
+import numpy as np
 import pytest
 import sympy as sp
 from flint import acb, arb
@@ -8,7 +9,7 @@ from flint import acb, arb
 from derive.code.printers import balls, float64, multiprecision
 from derive.code.proofs import oracles, translation
 from derive.code.proofs.generated_module import load
-from derive.language.elementary import TABLE
+from derive.language.elementary import TABLE, Logistic
 from derive.language.step import Function, Output, Step
 
 x = sp.Symbol("x")
@@ -43,3 +44,11 @@ def test_every_language_computes_the_symbol_within_the_bound(entry):
         assert float(abs(ball - acb(value))) <= 8 * slack
         assert abs(complex(precise.f(mp, mp.mpmathify(number))) - value) <= 8 * slack
         assert abs(complex(fast.f(number)) - value) <= float(fast.f_error(number)) + slack
+
+
+def test_no_argument_overflows_a_logistic_function():
+    """A warning of NumPy would fail it; infinite ones are the limits of saturated labels."""
+    at = np.array([-np.inf, -1e300, -800.0, -710.0, 800.0, np.inf])
+    steps = (Step("test", "test", "", functions=(Function("f", "test", (x,), (Output("f", "f", Logistic(x)),)),)),)
+    found = load(float64.module("test", steps)).f(at)
+    assert np.all(found[:4] < 1e-300) and np.all(found[4:] == 1.0)

@@ -70,7 +70,9 @@ def softmax_first(temperature: sp.Expr, u: sp.Expr) -> sp.Expr:
     entry = Logistic(x)
     value, row = written_out(entry), sp.exp(x) / (sp.exp(x) + 1)
     require_zero(sp.simplify(value - row), "softmax of two tokens is logistic")
-    require_zero(sp.simplify(sp.diff(value, u) - temperature * value * (1 - value)), "slope of a softmax entry in itself")
+    require_zero(
+        sp.simplify(sp.diff(value, u) - temperature * value * (1 - value)), "slope of a softmax entry in itself"
+    )
     return entry
 
 

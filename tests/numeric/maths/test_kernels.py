@@ -192,6 +192,17 @@ def test_a_fork_compiles_too(first, before):
     assert child.exitcode == 0
 
 
+def halved(x):
+    return x / 2
+
+
+def test_functions_of_its_module_that_a_kernel_calls_are_kernels():
+    """As the elementary functions are that generated code defines; from Python it is the function itself all the same."""
+    twice = kernels.inner(lambda x: halved(x) + halved(x))
+    assert kernels.entry(lambda x: twice(x))(3.0) == 3.0
+    assert twice.py_func.__globals__ is globals() and twice(3.0) == 3.0
+
+
 def test_kernels_that_python_calls_let_other_threads_run():
     """Else the threads of `over_blocks` would take turns."""
     assert kernels.entry(lambda x: x).targetoptions["nogil"]

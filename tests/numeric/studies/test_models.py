@@ -32,7 +32,7 @@ LONG_SEARCH = {
     "direct_symmetric",
     "elastic_attention",
 }
-LONG_SOLVES = {"tied_attention_cross_entropy", "label_noise_attention"}
+LONG_SOLVES = {"tied_attention_cross_entropy", "label_noise_attention", "cross_attention"}
 LONG_INTEGRALS = {"direct_general", "cross_attention", "signed_quadratic_network", "cross_attention_cross_entropy"}
 
 
@@ -61,7 +61,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize("listed", [False, True], ids=["law", "list"])
-@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("name", quick_unless(LISTS, LONG_SOLVES))
 def test_the_spectrum_is_that_of_random_matrices(name, listed):
     """Soft thresholding of S0 + sqrt(v) G, d = 400: shares of eigenvalues beyond a level scatter by less than 2/d."""
     dim, rng = 400, np.random.default_rng(1)
@@ -92,7 +92,10 @@ def test_noise_on_the_label_leaves_no_split_that_is_resolved():
         decompose(solution("label_noise_attention"))
 
 
-@pytest.mark.parametrize("name", [name for name in FACTORS if not models.structure(name)["noise_on_label"]])
+SPLIT = [name for name in FACTORS if not models.structure(name)["noise_on_label"]]
+
+
+@pytest.mark.parametrize("name", quick_unless(SPLIT, LONG_SOLVES))
 def test_the_parts_of_the_error_add_up(name):
     found = decompose(solution(name))
     assert found.overfitting + found.underfitting + found.approximation == pytest.approx(found.distance, rel=1e-9)

@@ -170,7 +170,9 @@ def test_the_exponents_hold_where_eigenvalues_of_either_sign_are_learned(name, i
     assert abs(point.slope - float(regime.risk[0])) < allowed + point.slope_error
 
 
-@pytest.mark.parametrize("name", EITHER_SIGN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "cross_attention" else []) for name in EITHER_SIGN]
+)
 def test_features_leave_the_bulk_at_either_end(name):
     """Positive ones of a power law, each singular value counted once."""
     (few, many) = scaling_curve(Problem(1.0, power_law_for(name, 100), 0.01, 0.5, model=name), [3e3, 1e6])
