@@ -35,7 +35,7 @@ class BlockSample:
         """The functions of the model."""
         return functions("float64", self.model)
 
-    @property
+    @cached_property
     def indices(self) -> int:
         """Visible indices of the block."""
         return int(structure(self.model)["blocks"][self.number - 1]["indices"])
@@ -60,10 +60,12 @@ class BlockSample:
     @cached_property
     def covariance(self) -> Array:
         """Of the visible indices per unit of overlap, shape (indices, indices)."""
-        upper = self._call("covariance")
-        found = np.zeros((self.indices, self.indices))
-        found[np.triu_indices(self.indices)] = upper
-        return found + np.triu(found, 1).T
+        return self._symmetric(self._call("covariance"), ())
+
+    @cached_property
+    def precision(self) -> Array:
+        """Inverse of the covariance."""
+        return np.asarray(np.linalg.inv(self.covariance), dtype=np.float64)
 
     @cached_property
     def root(self) -> Array:
@@ -93,34 +95,31 @@ class BlockSample:
 
     def gradient(self, u: Array, y: Array) -> Array:
         """Slope of the loss, shape of `u`."""
-        return np.array(np.broadcast_arrays(*_tuple(self._call("gradient", *u, *y))))
+        return _stacked(_tuple(self._call("gradient", *u, *y)), ())
 
     def hessian(self, u: Array, y: Array) -> Array:
         """Curvature of the loss, shape (indices, indices, samples)."""
-        upper = np.broadcast_arrays(*_tuple(self._call("hessian", *u, *y)), u[0])[:-1]
-        found = np.empty((self.indices, self.indices, *upper[0].shape), dtype=np.result_type(float, *upper))
-        for value, i, j in zip(upper, *np.triu_indices(self.indices), strict=True):
-            found[i, j] = found[j, i] = value
-        return found
+        return self._symmetric(self._call("hessian", *u, *y), np.shape(u[0]))
 
     def minimiser(self, start: Array, w: Array, y: Array, V: float) -> Array:
         """Minimum of the Moreau energy near `start`, by Newton steps no longer than REACH along any index.
 
         Where the energy is not convex the curvature of its elastic part alone is used.
         """
-        stiffness = np.asarray(np.linalg.inv(self.covariance) / V, dtype=np.float64)
-        u, open_, reach = start.copy(), np.ones(start.shape[1:], dtype=bool), REACH * self.unit
+        stiffness, reach = self.precision / V, REACH * self.unit
+        u, at, field, label, open_ = start.copy(), start, w, y, np.arange(start.shape[1])
         for _ in range(MOST_STEPS):
-            at, field, label = u[:, open_], w[:, open_], y[:, open_]
-            slope = self.gradient(at, label) + np.einsum("ij,j...->i...", stiffness, at - field)
+            slope = self.gradient(at, label) + stiffness @ (at - field)
             step = -_solve(self.hessian(at, label), stiffness, slope)
             longest = np.max(np.abs(step), axis=0)
-            step *= reach / np.maximum(longest, reach)
-            u[:, open_] = at + step
             moving = longest > SETTLED * (1 + np.max(np.abs(at), axis=0))
-            open_[open_] = moving
-            if not moving.any():
+            at = at + step * (reach / np.maximum(longest, reach))
+            if not moving.all():
+                u[:, open_] = at
+                at, field, label, open_ = at[:, moving], field[:, moving], label[:, moving], open_[moving]
+            if not len(open_):
                 break
+        u[:, open_] = at
         return u
 
     def imbalance(self, u: Array, w: Array, y: Array, V: float) -> Array:
@@ -153,7 +152,18 @@ class BlockSample:
     def energy(self, u: Array, w: Array, y: Array, V: float) -> Array:
         """Moreau energy of the samples."""
         away = u - w
-        return self.loss(u, y) + np.einsum("i...,ij,j...->...", away, np.linalg.inv(self.covariance), away) / (2 * V)
+        return self.loss(u, y) + np.einsum("i...,ij,j...->...", away, self.precision, away) / (2 * V)
+
+    def _symmetric(self, upper, shape: tuple[int, ...]) -> Array:  # type: ignore[no-untyped-def]
+        """The symmetric matrix with this upper triangle, of numbers or arrays no larger than `shape`."""
+        return _stacked(_tuple(upper), shape)[self._places]
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """Where the elements of a symmetric matrix stand in its upper triangle, row by row."""
+        found = np.zeros((self.indices, self.indices), dtype=np.int64)
+        found[np.triu_indices(self.indices)] = np.arange(self.indices * (self.indices + 1) // 2)
+        return found + np.triu(found, 1).T
 
     def _call(self, name: str, *arguments: Array):  # type: ignore[no-untyped-def]
         function = getattr(self.generated, f"block{self.number}_{name}")
@@ -162,6 +172,15 @@ class BlockSample:
 
 def _tuple(values):  # type: ignore[no-untyped-def]
     return values if isinstance(values, tuple) else (values,)
+
+
+def _stacked(values, shape: tuple[int, ...]) -> Array:  # type: ignore[no-untyped-def]
+    """Numbers and arrays that are broadcast together, and to `shape`, along a new first axis."""
+    whole = np.broadcast_shapes(shape, *map(np.shape, values))
+    found = np.empty((len(values), *whole), dtype=np.result_type(float, *values))
+    for k, value in enumerate(values):
+        found[k] = value
+    return found
 
 
 def _solve(hessian: Array, stiffness: Array, slope: Array) -> Array:
