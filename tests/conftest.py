@@ -16,7 +16,7 @@ settings.load_profile("repeatable")
 settings.register_profile("nightly", deadline=None, max_examples=400, print_blob=True)
 # 2000 command lines for each of five tests, in half an hour:
 # `pytest -n0 --hypothesis-profile=thousands tests/command_line/test_random_commands.py`.
-settings.register_profile("thousands", deadline=None, max_examples=3200, print_blob=True)
+settings.register_profile("thousands", deadline=None, max_examples=2400, print_blob=True)
 
 
 # What tests import, hundreds of thousands of objects, is no garbage: to look for some among it takes a tenth of the time.

@@ -194,7 +194,13 @@ def test_error_bars_grow_towards_interpolation():
 
 RANKED = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
 SLOW = pytest.mark.slow
-LONG = {"tied_attention_cross_entropy", "cross_attention", "first_row_attention", "signed_quadratic_network"}
+LONG = {
+    "tied_attention_cross_entropy",
+    "cross_attention_cross_entropy",
+    "cross_attention",
+    "first_row_attention",
+    "signed_quadratic_network",
+}
 LIMITS = [name for name in RANKED if at_setting(name, SETTINGS[0]).has_zero_decay]
 #: Whose weakest penalty keeps all eigenvalues, or prefers other matrices to the target; and one whose labels do not tell the index.
 WITHOUT_LIMIT = {"direct_symmetric", "direct_general", "elastic_attention", "label_noise_attention"}
