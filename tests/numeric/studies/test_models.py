@@ -113,7 +113,9 @@ def test_direct_training_leaves_no_eigenvalue_out(name):
         decompose(solution(name))
 
 
-@pytest.mark.parametrize("name", ["quadratic_network", "cross_attention", "first_row_attention"])
+@pytest.mark.parametrize(
+    "name", quick_unless(["quadratic_network", "cross_attention", "first_row_attention"], LONG_SOLVES)
+)
 def test_predictions_are_means_over_fresh_samples(name):
     """The test error of the solution by another rule; the best multiple is the best of those beside it."""
     found = solution(name)
