@@ -103,6 +103,11 @@ def require_of_now(model: str) -> None:
         raise BadInput(f"generated/{model}", "", rule, f"run python -m derive gen {model}")
 
 
+def takes_tokens(model: str) -> bool:
+    """Whether the number of tokens is a setting of its problems; otherwise its file states it."""
+    return bool(structure(model)["channel"] == "tied softmax")
+
+
 def call(function: Callable[..., Any], arguments: Sequence[Any], settings: Mapping[str, Any]) -> Any:
     """A generated function at these arguments, which come first, and at the settings that it takes after them, by their names."""
     code = function.__code__

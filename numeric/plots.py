@@ -260,7 +260,8 @@ def bayes_figure(points: Sequence["BayesPoint"], ax: Sequence[Axes] | None = Non
 def recovery_figure(rows: Sequence["RecoveryRow"], ax: Axes | None = None) -> Figure:
     """Recovery thresholds against the target's rank ratio: one colour per number of tokens, one line style per width."""
     figure, (axes,) = panels(ax, height=3.0)
-    tokens, widths = sorted({row.tokens for row in rows}), sorted({row.width for row in rows}, reverse=True)
+    tokens = sorted({row.tokens for row in rows}, key=lambda count: count or 0)
+    widths = sorted({row.width for row in rows}, reverse=True)
     for colour, count in enumerate(tokens):
         for style, width in zip(cycle(_LINES), widths, strict=False):
             chosen = _along_rank(rows, count, width)
@@ -269,7 +270,7 @@ def recovery_figure(rows: Sequence["RecoveryRow"], ax: Axes | None = None) -> Fi
         widest = _along_rank(rows, count, widths[0])
         axes.plot(*zip(*((float(r.kappa0), float(r.bayes)) for r in widest), strict=True), ":", color=f"C{colour}")  # fmt: skip
     axes.set(xlabel=r"rank ratio of the target $\kappa_0$", ylabel=r"recovery threshold $\alpha_{\rm rec}$")
-    handles = [Line2D([], [], color=f"C{colour}", label=f"$T={count}$") for colour, count in enumerate(tokens)]
+    handles = [Line2D([], [], color=f"C{colour}", label=f"$T={count}$") for colour, count in enumerate(tokens) if count]
     for style, width in zip(cycle(_LINES), widths, strict=False):
         handles.append(Line2D([], [], color="0.3", ls=style, label=rf"$\kappa={float(width):g}$"))
     handles.append(Line2D([], [], color="0.3", ls=":", label="Bayes-optimal"))
@@ -283,7 +284,7 @@ def recovery_figure(rows: Sequence["RecoveryRow"], ax: Axes | None = None) -> Fi
     return figure
 
 
-def _along_rank(rows: Iterable["RecoveryRow"], tokens: int, width: Fraction) -> list["RecoveryRow"]:
+def _along_rank(rows: Iterable["RecoveryRow"], tokens: int | None, width: Fraction) -> list["RecoveryRow"]:
     return sorted((row for row in rows if (row.tokens, row.width) == (tokens, width)), key=lambda row: row.kappa0)
 
 

@@ -14,6 +14,7 @@ from attention_erm.commandline.refusal import fail
 
 SHELLS = ("bash", "zsh", "tcsh")
 MANY = 8  #: options that a command may have of its own before it takes a file of them
+ALIKE = 0.7  # of 1: --alhpa has .86 with --alpha, --model .62 with --help
 
 
 class Help(argparse.HelpFormatter):
@@ -78,7 +79,7 @@ class Parser(argparse.ArgumentParser):
 
 def _like(name: str, known: Iterable[str]) -> str:
     """The way out where a known name is like a mistyped one."""
-    like = get_close_matches(name, known, n=1)
+    like = get_close_matches(name, known, n=1, cutoff=ALIKE)
     return f"; use {like[0]}" if like else ""
 
 

@@ -5,15 +5,17 @@ from collections.abc import Mapping, Sequence
 WIDTH = 100  #: columns of a terminal that a table fits
 DIGITS = 6  #: significant ones of a number; what is written to files has all
 GAP = "  "
+MOST_KEYS = 3  #: columns repeated in each part
 NOTHING = "-"  #: in place of a value that there is not
 
 
-def table_text(rows: Sequence[Mapping[str, object]], keys: int = 1) -> str:
+def table_text(rows: Sequence[Mapping[str, object]]) -> str:
     """Records of the same keys as lines, names first; numbers stand to the right, texts to the left.
 
-    What is wider than WIDTH is cut into parts below each other, each beginning with the first `keys` columns, which tell rows apart.
+    What is wider than WIDTH is cut into parts below each other, each beginning with the first columns that tell rows apart.
     """
     columns = [_padded(name, [_cell(row[name]) for row in rows]) for name in rows[0]]
+    keys = _keys(columns)
     first, parts = columns[:keys], [columns[:keys]]
     for column in columns[keys:]:
         width = sum(len(one[0]) + len(GAP) for one in parts[-1]) + len(column[0])
@@ -21,6 +23,15 @@ def table_text(rows: Sequence[Mapping[str, object]], keys: int = 1) -> str:
             parts.append(list(first))
         parts[-1].append(column)
     return "\n".join("".join(GAP.join(cells).rstrip() + "\n" for cells in zip(*part, strict=True)) for part in parts)
+
+
+def _keys(columns: Sequence[Sequence[str]]) -> int:
+    """How many of the first columns, each a name and cells, tell all rows apart; one if more than MOST_KEYS do."""
+    for keys in range(1, MOST_KEYS + 1):
+        rows = list(zip(*columns[:keys], strict=True))
+        if len(set(rows)) == len(rows):
+            return keys
+    return 1
 
 
 def _cell(value: object) -> str:

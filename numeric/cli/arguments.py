@@ -186,6 +186,8 @@ def writable(name: str, path: str | None, *suffixes: str) -> Path | None:
     if path is None:
         return None
     target = Path(path)
+    if path == "-":
+        raise BadInput(name, path, "names no file", "name one, e.g. result.csv")
     if target.is_dir():
         raise BadInput(name, path, "is a folder", "name a file")
     if suffixes and target.suffix not in suffixes:

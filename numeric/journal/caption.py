@@ -17,7 +17,7 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw
 from numeric.laws.rational_target import RationalTarget
-from numeric.model import DEFAULT, structure
+from numeric.model import DEFAULT, structure, takes_tokens
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 
@@ -28,6 +28,7 @@ _GLYPHS = {
     "alpha": r"\alpha", "lambda_": r"\lambda", "noise": r"\Delta", "width": r"\kappa", "tokens": "T", "beta": r"\beta",
     "beta0": r"\beta_0",
 }  # fmt: skip
+_TARGET = {"kappa0": r"$\kappa_0$", "kappa1": r"$\kappa_1$", "kappa2": r"$\kappa_2$"}
 _NEUTRAL = {"width": 1, "beta": 1, "beta0": 1}  # are told where they are another
 
 
@@ -78,7 +79,7 @@ def settings(problem: Problem, *varied: str) -> str:
     told = [] if "target" in varied else [_target(problem)]
     for name, glyph in _GLYPHS.items():
         value = getattr(problem, name)
-        if name not in varied and value != _NEUTRAL.get(name):
+        if name not in varied and value != _NEUTRAL.get(name) and (name != "tokens" or takes_tokens(problem.model)):
             told.append(f"${glyph} = {in_mathtext(value)}$")
     told += [f"{name.replace('_', ' ')} = {value:.4g}" for name, value in problem.extra if name not in varied]
     if problem.model != DEFAULT:
@@ -116,7 +117,8 @@ def _target(problem: Problem) -> str:
             return f"eigenvalues (and shares) {', '.join(listed)}{rest}"
         case RationalTarget() as law:
             names = structure(law.model)["target"]
-            return ", ".join(f"{name} = {value:.4g}" for name, value in zip(names, law.settings, strict=True))
+            told = zip((_TARGET.get(name, name) for name in names), law.settings, strict=True)
+            return ", ".join(f"{name} = {value:.4g}" for name, value in told)
         case _:
             return ""
 

@@ -11,7 +11,7 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
 from numeric.maths.domain import InvalidParameter, integer, real
-from numeric.model import COMMON, DEFAULT, available, call, functions, has_singular_values, structure
+from numeric.model import COMMON, DEFAULT, available, call, functions, has_singular_values, structure, takes_tokens
 from numeric.proven_laws.law import Law, require_target
 
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
@@ -144,7 +144,7 @@ class Problem:
         unused = {
             name: symbol not in used for name, symbol in (("beta", "beta"), ("beta0", "beta0"), ("width", "kappa"))
         }
-        unused["tokens"] = self.channel != "tied softmax"
+        unused["tokens"] = not takes_tokens(self.model)
         unused |= {"parametrisation": True, "leading": True, "sample_minimum": True}
         for name, ignored in unused.items():
             neutral = type(self).__dataclass_fields__[name].default

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from numeric.engines.interrupted import keeping
-from numeric.model import DEFAULT
+from numeric.model import DEFAULT, takes_tokens
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.recovery import recovery
@@ -15,11 +15,11 @@ DIGITS = 15
 
 
 class RecoveryRow(NamedTuple):
-    """Thresholds at one rank ratio, width and number of tokens."""
+    """Thresholds at one rank ratio, width and number of tokens, None where the model's file states it."""
 
     kappa0: Fraction
     width: Fraction
-    tokens: int
+    tokens: int | None
     recovery: str
     bayes: str
 
@@ -50,5 +50,6 @@ def recovery_table(
         for kappa0, width, count in watch([one for one in asked if one[1] >= min(one[0], Fraction(1))]):
             law = exact_marchenko_pastur(kappa0).of_model(model)
             learned, optimal = recovery(law, count, DIGITS, width), bayes_recovery(law, count, DIGITS)
-            rows.append(RecoveryRow(kappa0, width, count, learned.value, optimal.value))
+            told = count if takes_tokens(model) else None
+            rows.append(RecoveryRow(kappa0, width, told, learned.value, optimal.value))
     return rows

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from numeric.maths.ball_roots import Function, Isolation, refine
 from numeric.maths.balls import BITS_PER_DIGIT, START_BITS, Ball, Unresolved, decimal, working
 from numeric.maths.domain import InvalidParameter
-from numeric.model import call, structure
+from numeric.model import call, structure, takes_tokens
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import Law, require
 
@@ -117,9 +117,9 @@ def _require_derived(kind: str, model: str, tokens: int, width: Fraction) -> Non
     shape = structure(model)
     if reason := shape["without"].get(kind):
         raise InvalidParameter("model", model, f"has no {kind} threshold: {reason}", "choose another")
-    if tokens != 2 and shape["channel"] != "tied softmax":
+    if tokens != 2 and not takes_tokens(model):
         raise InvalidParameter(
-            "tokens", tokens, f"is no setting of the model {model}", "its file states them: leave it at 2"
+            "tokens", tokens, f"is no setting of the model {model}, whose file states it", "leave it out"
         )
     if width != 1 and "kappa" not in shape["penalty"]:
         raise InvalidParameter("width", width, f"is no setting of the model {model}", "leave it at 1")

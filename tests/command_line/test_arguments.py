@@ -497,6 +497,8 @@ def test_outputs_are_two_files(tmp_path, monkeypatch):
         with pytest.raises(BadInput, match="name two files"):
             asked(table, figure)
     (tmp_path / "a.json").mkdir()
+    with pytest.raises(BadInput, match="names no file"):  # which was written under that name
+        asked("-", None)
     with pytest.raises(BadInput, match="is a folder"):  # where the data of the figure would be
         asked(None, "a.png")
 

@@ -315,6 +315,7 @@ def test_only_what_trains_needs_torch():
     [
         ("curve --alpha 1 --kapa0 .5 --lambda .1", "numeric curve: --kapa0: is no option here; use --kappa0; see "),
         ("curve --alpha=1 --xyzzy=1", "numeric curve: --xyzzy: is no option here; see "),
+        ("curve --alpha 1 --hold 1", "numeric curve: --hold: is no option here; see "),  # and not --help
         ("--vresion", "numeric: --vresion: is no option here; use --version; see "),
         ("curv --alpha 1", "'curv': is no command here; use curve"),
     ],

@@ -51,11 +51,20 @@ def test_numbers_stand_to_the_right_and_texts_to_the_left():
 
 def test_columns_that_tell_rows_apart_begin_each_part():
     rows = [{"d": 16, "n": n, **{f"long_column_{k}": 1.0 for k in range(9)}} for n in (6, 13)]
-    parts = [part.splitlines() for part in table_text(rows, keys=2).split("\n\n")]
+    parts = [part.splitlines() for part in table_text(rows).split("\n\n")]
     assert (
         len(parts) == 2
         and [[line.split()[:2] for line in part] for part in parts] == [[["d", "n"], ["16", "6"], ["16", "13"]]] * 2
     )
+
+
+def test_a_table_of_one_number_of_samples_is_told_apart_by_what_comes_next():
+    """Its parts once began with the number of samples alone, the same in every row."""
+    rows = [{"n": 9, "m": m, **{f"long_column_{k}": 1.0 for k in range(9)}} for m in (1, 2)]
+    parts = [part.splitlines()[0].split()[:2] for part in table_text(rows).split("\n\n")]
+    assert parts == [["n", "m"]] * 2
+    alike = [{f"long_column_{k}": 1.0 for k in range(9)}] * 2
+    assert [part.split()[0] for part in table_text(alike).split("\n\n")] == ["long_column_0"] * 2
 
 
 def test_a_column_wider_than_a_terminal_is_printed_all_the_same(capsys):

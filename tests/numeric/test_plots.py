@@ -25,6 +25,7 @@ from numeric.journal.style import COLUMN, PAGE, choose_styles
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
+from numeric.laws.rational_target import RationalTarget
 from numeric.maths.domain import InvalidParameter
 from numeric.plots import (
     bayes_figure,
@@ -313,6 +314,14 @@ def test_the_legend_of_axes_that_are_handed_over_raises_their_view_alone(solved)
     few = [replace(one, problem=one.problem.at(one.problem.alpha / 100)) for one in solved]
     curve_figure(few, ax=axes)
     assert axes.dataLim.x1 == pytest.approx(few[-1].problem.alpha)
+
+
+def test_a_caption_names_no_tokens_of_a_model_that_states_them():
+    """T = 2 once stood below figures of quadratic networks, which see one."""
+    name = "signed_quadratic_network"
+    told = settings(Problem(1.0, RationalTarget.of(name, kappa0=0.5, positive=0.5, scale=1.0), 0.1, 0.5, model=name))
+    assert "T = " not in told and told.startswith(r"$\kappa_0$ = ")
+    assert "$T = 2$" in settings(Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5))
 
 
 def test_where_lines_of_recovery_end_is_said_of_narrow_students_alone():

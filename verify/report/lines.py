@@ -151,7 +151,7 @@ def scaling_lines(outcome: ScalingOutcome) -> Iterator[str]:
     base, gamma = outcome.plan.base, float(outcome.plan.gamma)
     yield f"excess errors of a power law k^-{gamma:g} on {base.data}, noise {base.problem.noise:g}:\n"
     if outcome.places:
-        yield table_text([_place_row(place) for place in outcome.places], keys=3)
+        yield table_text([_place_row(place) for place in outcome.places])
     for slope in outcome.slopes:
         yield (
             f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to {slope.samples[1]}: trained {slope.trained:.3f}, "

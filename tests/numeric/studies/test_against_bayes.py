@@ -103,6 +103,16 @@ def test_a_cost_is_a_ratio_of_errors_where_there_are_two():
     assert list(BayesPoint(solution.problem, None, None, None).record().values()) == [1.0, *6 * [None]]
 
 
+def test_tokens_that_a_model_states_itself_are_no_setting_of_a_row():
+    """Two were told of quadratic networks, which see one."""
+    (row,) = recovery_table([Fraction(1, 2)], [Fraction(1)], [2], "quadratic_network")
+    assert row.tokens is None and float(row.bayes) == pytest.approx(0.375)
+    assert [text.get_text() for text in recovery_figure([row]).axes[0].get_legend().get_texts()] == [
+        r"$\kappa=1$",
+        "Bayes-optimal",
+    ]
+
+
 def test_a_row_stands_for_each_width_that_reaches_the_rank_ratio():
     """A rank ratio above one is one of one."""
     asked = [Fraction(1, 2), Fraction(3, 2)], [Fraction(1, 2), Fraction(1)], [2, 3]

@@ -187,7 +187,7 @@ def test_a_scheduler_that_does_not_answer_is_said_soon(tmp_path):
 @pytest.mark.parametrize("on", ["processes", "dask"])
 def test_an_interrupt_is_one_line_and_loses_nothing(on, tmp_path):
     """As a terminal interrupts: every process of the group is told."""
-    text = STUDY.replace("0.5:2:3", "0.1:4:8").replace('[0.05, "1/10"]', '"0.01:0.3:20"')
+    text = STUDY.replace("0.5:2:3", "0.1:4:24").replace('[0.05, "1/10"]', '"0.01:0.3:20"')
     out = tmp_path / "study.zarr"
     command = [sys.executable, "-m", "numeric", "sweep", str(written(tmp_path, text)), "--on", on, "--workers", "2"]
     client = subprocess.Popen(
@@ -206,7 +206,7 @@ def test_an_interrupt_is_one_line_and_loses_nothing(on, tmp_path):
             os.killpg(client.pid, 0)
             time.sleep(0.05)
     stored = int((xr.open_zarr(out).status > 0).sum())
-    assert 0 < stored < 160 and stored % 8 == 0
+    assert 0 < stored < 480 and stored % 24 == 0
 
 
 def test_exact_values_survive_the_file(tmp_path):
