@@ -41,12 +41,16 @@ def told(*values, weights=None):
         ({"beta": 2.0, "beta0": 3.0}, r"$\beta = 2$, $\beta_0 = 3$"),
         ({"parametrisation": "symmetric"}, "symmetric matrix trained"),
         ({"sample_minimum": "fitted"}, "fitted minimum of each sample"),
-        ({"model": "tied_attention_cross_entropy"}, "model tied attention cross entropy"),
     ],
 )
 def test_a_setting_is_said_where_it_is_not_the_usual_one(changed, said):
     parts = settings(replace(PLAIN, **changed)).split(", ")
     assert sorted(parts) == sorted([*SAID.split(", "), *filter(None, said.split(", "))])
+
+
+def test_another_model_is_said_and_no_tokens_where_its_file_states_them():
+    said = settings(replace(PLAIN, model="tied_attention_cross_entropy"))
+    assert said == SAID.replace("$T = 2$", "model tied attention cross entropy")
 
 
 def test_what_a_figure_varies_is_not_said():
