@@ -42,19 +42,21 @@ def reached(names: tuple[str, ...]) -> dict[str, str]:
         name = left.pop()
         if name in found:
             continue
-        found[name], imported = _said(_modules(name.partition(".")[0])[name])
+        found[name], imported = _said_once(_modules(name.partition(".")[0])[name])
         left += [module for module in imported if module in _modules(module.partition(".")[0])]
         found |= {library: version(CALCULATES_WITH[library]) for library in imported & CALCULATES_WITH.keys()}
     return found
 
 
-@cache  # what a process runs is what its files were: one digest reads what many others do
 def _said(path: Path) -> tuple[str, frozenset[str]]:
     """What a file says to the machine, and what it imports."""
     if path.name == STATED:
         return path.read_text(), frozenset()
     tree = ast.parse(path.read_text())
     return _without_words(tree), frozenset(_imported(tree))
+
+
+_said_once = cache(_said)  # what a process runs is what its files were: one digest reads what many others do
 
 
 def model_sources(model: str) -> dict[str, str]:
@@ -69,12 +71,12 @@ def model_sources(model: str) -> dict[str, str]:
         if place in found or (path := _modules("derive").get(module)) is None:
             continue
         try:
-            tree = ast.parse(path.read_text())
+            words, imported = _said(path)
         except (SyntaxError, ValueError):  # the file of no model, but neither what code was generated from
             found[place] = "no Python"
             continue
-        found[place] = digest(_without_words(tree))
-        left += [name for name in _imported(tree) if name.startswith("derive.models.")]
+        found[place] = digest(words)
+        left += [name for name in imported if name.startswith("derive.models.")]
     return found
 
 

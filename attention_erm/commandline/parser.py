@@ -14,7 +14,6 @@ from attention_erm.commandline.refusal import fail
 
 SHELLS = ("bash", "zsh", "tcsh")
 MANY = 8  #: options that a command may have of its own before it takes a file of them
-ALIKE = 0.7  # of 1: --alhpa has .86 with --alpha, --model .62 with --help
 
 
 class Help(argparse.HelpFormatter):
@@ -78,9 +77,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def _like(name: str, known: Iterable[str]) -> str:
-    """The way out where a known name is like a mistyped one."""
-    like = get_close_matches(name, known, n=1, cutoff=ALIKE)
-    return f"; use {like[0]}" if like else ""
+    """The way out where a known name is like a mistyped one, dashes apart, which make all options alike."""
+    words = {one.lstrip("-"): one for one in known}
+    like = get_close_matches(name.lstrip("-"), words, n=1)
+    return f"; use {words[like[0]]}" if like else ""
 
 
 def add_habits(parser: Parser, program: str) -> None:

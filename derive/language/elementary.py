@@ -213,9 +213,9 @@ BY_NAME: dict[str, Elementary] = {entry.name: entry for entry in TABLE}
 PI: dict[str, str] = {"float64": "np.pi", "multiprecision": "mp.pi", "balls": "arb.pi()", "torch": "torch.pi"}
 
 
-def written_out(expression: sp.Expr) -> sp.Expr:
-    """The same in functions that SymPy simplifies: those of ours as what they are at a number."""
+def written_out(expression: sp.Expr, argument: Callable[[sp.Expr], sp.Expr] = sp.sympify) -> sp.Expr:
+    """The same in functions that SymPy knows: those of ours as what they are at a number, `argument` of what they are taken of."""
     for row in TABLE:
         if row.evaluated:
-            expression = expression.replace(row.symbolic, row.evaluated)
+            expression = expression.replace(row.symbolic, lambda w, value=row.evaluated: value(argument(w)))
     return expression

@@ -60,7 +60,7 @@ class BlockSample:
     @cached_property
     def covariance(self) -> Array:
         """Of the visible indices per unit of overlap, shape (indices, indices)."""
-        return self._symmetric(self._call("covariance"), ())
+        return self._symmetric(self._call("covariance"))
 
     @cached_property
     def precision(self) -> Array:
@@ -87,7 +87,7 @@ class BlockSample:
 
     def label(self, z: Array) -> Array:
         """Numbers of the label at the noisy target index z, which may be complex, as may the arguments of slope and curvature."""
-        return np.array(np.broadcast_arrays(*_tuple(self._call("label", *z))), dtype=np.result_type(float, z))
+        return _stacked(self._call("label", *z))
 
     def loss(self, u: Array, y: Array) -> Array:
         """Of the samples."""
@@ -95,7 +95,7 @@ class BlockSample:
 
     def gradient(self, u: Array, y: Array) -> Array:
         """Slope of the loss, shape of `u`."""
-        return _stacked(_tuple(self._call("gradient", *u, *y)), ())
+        return _stacked(self._call("gradient", *u, *y))
 
     def hessian(self, u: Array, y: Array) -> Array:
         """Curvature of the loss, shape (indices, indices, samples)."""
@@ -154,9 +154,9 @@ class BlockSample:
         away = u - w
         return self.loss(u, y) + np.einsum("i...,ij,j...->...", away, self.precision, away) / (2 * V)
 
-    def _symmetric(self, upper, shape: tuple[int, ...]) -> Array:  # type: ignore[no-untyped-def]
+    def _symmetric(self, upper, shape: tuple[int, ...] = ()) -> Array:  # type: ignore[no-untyped-def]
         """The symmetric matrix with this upper triangle, of numbers or arrays no larger than `shape`."""
-        return _stacked(_tuple(upper), shape)[self._places]
+        return _stacked(upper, shape)[self._places]
 
     @cached_property
     def _places(self) -> NDArray[np.int64]:
@@ -170,12 +170,9 @@ class BlockSample:
         return call(function, arguments, dict(self.settings))
 
 
-def _tuple(values):  # type: ignore[no-untyped-def]
-    return values if isinstance(values, tuple) else (values,)
-
-
-def _stacked(values, shape: tuple[int, ...]) -> Array:  # type: ignore[no-untyped-def]
-    """Numbers and arrays that are broadcast together, and to `shape`, along a new first axis."""
+def _stacked(values, shape: tuple[int, ...] = ()) -> Array:  # type: ignore[no-untyped-def]
+    """Numbers and arrays, or a single one, that are broadcast together, and to `shape`, along a new first axis."""
+    values = values if isinstance(values, tuple) else (values,)
     whole = np.broadcast_shapes(shape, *map(np.shape, values))
     found = np.empty((len(values), *whole), dtype=np.result_type(float, *values))
     for k, value in enumerate(values):

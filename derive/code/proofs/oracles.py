@@ -5,7 +5,7 @@ from typing import TypedDict
 
 import sympy as sp
 
-from derive.language.elementary import TABLE
+from derive.language.elementary import written_out
 from derive.language.setting import entry
 from derive.language.step import Function, Step
 from derive.pipeline import functions
@@ -34,11 +34,7 @@ def reference(symbols: Iterable[sp.Symbol], point: int) -> dict[sp.Symbol, sp.Ex
 
 def evaluate(expression: sp.Expr, values: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
     """Numerical value with the functions that SymPy does not know spelled out."""
-    explicit = expression.xreplace(values)
-    for row in TABLE:
-        if row.evaluated:
-            explicit = explicit.replace(row.symbolic, lambda w, value=row.evaluated: value(w.evalf(_WORKING)))
-    return sp.N(explicit, _WORKING)
+    return sp.N(written_out(expression.xreplace(values), lambda w: w.evalf(_WORKING)), _WORKING)
 
 
 def table(steps: tuple[Step, ...]) -> dict[str, list[Oracle]]:

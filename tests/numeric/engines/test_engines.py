@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from threadpoolctl import threadpool_info
 
-from attention_erm.code import _modules, _said, _without_words, code_digest
+from attention_erm.code import _modules, _said_once, _without_words, code_digest
 from numeric.engines import dask_workers, processes, progress
 from numeric.engines.dask_workers import local_workers
 from numeric.engines.processes import RETRIES, Processes
@@ -155,7 +155,7 @@ def test_the_header_of_a_generated_module_does_not_change_a_digest(tmp_path, mon
         (tmp_path / "model" / "float64.py").write_text(text)
         code_digest.cache_clear()
         _modules.cache_clear()
-        _said.cache_clear()
+        _said_once.cache_clear()
         return code_digest("generated")
 
     first = digest("# generator: 1\n\ndef f(x):\n    # a bound\n    return x\n")
@@ -163,7 +163,7 @@ def test_the_header_of_a_generated_module_does_not_change_a_digest(tmp_path, mon
     assert digest("# generator: 1\n\ndef f(x):\n    # a bound\n    return 2*x\n") != first
     code_digest.cache_clear()
     _modules.cache_clear()
-    _said.cache_clear()
+    _said_once.cache_clear()
 
 
 def test_what_newer_versions_of_python_add_to_a_syntax_tree_does_not_change_a_digest():
@@ -188,7 +188,7 @@ def test_words_do_not_change_a_digest(tmp_path, monkeypatch):
         (package / file).write_text(text)
         code_digest.cache_clear()
         _modules.cache_clear()
-        _said.cache_clear()
+        _said_once.cache_clear()
         return code_digest("some_package.own")
 
     own = "def f():\n    from some_package import other\n    return 1\n"
