@@ -84,6 +84,7 @@ def test_recovery_is_the_parametric_curve_of_the_theory_note():
         assert abs(sp.N(on_curve.subs(theta, value), 40)) < 1e-35
 
 
+@pytest.mark.slow
 def test_recovery_depends_on_the_law_through_its_zero_mass_only():
     one, two = recovery.recovery(MODEL), recovery.recovery(load("tied_attention_two_bulks"))
     for mine, theirs in zip(one, two, strict=True):

@@ -52,7 +52,7 @@ def files():
 
 def test_code_for_torch_is_proven_where_torch_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    model = load("quadratic_network")  # which is proven in half the time
+    model = load("direct_symmetric")  # which is derived in half the time
     files = build(model)
     mistaken = {**files, "torch.py": files["torch.py"].replace("return ", "return 2*", 1)}
     assert [file for file, _ in check.unproven(model, mistaken)] == ["torch.py"]  # once: its other functions are proven

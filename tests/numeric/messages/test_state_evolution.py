@@ -115,7 +115,7 @@ def test_the_whole_target_leaves_the_label_noise():
 
 
 @pytest.mark.identity
-@examples(8)
+@examples(5)
 @given(
     problem=st.builds(
         Problem,

@@ -84,8 +84,8 @@ def by_quadrature(mp, kappa0, v, b):
 def test_the_equations_of_the_theory_note_hold_to_all_digits():
     """Six equations of the quadratic network with M = 2 (q - 2 m + rho)/(1 + 4 V), written by hand."""
     exact_values = (HALF, HALF, Fraction(1, 20), HALF)
-    point = proven_point(exact("quadratic_network", *exact_values), 30)
-    mp, alpha, kappa0, decay, noise, *found = context(30, *exact_values, *point.values.values())
+    point = proven_point(exact("quadratic_network", *exact_values), 20)
+    mp, alpha, kappa0, decay, noise, *found = context(20, *exact_values, *point.values.values())
     m, q, V, mh, qh, Vh, delta, b, c, train, test, _, _, e = found
     J, J_v, J_b = by_quadrature(mp, kappa0, delta**2, b)
     gap, x = q - 2 * m + 1 + kappa0 + noise / 2, 1 + 4 * V
@@ -103,7 +103,7 @@ def test_the_equations_of_the_theory_note_hold_to_all_digits():
         "e": e - (2 * alpha * gap / x + m * mh - q * Vh / 2 + V * qh / 2 - mh**2 * J / (2 * Vh)),
     }
     for name, residual in left.items():
-        assert abs(residual) < mp.mpf(10) ** -28, name
+        assert abs(residual) < mp.mpf(10) ** -18, name
 
 
 def test_the_point_of_the_theory_note():
@@ -122,7 +122,9 @@ def test_the_point_of_the_theory_note():
     assert entropy.values == {**point.values, **left}
 
 
-@pytest.mark.parametrize("name", ["quadratic_network", "signed_quadratic_network", "linear_attention"])
+@pytest.mark.parametrize(
+    "name", ["quadratic_network", pytest.param("signed_quadratic_network", marks=pytest.mark.slow), "linear_attention"]
+)
 def test_vanishing_decay_is_the_limit_of_small_decay(name):
     """Linear in lambda: extrapolated from two small ones it is the limit to their square."""
     limit, one, two = (
@@ -137,14 +139,8 @@ def test_vanishing_decay_is_the_limit_of_small_decay(name):
         assert 2 * two[key] - one[key] == pytest.approx(limit[key], rel=1e-7), key
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param("first_row_attention", marks=pytest.mark.slow),
-        pytest.param("cross_attention", marks=pytest.mark.slow),
-        "cross_attention_cross_entropy",
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["first_row_attention", "cross_attention", "cross_attention_cross_entropy"])
 def test_vanishing_decay_is_that_of_sampled_channels_too(name):
     """A root of lambda for the square loss, so that it is slow; linear for cross-entropy."""
     problem = exact(name, Fraction(1, 20), HALF, Fraction(0), HALF)
@@ -155,6 +151,7 @@ def test_vanishing_decay_is_that_of_sampled_channels_too(name):
         assert abs(getattr(near, key) - limit) < min(abs(getattr(far, key) - limit) / 2, 0.06 * limit), key
 
 
+@pytest.mark.slow
 def test_signs_do_not_change_what_symmetric_and_general_matrices_share():
     """D/k' counts: one number of a symmetric matrix is two of a general one, at the same symmetrised law."""
     symmetric = proven_point(exact("signed_quadratic_network", TENTH, HALF, Fraction(0), HALF), 40)

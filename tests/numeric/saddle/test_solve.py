@@ -196,6 +196,7 @@ def test_three_tokens_match_a_stored_simulation():
         assert abs(getattr(solution, name) - mean) < 4 * error + solution.errors[name], name
 
 
+@pytest.mark.slow
 def test_an_error_beyond_one_per_cent_is_no_converged_solution():
     """The estimation error, a small difference of sampled means, was known to 1.1 % and the status `converged`."""
     found = solve(replace(FIGURE_ONE, alpha=1.0, lambda_=0.05, tokens=3))

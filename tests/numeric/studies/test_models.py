@@ -24,6 +24,7 @@ NAMES = [name for name in models.available() if "kappa0" in models.structure(nam
 WITH_OPTIMUM = [name for name in NAMES if "bayes" not in models.structure(name)["without"]]
 FACTORS = [name for name in NAMES if models.structure(name)["threshold"]]
 LONG_SEARCH = {
+    "cross_attention_cross_entropy",
     "tied_attention_cross_entropy",
     "label_noise_attention",
     "first_row_attention",

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -99,18 +100,38 @@ def test_starts_have_the_order_parameters_of_theory(start):
     assert float((s * s).sum()) / 200 == pytest.approx(q, abs=0.03)
 
 
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory):
+    """What messages from a start are judged to be, each start once."""
+
+    @cache
+    def point(start):
+        messages = Messages(False, start, 4)
+        store = trajectory_store(tmp_path_factory.mktemp("messages"), messages)
+        (found,) = study_trajectories(RUN, [1.0], [(20, 6), (32, 6)], messages, store, 1)
+        return found
+
+    return point
+
+
 @pytest.mark.parametrize(
     "start",
     [pytest.param(start, marks=[] if start is FirstMessage.INFORMED else [pytest.mark.slow]) for start in FirstMessage],
 )
-def test_messages_follow_state_evolution_from_any_start(tmp_path, start):
-    messages = Messages(False, start, 4)
-    (point,) = study_trajectories(RUN, [1.0], [(20, 6), (32, 6)], messages, trajectory_store(tmp_path, messages), 1)
+def test_messages_follow_state_evolution_from_any_start(followed, start):
+    point = followed(start)
     assert point.agrees
     for scores in point.steps:
         assert [score.quantity for score in scores] == list(Stage._fields)
         # sharp enough to mean something
         assert all(score.groups[-1].standard_error < 0.2 * score.groups[-1].theory for score in scores)
+
+
+def test_messages_of_another_step_are_told_apart(followed):
+    """What the next step has is no agreement: the scores see the order of the steps."""
+    first, second = followed(FirstMessage.INFORMED).steps[:2]
+    group = first[0].groups[-1]
+    assert abs(group.simulation - second[0].groups[-1].theory) > 10 * group.standard_error
 
 
 def test_scatter_beyond_a_value_is_no_agreement(tmp_path):
@@ -129,15 +150,6 @@ def test_a_decay_that_leaves_nothing_is_followed_too(tmp_path):
     last = {score.quantity: score for score in point.steps[-1]}
     for name in ("m", "q", "V"):
         assert last[name].groups[-1].simulation == last[name].groups[-1].theory == last[name].z == 0
-
-
-def test_messages_of_another_step_are_told_apart(tmp_path):
-    """What the next step has is no agreement: the scores see the order of the steps."""
-    messages = Messages(False, FirstMessage.ZERO, 3)
-    (point,) = study_trajectories(RUN, [1.0], [(20, 6), (32, 6)], messages, trajectory_store(tmp_path, messages), 1)
-    first, second = point.steps[:2]
-    group = first[0].groups[-1]
-    assert abs(group.simulation - second[0].groups[-1].theory) > 10 * group.standard_error
 
 
 def test_bayes_optimal_messages_follow_theirs(tmp_path):
