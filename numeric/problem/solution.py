@@ -26,7 +26,7 @@ class Status(enum.Enum):
     UNLEARNED = "the minimiser is S = 0: nothing is learned at this lambda; lower lambda or raise alpha"
     STEP_LIMIT = "step limit reached, no value: lead here along alpha from a solved point, or raise lambda"
     DIVERGED = "the iteration left the domain, no value: lead here along alpha from a solved point, or raise lambda"
-    ROUGH = "solved within its error bars; the channel rule is too rough for a residual of 1e-8 or errors below 1 %"
+    ROUGH = "solved within its error bars; the channel rule is too rough for a residual of 1e-8 or the errors asked for"
     UNSTABLE = "solved, but replica symmetry is broken here (replicon < 0): an approximation; compare with training"
     INACCURATE = (
         "errors of the channel exceed 1 %, no value to rely on: raise lambda, lower beta or beta0, "

@@ -31,8 +31,7 @@ class Refinement:
     tolerance: residual (of the logarithms of the conjugates) at a root: far below the quadrature error
     chord_steps, patience: of the chord on a finer rule; those in which it must halve the residual
     beyond: how often a rule is refined further where less than half of the error is asked for that it has at a reasonable price
-    inaccurate: relative error of what is DECISIVE above which there is no value, and of the rest above which that of a sampled channel
-    is called rough: a small difference of means, as the estimation error, can be known less well than these
+    inaccurate: relative error of what is DECISIVE above which there is no value
     """
 
     tolerance: float = 1e-8
@@ -72,21 +71,22 @@ class Refinement:
             if solution.error_estimate < accuracy or hopeless or enough:
                 break
             coarser = finer
-        return self._judged(solution, best, rule.independent)
+        return self._judged(solution, best, max(accuracy, rule.accuracy) if rule.independent else np.inf)
 
-    def _judged(self, solution: Solution, outcome: Outcome, sampled: bool) -> Solution:
+    def _judged(self, solution: Solution, outcome: Outcome, promised: float) -> Solution:
         """The solution with its stability, which takes as long as many steps, and what both say of it.
 
         The rounding of a small denoising error joins its error bar here only: no finer rule would mend it.
+        promised: the largest relative error of a solution that is not called rough.
         """
         estimator = estimator_of(solution.problem)
         denoised = estimator.denoised(solution.conjugates)
         stable = replace(solution, replicon=replicon(solution.problem, denoised))
         rounding = estimator.denoising_error(denoised).rounding
         errors = solution.errors | {"denoising_error": solution.errors["denoising_error"] + rounding}
-        return replace(stable, status=self._status(stable, outcome, sampled), errors=errors)
+        return replace(stable, status=self._status(stable, outcome, promised), errors=errors)
 
-    def _status(self, solution: Solution, outcome: Outcome, sampled: bool) -> Status:
+    def _status(self, solution: Solution, outcome: Outcome, promised: float) -> Status:
         vanished = solution.q == 0  # on this rule, and not on the coarser one
         if vanished or solution.relative_error(DECISIVE) > self.inaccurate:
             return Status.INACCURATE
@@ -95,7 +95,7 @@ class Refinement:
             return Status.ROUGH if outcome.residual < solution.error_estimate else Status.STEP_LIMIT
         if solution.replicon < 0:
             return Status.UNSTABLE
-        return Status.ROUGH if sampled and solution.error_estimate > self.inaccurate else Status.CONVERGED
+        return Status.ROUGH if solution.error_estimate > promised else Status.CONVERGED
 
 
 def _solution(

@@ -48,22 +48,28 @@ def solution(alpha=1.0, **values):
 
 
 @pytest.mark.parametrize(
-    ("changed", "outcome", "sampled", "status"),
+    ("changed", "outcome", "promised", "status"),
     [
-        ({}, {}, True, Status.CONVERGED),
-        ({"q": 0.0}, {}, False, Status.INACCURATE),
-        ({"errors": {"m": 1.01 * INACCURATE}}, {}, False, Status.INACCURATE),
-        ({"errors": {"m": INACCURATE}}, {}, True, Status.CONVERGED),
-        ({"errors": {"train_error": 1.01 * INACCURATE}}, {}, True, Status.ROUGH),
-        ({"errors": {"train_error": 1.01 * INACCURATE}}, {}, False, Status.CONVERGED),
-        ({"replicon": -1e-9}, {}, False, Status.UNSTABLE),
-        ({"replicon": 0.0}, {}, False, Status.CONVERGED),
-        ({"errors": {"m": 1e-3}}, {"converged": False, "residual": 0.9e-3}, False, Status.ROUGH),
-        ({"errors": {"m": 1e-3}, "replicon": -1.0}, {"converged": False, "residual": 1.1e-3}, False, Status.STEP_LIMIT),
+        ({}, {}, 5e-3, Status.CONVERGED),
+        ({"q": 0.0}, {}, math.inf, Status.INACCURATE),
+        ({"errors": {"m": 1.01 * INACCURATE}}, {}, math.inf, Status.INACCURATE),
+        ({"errors": {"m": INACCURATE}}, {}, INACCURATE, Status.CONVERGED),
+        ({"errors": {"m": INACCURATE}}, {}, 5e-3, Status.ROUGH),
+        ({"errors": {"train_error": 5.1e-3}}, {}, 5e-3, Status.ROUGH),
+        ({"errors": {"train_error": 1.01 * INACCURATE}}, {}, math.inf, Status.CONVERGED),
+        ({"replicon": -1e-9}, {}, math.inf, Status.UNSTABLE),
+        ({"replicon": 0.0}, {}, math.inf, Status.CONVERGED),
+        ({"errors": {"m": 1e-3}}, {"converged": False, "residual": 0.9e-3}, math.inf, Status.ROUGH),
+        (
+            {"errors": {"m": 1e-3}, "replicon": -1.0},
+            {"converged": False, "residual": 1.1e-3},
+            math.inf,
+            Status.STEP_LIMIT,
+        ),
     ],
 )
-def test_a_root_is_judged_by_its_errors_its_residual_and_its_stability(changed, outcome, sampled, status):
-    assert Refinement()._status(solution(**changed), FOUND._replace(**outcome), sampled) is status
+def test_a_root_is_judged_by_its_errors_its_residual_and_its_stability(changed, outcome, promised, status):
+    assert Refinement()._status(solution(**changed), FOUND._replace(**outcome), promised) is status
 
 
 def test_without_a_root_it_is_said_whether_the_iteration_left():
