@@ -5,7 +5,7 @@ settings and what stands around them alone, and `numeric.journal.caption.caption
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import cycle
 from typing import TYPE_CHECKING
@@ -17,11 +17,12 @@ from matplotlib.colors import ListedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from numeric.journal.caption import add_caption, settings
+from numeric.journal.caption import add_caption, model_named, settings
 from numeric.journal.log_axes import keep_in_view, logarithmic
 from numeric.journal.numbers import in_mathtext
 from numeric.journal.stretches import stretches
 from numeric.journal.style import in_style, legend_above, panels
+from numeric.model import DEFAULT
 from numeric.problem.solution import Solution, Status
 from numeric.studies.scaling import power_law_of, regime_of
 from numeric.studies.spectrum import LearnedSpectrum
@@ -43,7 +44,7 @@ _ERRORS = (
 )
 _ALPHA = r"$\alpha=n/d^2$"
 _BROKEN = "replica symmetry broken, an approximation"
-_UNSTABLE = f"open circles: {_BROKEN}"
+_CIRCLES = "open circles: "
 
 
 def drawn_errors(solution: Solution) -> tuple[float, ...]:
@@ -70,21 +71,22 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
     left_out = [solution.problem.alpha for solution in solutions if not solution.trusted]
     joined = stable.all() and not left_out and len(alphas) > 1
     mark = "" if joined else "."  # a point without a neighbour has no line
+    lines = dict[str, np.ndarray]()
     for column, (name, label, colour, line) in enumerate(_ERRORS, 1):
-        values = np.array([drawn[column] for drawn in map(drawn_errors, solutions)])
+        values = lines[label] = np.array([drawn[column] for drawn in map(drawn_errors, solutions)])
         errors = np.where(values > 0, [solution.errors.get(name, 0.0) for solution in solutions], np.nan)
         axes.plot(alphas, np.where(stable, values, np.nan), line, marker=mark, ms=3, color=colour, label=label)
         if not stable.all():
             beside = ~stable | np.append(~stable[1:], False) | np.append(False, ~stable[:-1])
             axes.plot(alphas, np.where(beside, values, np.nan), "-", color=colour, lw=0.5, alpha=0.6)
-            axes.plot(alphas, np.where(stable, np.nan, values), "o", color=colour, mfc="white", ms=3)
+            _mark_broken(axes, alphas, values, solutions, colour)
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     axes.set(xlabel=_ALPHA, ylabel="error")
     logarithmic(axes.xaxis)
-    notes = ["" if stable.all() else _UNSTABLE, _left_out(left_out, alphas.tolist())]
+    notes = ["" if stable.all() else _CIRCLES + _BROKEN, _left_out(left_out, alphas.tolist())]
     if any(solution.trusted for solution in solutions):  # a log of nothing cannot be drawn
         logarithmic(axes.yaxis)
-        notes.append(_below(keep_in_view(axes), solutions))
+        notes.append(_below(keep_in_view(axes), lines))
     legend_above(axes)
     add_caption(figure, settings(solutions[0].problem, "alpha"), *notes)
     return figure
@@ -95,8 +97,17 @@ def _left_out(alphas: Sequence[float], among: Sequence[float]) -> str:
     return f"left out as inaccurate or unsolved: {_ranges(alphas, among)}" if alphas else ""
 
 
-def broken(solutions: Sequence[Solution], values: Sequence[float] = (), glyph: str = r"\alpha") -> str:
-    """Of points that are approximations, where they are not marked, along the sample ratio or `values` of another parameter."""
+def _mark_broken(
+    axes: Axes, x: Iterable[float], y: Iterable[float], solutions: Sequence[Solution], colour: str
+) -> None:
+    """Open circles over the points that are approximations."""
+    marked = [(*at,) for *at, one in zip(x, y, solutions, strict=True) if one.status is Status.UNSTABLE]
+    if marked:
+        axes.plot(*zip(*marked, strict=True), "o", color=colour, mfc="white", ms=3, zorder=3)
+
+
+def _broken(solutions: Sequence[Solution], values: Sequence[float] = (), glyph: str = r"\alpha") -> str:
+    """Of points that are approximations, along the sample ratio or `values` of another parameter."""
     along = values or [solution.problem.alpha for solution in solutions]
     where = [value for value, solution in zip(along, solutions, strict=True) if solution.status is Status.UNSTABLE]
     if len(along) == 1:  # which the caption has stated
@@ -104,29 +115,29 @@ def broken(solutions: Sequence[Solution], values: Sequence[float] = (), glyph: s
     return f"{_BROKEN}: {_ranges(where, along, glyph)}" if where else ""
 
 
+def _circled(told: str) -> str:
+    return told and _CIRCLES + told
+
+
 def _ranges(values: Sequence[float], among: Sequence[float], glyph: str = r"\alpha") -> str:
     return f"${glyph}$ = {stretches(values, among, lambda value: f'${in_mathtext(value)}$')}"
 
 
-def _below(least: float, solutions: Sequence[Solution]) -> str:
-    """Of errors that leave the panel below."""
-    drawn = np.array([drawn_errors(solution)[1:] for solution in solutions])
-    low = [label for (_, label, *_), values in zip(_ERRORS, drawn.T, strict=True) if (values < least).any()]
+def _below(least: float, lines: Mapping[str, np.ndarray]) -> str:
+    """Of lines that leave the panel below."""
+    low = [label for label, values in lines.items() if (values < least).any()]
     return rf"not drawn: {' and '.join(low)} below ${in_mathtext(float(f'{least:.0e}'))}$" if low else ""
 
 
 @in_style
-def spectrum_figure(spectrum: LearnedSpectrum, title: str = "", ax: Axes | None = None) -> Figure:
-    """Density of the eigenvalues of S; masses at one point, which have none, as arrows: at zero its mass beside it, outliers short.
-
-    title: what it is of, for the caption.
-    """
+def spectrum_figure(spectrum: LearnedSpectrum, ax: Axes | None = None) -> Figure:
+    """Density of the eigenvalues of S; masses at one point, which have none, as arrows: at zero its mass beside it, outliers short."""
     figure, (axes,) = panels(ax)
     axes.plot(*spectrum.outline(), color="C0")
     axes.fill_between(*spectrum.outline(), color="C0", alpha=0.15, lw=0)
     axes.margins(x=0.04, y=0.15)
     axes.set(xlabel="eigenvalue of $S$", ylabel="density", ylim=(0, None))
-    notes = []
+    notes = [settings(spectrum.solution.problem), _broken([spectrum.solution])] if spectrum.solution else []
     if spectrum.zero_mass:
         _point_mass(axes, 0, _TALL, "0.2")
         axes.annotate(
@@ -139,7 +150,7 @@ def spectrum_figure(spectrum: LearnedSpectrum, title: str = "", ax: Axes | None 
     if spectrum.outliers:
         weights = sorted({f"{outlier.weight:.3g}" for outlier in spectrum.outliers})
         notes.append(f"short arrows: outliers of mass {' or '.join(weights)} each")
-    add_caption(figure, title, *notes)
+    add_caption(figure, *notes)
     return figure
 
 
@@ -168,11 +179,10 @@ def decomposition_figure(
         return np.array([value(by_alpha[alpha]) if alpha in by_alpha else math.nan for alpha in alphas])
 
     styles = {"overfitting": "-", "underfitting": "--", "approximation": "-."}
-    negative, none = list[str](), list[str]()
+    negative, sizes = list[str](), dict[str, np.ndarray]()
     for colour, (name, line) in enumerate(styles.items()):
         values = along(lambda part, name=name: part.excess[name])  # type: ignore[misc]  # of this turn of the loop
-        if (values == 0).any():
-            none.append(name)
+        sizes[name] = np.abs(values)
         axes.plot(alphas, np.where(values > 0, values, np.nan), line, color=f"C{colour}", label=name)
         if (below := values < 0).any():
             axes.plot(alphas[below], -values[below], "o", mfc="none", color=f"C{colour}", label=f"$-${name}")
@@ -180,12 +190,12 @@ def decomposition_figure(
     axes.plot(alphas, along(lambda part: part.mismatch), ":", color="0.4", label="mismatch")
     axes.set(xlabel=_ALPHA, ylabel=r"test error above that of $E[y\,|\,X]$")
     logarithmic(axes.xaxis, axes.yaxis)
+    below_panel = _below(keep_in_view(axes), sizes)
     legend_above(axes, 3 if negative else 2)
     note = f"open circles: minus {' and '.join(negative)}, which is below zero" if negative else ""
     solutions = [part.solution for part in parts]
     told = settings(solutions[0].problem, "alpha") if parts else ""
-    ends = f"no line where it is zero: {' and '.join(none)}" if none else ""
-    add_caption(figure, told, note, ends, broken(solutions), _left_out(unsolved, alphas.tolist()))
+    add_caption(figure, told, note, below_panel, _broken(solutions), _left_out(unsolved, alphas.tolist()))
     return figure
 
 
@@ -198,18 +208,21 @@ def drawn_optimum(best: "Optimum") -> tuple[float, float]:
 def optimal_figure(found: Sequence["Optimum"], ax: Sequence[Axes] | None = None) -> Figure:
     """Least test error and the weight decay that gives it, against alpha; two panels, with marks."""
     figure, (errors, decays) = panels(ax, 1, 2, 2.4)
-    alphas = [best.solution.problem.alpha for best in found]
-    errors.plot(alphas, [best.solution.test_error for best in found], ".-")
+    solutions = [best.solution for best in found]
+    alphas = [solution.problem.alpha for solution in solutions]
+    least, decay = [solution.test_error for solution in solutions], [best.decay or math.nan for best in found]
+    for axes, values in ((errors, least), (decays, decay)):
+        axes.plot(alphas, values, ".-", color="C0")
+        _mark_broken(axes, alphas, values, solutions, "C0")
     errors.set(xlabel=_ALPHA, ylabel=r"test error at optimal $\lambda$")
-    decays.plot(alphas, [best.decay or float("nan") for best in found], ".-")
     decays.set(xlabel=_ALPHA, ylabel=r"optimal $\lambda$")
     logarithmic(errors.xaxis, errors.yaxis, decays.xaxis, decays.yaxis)
     none = "" if all(best.decay for best in found) else r"no line: the optimum is $\lambda \to 0$"
     add_caption(
         figure,
-        settings(found[0].solution.problem, "alpha", "lambda_"),
+        settings(solutions[0].problem, "alpha", "lambda_"),
         none,
-        broken([best.solution for best in found]),
+        _circled(_broken(solutions)),
     )
     return figure
 
@@ -225,13 +238,14 @@ def cost_figure(points: Sequence["CostPoint"], ax: Axes | None = None) -> Figure
     """Estimation errors of the learned map and of the Bayes-optimal one against alpha."""
     figure, (axes,) = panels(ax)
     alphas, learned, optimal = zip(*map(drawn_costs, points), strict=True)
+    solutions = [point.solution for point in points]
     axes.plot(alphas, learned, label="learned")
     axes.plot(alphas, optimal, "--", label="Bayes-optimal")
+    _mark_broken(axes, alphas, learned, solutions, "C0")
     axes.set(xlabel=_ALPHA, ylabel=r"estimation error $\|S-S_0\|^2/d$")
     logarithmic(axes.xaxis, axes.yaxis)
     legend_above(axes)
-    solutions = [point.solution for point in points]
-    add_caption(figure, settings(solutions[0].problem, "alpha"), broken(solutions))
+    add_caption(figure, settings(solutions[0].problem, "alpha"), _circled(_broken(solutions)))
     return figure
 
 
@@ -240,11 +254,12 @@ def bayes_figure(points: Sequence["BayesPoint"], ax: Sequence[Axes] | None = Non
     """Estimation and test errors: Bayes-optimal, of the label of the posterior mean, learned at the best weight decay; two panels."""
     figure, (estimation, test) = panels(ax, 1, 2, 2.6)
     known = [(p.problem.alpha, p.bayes_error, *p.predictions) for p in points if p.bayes_error and p.predictions]
-    learned = [(p.problem.alpha, p.learned.solution) for p in points if p.learned]
+    learned = [p.learned.solution for p in points if p.learned]
+    sampled = [solution.problem.alpha for solution in learned]
     for axes, name, column in ((estimation, "estimation_error", 1), (test, "test_error", 2)):
-        axes.plot(
-            [a for a, _ in learned], [getattr(s, name) for _, s in learned], "C0", label=r"learned, best $\lambda$"
-        )
+        errors = [getattr(solution, name) for solution in learned]
+        axes.plot(sampled, errors, "C0", label=r"learned, best $\lambda$")
+        _mark_broken(axes, sampled, errors, learned, "C0")
         axes.plot([row[0] for row in known], [row[column] for row in known], "C1--", label="Bayes-optimal")
         axes.set(xlabel=_ALPHA, ylabel=name.replace("_", " "))
         logarithmic(axes.xaxis, axes.yaxis)
@@ -252,12 +267,12 @@ def bayes_figure(points: Sequence["BayesPoint"], ax: Sequence[Axes] | None = Non
     for axes in (estimation, test):
         legend_above(axes, 2)
     told = settings(points[0].problem, "alpha", "lambda_")
-    add_caption(figure, told, broken([solution for _, solution in learned]))
+    add_caption(figure, told, _circled(_broken(learned)))
     return figure
 
 
 @in_style
-def recovery_figure(rows: Sequence["RecoveryRow"], ax: Axes | None = None) -> Figure:
+def recovery_figure(rows: Sequence["RecoveryRow"], ax: Axes | None = None, model: str = DEFAULT) -> Figure:
     """Recovery thresholds against the target's rank ratio: one colour per number of tokens, one line style per width."""
     figure, (axes,) = panels(ax, height=3.0)
     tokens = sorted({row.tokens for row in rows}, key=lambda count: count or 0)
@@ -278,7 +293,7 @@ def recovery_figure(rows: Sequence["RecoveryRow"], ax: Axes | None = None) -> Fi
     narrow = any(width < 1 for width in widths)
     add_caption(
         figure,
-        "no label noise",
+        ", ".join(filter(None, ("no label noise", model_named(model)))),
         r"lines end where $\kappa_0$ reaches the width $\kappa$, at the optimum" if narrow else "",
     )
     return figure
@@ -312,19 +327,15 @@ def scaling_figure(
     }[along]
     x = [getattr(point, along) for point in solved]
     above.plot(x, [point.risk for point in solved], "o-", ms=3, color="C0")
+    _mark_broken(above, x, [point.risk for point in solved], [point.solution for point in solved], "C0")
     above.set(ylabel=r"risk $\|S/c-S_0\|^2/d$")
     ticks = [one.before for one in recovered if one.after is not None and one.before is not None]
     above.plot(ticks, [0.02] * len(ticks), "|", ms=12, color="0.3", transform=above.get_xaxis_transform())
     inner = [point for point in solved if not math.isnan(point.slope)]
-    below.errorbar(
-        [getattr(point, along) for point in inner],
-        [p.slope for p in inner],
-        [p.slope_error for p in inner],
-        fmt="o-",
-        ms=3,
-        color="C0",
-        label="local slope",
-    )
+    places, slopes = [getattr(point, along) for point in inner], [point.slope for point in inner]
+    bars = [point.slope_error for point in inner]
+    below.errorbar(places, slopes, bars, fmt="o-", ms=3, color="C0", label="local slope")
+    _mark_broken(below, places, slopes, [point.solution for point in inner], "C0")
     regimes = [regime for point in solved if (regime := regime_of(point, along))]
     if regimes:
         exponents = [float(regime.exponent(parameter)) for regime in regimes]
@@ -341,7 +352,7 @@ def scaling_figure(
         samples,
         leave,
         slow,
-        broken([point.solution for point in solved], x, parameter),
+        _circled(_broken([point.solution for point in solved], x, parameter)),
     )
     return figure
 
@@ -368,7 +379,7 @@ def phase_figure(diagram: "PhaseDiagram", ax: Axes | None = None) -> Figure:
         powers = ", ".join(_power(regime.exponent(parameter)) for parameter in shown)
         axes.plot([], [], "s", ms=6, color=colour, label=f"{regime.name}: {powers}")
     for x, y, slope in diagram.slopes:
-        axes.text(x, y, f"{slope:.2f}", ha="center", va="center", fontsize="x-small")
+        axes.text(x, y, _signed(f"{slope:.2f}"), ha="center", va="center", fontsize="x-small")
     axes.set(xlabel=r"$\log n/\log d$", ylabel=rf"$\log {vertical}/\log d$")
     legend_above(axes, 1)
     add_caption(
@@ -389,4 +400,8 @@ def slopes_note(diagram: "PhaseDiagram") -> str:
 
 
 def _power(value: Fraction) -> str:
-    return f"{float(value):.3g}"
+    return _signed(f"{float(value):.3g}")
+
+
+def _signed(number: str) -> str:
+    return number.replace("-", "\N{MINUS SIGN}")

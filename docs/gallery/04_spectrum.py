@@ -6,11 +6,10 @@ of the eigenvalues below the threshold b, a mass at zero (arrow: it has no densi
 """
 
 import numeric
-from numeric.journal.caption import settings
 from numeric.plots import spectrum_figure
 
 problem = numeric.Problem(alpha=0.5, target=numeric.MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
-bulk = spectrum_figure(numeric.learned_spectrum(numeric.solve(problem).unwrap()), settings(problem))
+bulk = spectrum_figure(numeric.learned_spectrum(numeric.solve(problem).unwrap()))
 
 # %%
 # Three features in fifty dimensions: each stands apart from the bulk of the noise, at a position that the theory gives with the
@@ -19,4 +18,4 @@ spiked = numeric.Problem(alpha=1.0, target=numeric.finite_rank([4, 3, 2], 50), l
 spectrum = numeric.learned_spectrum(numeric.solve(spiked).unwrap())
 for outlier in spectrum.outliers:
     print(f"eigenvalue {outlier.target:g} is learned as {outlier.value:.4f}, squared overlap {outlier.overlap:.4f}")
-outliers = spectrum_figure(spectrum, settings(spiked))
+outliers = spectrum_figure(spectrum)

@@ -141,7 +141,7 @@ def _(NoAnswer, alpha, listed, mo, numeric, panel, plots, point):
             *(("outlier", f"{one.value:.4g}, overlap {one.overlap:.3f}") for one in found.outliers),
             ("outliers", len(found.outliers)),
         ]
-        figure = plots.spectrum_figure(found, rf"$\alpha={alpha.value:g}$")
+        figure = plots.spectrum_figure(found)
         table = listed(f"spectrum at alpha = {alpha.value:g}", rows)
         return panel("Eigenvalues of the learned $S$", figure, "learned spectrum", table)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from attention_erm.commandline.log import progress
 from numeric.cli.arguments import BadInput, exact_text, integer, print_json
 from numeric.cli.model_arguments import chosen_model, own_settings
-from numeric.cli.output import document_key, outputs, so_far, write_table
+from numeric.cli.output import outputs, so_far, with_old_key, write_table
 from numeric.cli.problem_arguments import problem_of
 from numeric.cli.target_arguments import lists_target, target_law
 from numeric.engines.interrupted import keeping
@@ -49,16 +49,16 @@ def run(arguments: argparse.Namespace) -> int:
                 except NoAnswer as error:
                     failures.append(f"alpha = {exact_text(alpha)}: {error}")
                     continue
-                values = {document_key(name): text for name, text in found.values.items()}
                 how = {"status": found.status, "digits": found.digits, "proof": found.basis}
-                points.append({"alpha": exact_text(alpha), **values, **how})
+                points.append({"alpha": exact_text(alpha), **found.values, **how})
 
     so_far(along, progress(arguments.alpha, desc="alpha"))
     _, given = problem_of(arguments, arguments.alpha[0])
     if table and points:
         write_table(table, points, given)
     if arguments.json:
-        print_json({"parameters": given, "points": points, "seconds": time.perf_counter() - started})
+        documented = [with_old_key(point) for point in points]
+        print_json({"parameters": given, "points": documented, "seconds": time.perf_counter() - started})
     else:
         for point in points:
             sys.stdout.write(

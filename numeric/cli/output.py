@@ -107,9 +107,11 @@ def with_kinks(
         return list(points)
 
 
-def document_key(quantity: str) -> str:
-    """The key of a quantity in documents, which other programs read: it outlives the quantity's name."""
-    return "unit_gain_error" if quantity == "denoising_error" else quantity
+def with_old_key(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a point as a document has it, which other programs read: with the denoising error under its first name, too."""
+    old = {"unit_gain_error": values["denoising_error"]} if "denoising_error" in values else {}
+    errors = {"errors": with_old_key(values["errors"])} if "errors" in values else {}
+    return {**values, **old, **errors}
 
 
 def write_table(path: Path, points: Sequence[Mapping[str, object]], parameters: Mapping[str, object]) -> None:

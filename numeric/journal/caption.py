@@ -32,11 +32,12 @@ _TARGET = {"kappa0": r"$\kappa_0$", "kappa1": r"$\kappa_1$", "kappa2": r"$\kappa
 _NEUTRAL = {"width": 1, "beta": 1, "beta0": 1}  # are told where they are another
 
 
-_captions: WeakKeyDictionary[Figure, str] = WeakKeyDictionary()
+_captions: WeakKeyDictionary[Figure, list[str]] = WeakKeyDictionary()
 
 
 def caption_of(figure: Figure) -> str:
-    r"""What was last added to a figure, in one line; of one that is not ours, for its owner to put where it belongs.
+    r"""What was said of a figure, in a line for each that was drawn on it and says something else; of one that is not ours, for its
+    owner to put where it belongs.
 
     >>> from attention_erm import MarchenkoPastur, Problem, solve
     >>> from matplotlib.figure import Figure
@@ -45,13 +46,16 @@ def caption_of(figure: Figure) -> str:
     >>> caption_of(curve_figure([solve(Problem(1, MarchenkoPastur(0.5), 0.1, 0.5))], ax=axes))
     '$\\kappa_0 = 0.5$, $\\lambda = 0.1$, $\\Delta = 0.5$, $T = 2$'
     """
-    return _captions.get(figure, "")
+    return "\n".join(_captions.get(figure, ()))
 
 
 def add_caption(figure: Figure, *parts: str) -> None:
     """Below all panels of a sheet, in lines of its width. A figure that is not ours is captioned by its owner: `caption_of`."""
-    text = _captions[figure] = "; ".join(filter(None, parts))
-    if isinstance(figure, Sheet):
+    text = "; ".join(filter(None, parts))
+    if not isinstance(figure, Sheet):
+        _captions[figure] = list(dict.fromkeys([*_captions.get(figure, ()), text]))
+    else:
+        _captions[figure] = [text]
         figure.supxlabel("\n".join(_lines(text, 72 * (figure.get_figwidth() - _MARGINS))), color="0.3")
 
 
@@ -82,8 +86,8 @@ def settings(problem: Problem, *varied: str) -> str:
         if name not in varied and value != _NEUTRAL.get(name) and (name != "tokens" or takes_tokens(problem.model)):
             told.append(f"${glyph} = {in_mathtext(value)}$")
     told += [f"{name.replace('_', ' ')} = {value:.4g}" for name, value in problem.extra if name not in varied]
-    if problem.model != DEFAULT:
-        told.append(f"model {problem.model.replace('_', ' ')}")
+    if named := model_named(problem.model):
+        told.append(named)
     if "parametrisation" not in varied and problem.parametrisation != "factorised":
         told.append(f"{problem.parametrisation} matrix trained")
     if problem.leading:
@@ -91,6 +95,11 @@ def settings(problem: Problem, *varied: str) -> str:
     if problem.follows_label:
         told.append("fitted minimum of each sample")
     return ", ".join(told)
+
+
+def model_named(model: str) -> str:
+    """A model by its name, unless it is the one that is meant where none is named."""
+    return "" if model == DEFAULT else f"model {model.replace('_', ' ')}"
 
 
 def common_settings(problems: Sequence[Problem], *varied: str) -> str:

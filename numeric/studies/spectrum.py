@@ -42,7 +42,7 @@ class LearnedSpectrum:
 
     `zero_mass` at 0, a density on `x` (eigenvalue units), a grid within the edges of each bulk, and `outliers`, ascending;
     the masses of all three add up to one. `second_moment` is the integral of x^2 over the law, equal to q; `moment_error` is by how
-    much its quadrature misses the closed form.
+    much its quadrature misses the closed form. `solution`: the point at which it is learned, whose settings a figure states.
     """
 
     zero_mass: float
@@ -52,6 +52,7 @@ class LearnedSpectrum:
     outliers: tuple[LearnedOutlier, ...]
     second_moment: float
     moment_error: float
+    solution: Solution | None = None
 
     def mass_above(self, points: Array) -> Array:
         """The law's mass above each point, by the trapezoidal rule on its grid; shape of `points`, one-dimensional."""
@@ -136,7 +137,7 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
     if solution.delta == 0:
         raise NoAnswer("S is the target itself, and has its spectrum: nothing else is learned")
     if solution.q == 0:
-        return LearnedSpectrum(1.0, np.zeros(0), np.zeros(0), (), (), 0.0, 0.0)
+        return LearnedSpectrum(1.0, np.zeros(0), np.zeros(0), (), (), 0.0, 0.0, solution)
     ends = [_end(solution, target, points) for target in _learned_ends(solution)]
     # Singular values are those of a law that is its own mirror image: its positive half, twice.
     parts = ends if problem.general else [_mirrored(end) for end in reversed(ends[1:])] + ends[:1]
@@ -150,6 +151,7 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
         tuple(outlier for part in parts for outlier in part.outliers),
         moment,
         abs(moment - q),
+        solution,
     )
 
 

@@ -60,7 +60,7 @@ from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status, failed
 from numeric.studies.against_bayes import CostPoint
-from numeric.studies.recovery_table import RecoveryRow
+from numeric.studies.recovery_table import RecoveryRow, recovery_table
 from numeric.studies.scaling import ScalingPoint
 from numeric.studies.spectrum import LearnedSpectrum
 
@@ -283,7 +283,7 @@ def test_a_point_of_a_curve_has_no_number_that_json_does_not_know():
     errors = {"m": 0.1, "denoising_error": 0.2, "q": math.nan}
     found = curve.point(replace(POINT, m=2.0, q=math.inf, errors=errors, replicon=-math.inf, residual=math.inf))
     assert (found["m"], found["q"], found["V"]) == (2.0, None, None)
-    assert found["errors"] == {"m": 0.1, "unit_gain_error": 0.2} and found["error_estimate"] == 0.05
+    assert found["errors"] == {"m": 0.1, "denoising_error": 0.2} and found["error_estimate"] == 0.05
     assert (found["replicon"], found["residual"]) == ("-inf", None)
     assert (
         curve.point(POINT)["residual"] == 1e-9
@@ -354,13 +354,16 @@ def test_a_row_of_recovery_thresholds_has_their_ratio():
     assert row == {"kappa0": "0.25", "width": "1/3", "tokens": 2, "recovery": "0.3", "bayes": "0.15", "ratio": 2.0}
 
 
-def test_lines_of_recovery_end_at_widths_between_the_rank_ratios_that_are_none_of_them():
-    kappa0s = tuple(Fraction(k, 10) for k in (2, 4, 8))
-    widths = [Fraction(k, 10) for k in (1, 2, 3, 4, 6, 8, 9, 10, 12)]
-    rows = recovery._ends(kappa0s, widths, (2,), "tied_attention")
-    assert [(row.kappa0, row.width) for row in rows] == [(Fraction(3, 10),) * 2, (Fraction(6, 10),) * 2]
-    beyond = recovery._ends((Fraction(1, 2), Fraction(2)), [Fraction(1), Fraction(3, 2)], (2,), "tied_attention")
-    assert beyond == []  # a rank ratio above 1 is one of 1
+def test_lines_of_recovery_end_at_widths_between_the_rank_ratios():
+    kappa0s, widths = (
+        tuple(Fraction(k, 10) for k in (2, 4, 8)),
+        [Fraction(k, 10) for k in (1, 2, 3, 4, 6, 8, 9, 10, 12)],
+    )
+    rows = [*recovery_table(kappa0s, widths, (2,)), *recovery._between(kappa0s, widths, (2,), "tied_attention")]
+    ends = {width: max(row.kappa0 for row in rows if row.width == width) for width in widths if width > kappa0s[0]}
+    assert ends == {width: min(width, kappa0s[-1]) for width in ends}
+    assert len({(row.kappa0, row.width) for row in rows}) == len(rows)
+    assert recovery._between((Fraction(1, 2),), widths, (2,), "tied_attention") == []
 
 
 def test_a_list_of_eigenvalues_may_be_as_long_as_is_said(monkeypatch, tmp_path):

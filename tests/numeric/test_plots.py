@@ -205,7 +205,7 @@ def test_no_line_of_a_decomposition_passes_an_unsolved_point_and_broken_symmetry
     caption, (_, between, last) = caption_of(figure), [one.problem.alpha for one in solved]
     assert rf"symmetry broken, an approximation: $\alpha$ = ${last:g}$" in caption
     assert rf"left out as inaccurate or unsolved: $\alpha$ = ${between:g}$" in caption
-    assert "no line where it is zero: underfitting" in caption
+    assert "not drawn: underfitting below $" in caption
 
 
 def test_costs_of_one_point_are_drawn(solved):
@@ -230,7 +230,33 @@ def test_every_curve_says_where_replica_symmetry_is_broken(solved):
     asked = Problem(1.0, power_law(0.75, 60), 1.0, 0.5)
     points = scaling_curve(asked, [1e3, 4e3])
     points[1] = replace(points[1], solution=replace(points[1].solution, status=Status.UNSTABLE))
-    assert caption_of(scaling_figure(asked, points)).endswith("an approximation: $n$ = $4000$")
+    assert caption_of(scaling_figure(asked, points)).endswith(
+        "open circles: replica symmetry broken, an approximation: $n$ = $4000$"
+    )
+
+
+def circles(axes):
+    """Where a panel has open circles."""
+    return [line.get_xydata().tolist() for line in axes.lines if line.get_markerfacecolor() == "white"]
+
+
+def test_every_curve_marks_where_replica_symmetry_is_broken(solved):
+    """Figures of scaling drew these points as others, and the caption alone told."""
+    one, other = solved[0], replace(solved[1], status=Status.UNSTABLE)
+    errors, decays = optimal_figure([Optimum(0.1, one, 0.0), Optimum(0.2, other, 0.0)]).axes
+    assert circles(errors) == [[[1.0, other.test_error]]] and circles(decays) == [[[1.0, 0.2]]]
+    (costs,) = cost_figure([CostPoint(one, 0.1), CostPoint(other, 0.1)]).axes
+    assert circles(costs) == [[[1.0, other.estimation_error]]]
+    known = replace(other.problem, alpha=1.0)
+    for axes in bayes_figure([BayesPoint(known, 0.1, PosteriorErrors(0.1, 0.2), Optimum(0.1, other, 0.0))]).axes:
+        assert len(circles(axes)) == 1
+    asked = Problem(1.0, power_law(0.75, 60), 1.0, 0.5)
+    stable = scaling_curve(asked, [1e3, 2e3, 4e3])
+    points = [replace(point, solution=replace(point.solution, status=Status.UNSTABLE)) for point in stable]
+    above, below = scaling_figure(asked, [stable[0], *points[1:]]).axes
+    assert circles(above) == [[[point.samples, point.risk] for point in points[1:]]]
+    assert circles(below) == [[[2e3, points[1].slope]]]
+    assert not any(map(circles, scaling_figure(asked, stable).axes))
 
 
 def test_a_caption_takes_no_stable_point_for_a_broken_one(solved):
@@ -243,10 +269,18 @@ def test_a_caption_takes_no_stable_point_for_a_broken_one(solved):
     assert caption_of(optimal_figure([Optimum(0.1, alone, 0.0)])).endswith("replica symmetry broken, an approximation")
 
 
+def test_a_spectrum_says_from_python_too_what_it_is_of(solved):
+    found = learned_spectrum(solved[0])
+    told = r"$\kappa_0 = 0.5$, $\alpha = 0.5$, $\lambda = 0.05$, $\Delta = 0.5$, $T = 2$; arrow: "
+    assert caption_of(spectrum_figure(found)).startswith(told)
+    unstable = replace(found, solution=replace(solved[0], status=Status.UNSTABLE))
+    assert "; replica symmetry broken, an approximation; arrow" in caption_of(spectrum_figure(unstable))
+
+
 def test_masses_at_a_point_are_arrows_and_no_part_of_the_density():
     solution = solve(Problem(1.0, finite_rank((4, 3, 2), 50), 0.1, 0.5))
     spectrum = learned_spectrum(solution)
-    figure = spectrum_figure(spectrum, settings(solution.problem))
+    figure = spectrum_figure(spectrum)
     (axes,) = figure.axes
     density, *arrows = axes.lines
     np.testing.assert_allclose(density.get_xydata(), np.transpose(spectrum.outline()))
@@ -298,7 +332,11 @@ def test_axes_that_are_handed_over_keep_their_settings(solved):
         assert curve_figure(solved, ax=left) is own
         assert optimal_figure([Optimum(0.1, solved[0], 0.0)], ax=(left, right)) is own
     assert left.xaxis.label.get_fontsize() == 20 and own.get_figwidth() == 9 and own._supxlabel is None
-    assert caption_of(own) == r"$\kappa_0 = 0.5$, $\Delta = 0.5$, $T = 2$"  # of what was drawn last
+    first, second = caption_of(own).splitlines()  # of each that was drawn, where the last alone was told
+    assert (
+        first.startswith(r"$\kappa_0 = 0.5$, $\lambda = 0.05$")
+        and second == r"$\kappa_0 = 0.5$, $\Delta = 0.5$, $T = 2$"
+    )
     for axes in (left, right):
         curve_figure(solved, ax=axes)
         panel, legend = axes.get_window_extent(), axes.get_legend().get_window_extent()
@@ -322,6 +360,11 @@ def test_a_caption_names_no_tokens_of_a_model_that_states_them():
     told = settings(Problem(1.0, RationalTarget.of(name, kappa0=0.5, positive=0.5, scale=1.0), 0.1, 0.5, model=name))
     assert "T = " not in told and told.startswith(r"$\kappa_0$ = ")
     assert "$T = 2$" in settings(Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5))
+
+
+def test_the_caption_of_recovery_names_another_model():
+    rows = recovery_table([Fraction(1, 4), Fraction(1, 3)], [Fraction(1)], [2], "linear_attention")
+    assert caption_of(recovery_figure(rows, model="linear_attention")) == "no label noise, model linear attention"
 
 
 def test_where_lines_of_recovery_end_is_said_of_narrow_students_alone():
@@ -450,17 +493,21 @@ def test_a_style_is_refused_before_any_work(arguments, said, monkeypatch, capsys
 
 
 def test_a_recovery_threshold_is_drawn_to_where_its_width_ends_it(monkeypatch, capsys, tmp_path):
-    """At kappa0 = 1/2, which the grid leaves out; the table has what was asked for."""
+    """At kappa0 = 1/2, which the grid leaves out, and with points between, as lines bend; the table has what was asked for."""
     drawn = []
-    monkeypatch.setattr(plots, "recovery_figure", lambda rows: drawn.extend(rows) or Figure())
+    monkeypatch.setattr(plots, "recovery_figure", lambda rows, model: drawn.extend(rows) or Figure())
     given = ["recovery", "--kappa0", "0.2,0.4,0.7", "--width", "1,1/2", "--plot", str(tmp_path / "r.png"), "--json"]
     monkeypatch.setattr(sys, "argv", ["numeric", *given])
     with pytest.raises(SystemExit) as stop:
         run(main)
     assert stop.value.code == 0
-    (end,) = [row for row in drawn if row.kappa0 == Fraction(1, 2)]
-    assert end.width == Fraction(1, 2) and end.recovery == end.bayes
-    assert len(json.loads(capsys.readouterr().out)["rows"]) == len(drawn) - 1 == 5
+    (end,) = [row for row in drawn if row.kappa0 == row.width == Fraction(1, 2)]
+    assert end.recovery == end.bayes
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == 5
+    wide = sorted(row.kappa0 for row in drawn if row.width == 1)
+    assert (wide[0], wide[-1]) == (Fraction(1, 5), Fraction(7, 10)) and len(wide) == len(set(wide))
+    assert max(b - a for a, b in itertools.pairwise(wide)) < Fraction(1, 60)
+    assert max(row.kappa0 for row in drawn if row.width < 1) == Fraction(1, 2)
 
 
 def test_a_value_within_its_error_bar_of_zero_is_zero_and_one_that_is_none_is_not_drawn(solved):
@@ -482,10 +529,10 @@ def test_a_faint_line_joins_unstable_points_to_their_neighbours(solved):
         replace(solved[2], problem=solved[2].problem.at(4.0)),
     ]
     (axes,) = curve_figure(points).axes
-    full, faint, circles = axes.lines[:3]
+    full, faint, marks = axes.lines[:3]
     assert np.isfinite(full.get_ydata()).tolist() == [False, True, True, True]
     assert np.isfinite(faint.get_ydata()).tolist() == [True, True, False, False]
-    assert np.isfinite(circles.get_ydata()).tolist() == [True, False, False, False]
+    assert marks.get_xydata().tolist() == [[0.5, points[0].test_error]]
     assert faint.get_alpha() < 1 and faint.get_linewidth() < full.get_linewidth()
 
 
@@ -587,10 +634,10 @@ def test_a_phase_diagram_is_drawn_in_the_coordinates_of_its_axes():
     for x, y, cell in ((0.1, 0.9, 1), (3.9, 0.9, 0), (1.0, -0.9, 0), (0.1, -0.5, 1)):
         assert pixels[int((y + 1) / 2 * size), int(x / 4 * size)] == cell
     assert diagram.regime(3.0, -0.5).name == "below" and diagram.regime(0.5, 0.5).name == "above"
-    (text,) = [text for text in axes.texts if text.get_text() == "-0.25"]
+    (text,) = [text for text in axes.texts if text.get_text() == "−0.25"]
     assert text.get_position() == (3.0, -0.5)
     labels = {line.get_label(): line.get_color() for line in axes.lines}
-    assert list(labels) == ["below: -1", "above: 0"]
+    assert list(labels) == ["below: −1", "above: 0"]
     for k, colour in enumerate(labels.values()):
         assert matplotlib.colors.to_hex(image.cmap(image.norm(k))) == colour
 

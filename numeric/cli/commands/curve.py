@@ -12,13 +12,13 @@ from numeric.cli.arguments import exact_text, number, print_json
 from numeric.cli.output import (
     add_outputs,
     counted,
-    document_key,
     outputs,
     print_unsolved,
     save,
     so_far,
     warn_unstable,
     with_kinks,
+    with_old_key,
     write_table,
 )
 from numeric.cli.problem_arguments import (
@@ -82,12 +82,17 @@ def run(arguments: argparse.Namespace) -> int:
     points = [point(solution) for solution in solutions]
     if table:
         write_table(table, points, given)
-    document = {"parameters": given, "points": points, "seconds": time.perf_counter() - started}
+    document = {
+        "parameters": given,
+        "points": [with_old_key(one) for one in points],
+        "seconds": time.perf_counter() - started,
+    }
     if figure:
         from numeric.plots import curve_figure, drawn_errors
 
         drawn = with_kinks(solutions, drawn_errors, solve_between)
-        save(curve_figure(drawn), figure, {**document, "points": [point(solution) for solution in drawn]})
+        data = [with_old_key(point(solution)) for solution in drawn]
+        save(curve_figure(drawn), figure, {**document, "points": data})
     if arguments.json:
         print_json(document)
     else:
@@ -111,7 +116,7 @@ def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the
     """One solution as a JSON object; quantities of a failed solve are null."""
     from numeric.problem.solution import QUANTITIES
 
-    values = {document_key(name): solution.value(name) if solution.trusted else None for name in QUANTITIES}
+    values = {name: solution.value(name) if solution.trusted else None for name in QUANTITIES}
     residual = solution.residual if solution.residual < float("inf") else None
     return {
         "alpha": solution.problem.alpha,
@@ -120,7 +125,7 @@ def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the
         "residual": residual,
         "error_estimate": solution.error_estimate if solution.trusted else None,
         "replicon": replicon_text(solution.replicon),
-        "errors": {document_key(name): error for name, error in solution.errors.items() if error == error},
+        "errors": {name: error for name, error in solution.errors.items() if error == error},
     }
 
 

@@ -2,10 +2,12 @@
 
 import argparse
 import logging
+import math
+import sys
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, so_far, warn_unstable
+from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, so_far, warn_unstable, with_kinks
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 from numeric.journal.stretches import stretches
 
@@ -38,24 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
-    from numeric.saddle.curve import learning_curve
+    from numeric.saddle.curve import learning_curve, solve_between
     from numeric.studies.decompose import decompose as parts_of
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     solutions = so_far(learning_curve, asked, alphas, lambda values: progress(values, desc="alpha"))
     found = {solution.problem.alpha: parts_of(solution) for solution in solutions if solution.trusted}
-    points: list[dict[str, object]] = [
-        {
-            "alpha": solution.problem.alpha,
-            "test_error": solution.test_error if solution.trusted else None,
-            **{name: getattr(parts, name, None) for name in PARTS},
-            **{f"excess_{name}": excess.get(name) for name in EXCESS},
-            "status": solution.status.name.lower(),
-        }
-        for solution in solutions
-        for parts in [found.get(solution.problem.alpha)]
-        for excess in [parts.excess if parts else {}]
-    ]
     for name in EXCESS:
         below = [alpha for alpha, parts in found.items() if parts.excess[name] < 0]
         if below:
@@ -63,13 +53,45 @@ def run(arguments: argparse.Namespace) -> int:
                 "%s is below zero at alpha = %s: parts hold cross terms, of which a small one can consist (docs/theory.md, section 7)",
                 name, stretches(below, alphas),
             )  # fmt: skip
+
+    def drawn_parts(solution):  # type: ignore[no-untyped-def]  # the import is deferred
+        alpha = solution.problem.alpha
+        if solution.trusted and alpha not in found:
+            found[alpha] = parts_of(solution)
+        return alpha, *(abs(found[alpha].excess[name]) if alpha in found else math.nan for name in EXCESS)
+
+    points = [record(solution, found.get(solution.problem.alpha)) for solution in solutions]
+    drawn = with_kinks(solutions, drawn_parts, solve_between) if arguments.plot else solutions
     deliver(
         arguments,
         points,
         lambda plots: plots.decomposition_figure(
-            list(found.values()), unsolved=[alpha for alpha in alphas if alpha not in found]
+            [found[solution.problem.alpha] for solution in drawn if solution.trusted],
+            unsolved=[solution.problem.alpha for solution in drawn if not solution.trusted],
         ),
         lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
+        {"points": [record(solution, found.get(solution.problem.alpha)) for solution in drawn]},
     )
+    if not arguments.json:
+        sys.stdout.write(
+            "test_error = least + mismatch + excess_overfitting + excess_underfitting + excess_approximation\n"
+            "gain: of unlearned features, what S holds of them (in `scaling` it is c/c*)\n"
+        )
+        if not any(parts.gain for parts in found.values()):
+            sys.stdout.write(
+                "gain is 0 where as many eigenvectors of S as the target's rank count as features, whether they stand apart or not\n"
+            )
     warn_unstable(solutions)
     return print_unsolved(solutions)
+
+
+def record(solution, parts) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
+    """One point as a JSON object; what is not known is null."""
+    excess = parts.excess if parts else {}
+    return {
+        "alpha": solution.problem.alpha,
+        "test_error": solution.test_error if solution.trusted else None,
+        **{name: getattr(parts, name, None) for name in PARTS},
+        **{f"excess_{name}": excess.get(name) for name in EXCESS},
+        "status": solution.status.name.lower(),
+    }

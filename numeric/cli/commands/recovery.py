@@ -12,6 +12,8 @@ from numeric.cli.output import add_outputs, deliver, outputs, so_far
 
 _LOG = logging.getLogger(__name__)
 
+DRAWN = 40  # points of a line, besides those asked for: it bends
+
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
     """Add the command and its arguments."""
@@ -62,24 +64,26 @@ def run(arguments: argparse.Namespace) -> int:
     found = so_far(recovery_table, kappa0s, widths, tokens, model, lambda values: progress(values, desc="thresholds"))
     if left_out := len(tokens) * sum(width < min(kappa0, 1) for width in widths for kappa0 in kappa0s):
         _LOG.warning("%d combinations left out: the width is below the target's rank ratio", left_out)
-    drawn = [*found, *_ends(kappa0s, widths, tokens, model)] if arguments.plot else found
+    drawn = [*found, *_between(kappa0s, widths, tokens, model)] if arguments.plot else found
     rows = [_row(row) for row in found]
     deliver(
         arguments,
         rows,
-        lambda plots: plots.recovery_figure(drawn),
+        lambda plots: plots.recovery_figure(drawn, model=model),
         lambda: {"parameters": {"model": model}, "rows": rows, "seconds": time.perf_counter() - started},
         {"rows": [_row(row) for row in drawn]},
     )
     return 0
 
 
-def _ends(kappa0s, widths, tokens, model):  # type: ignore[no-untyped-def]
-    """Where lines end, with a kink, as the rank reaches the width: points of the figure whatever the grid."""
+def _between(kappa0s, widths, tokens, model):  # type: ignore[no-untyped-def]
+    """Points of a smooth figure whatever the grid, to where a line ends with a kink, as the rank reaches the width."""
     from numeric.studies.recovery_table import recovery_table
 
-    narrow = [width for width in widths if min(kappa0s) < width < max(kappa0s) and width < 1 and width not in kappa0s]
-    return [row for width in narrow for row in recovery_table((width,), (width,), tokens, model)]
+    least, most = min(kappa0s), max(kappa0s)
+    places = {least + (most - least) * Fraction(k, DRAWN) for k in range(DRAWN)}
+    ends = {width for width in widths if least < width < most and width < 1}
+    return recovery_table(sorted((places | ends) - {*kappa0s}), widths, tokens, model)
 
 
 def _row(row) -> dict[str, object]:  # type: ignore[no-untyped-def]

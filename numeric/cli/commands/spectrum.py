@@ -69,11 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
     if table:
         write_table(table, rows(found), {**document["parameters"], "status": document["status"]})
     if figure:
-        from numeric.journal.caption import settings
-        from numeric.plots import broken, spectrum_figure
+        from numeric.plots import spectrum_figure
 
-        stated = filter(None, (settings(asked), broken([solution])))
-        save(spectrum_figure(found, "; ".join(stated)), figure, document)
+        save(spectrum_figure(found), figure, document)
     if arguments.json:
         print_json(document)
     else:
