@@ -131,7 +131,11 @@ class RationalTarget:
         return 0.0
 
     def mirrored(self) -> Self:
-        """Law of minus the target."""
+        """Law of minus the target, the same object each time: what it knows of itself is found once."""
+        return self._mirror
+
+    @cached_property
+    def _mirror(self) -> Self:
         return replace(self, reflected=not self.reflected)
 
     def support(self, v: float) -> list[tuple[float, float]]:
