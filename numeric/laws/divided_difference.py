@@ -22,7 +22,8 @@ _EITHER_SIGN_NODES = 60  # on each piece
 # Width over distance from the threshold at which five nodes leave (width/4 distance)^10 = 1e-13.
 _FAR, _FAR_NODES = 0.2, 5
 _RESOLVED = 1e-12  # change of a panel's mass under halving
-_HALVINGS = 12
+# Where two intervals merge the density grows like the cube root of the distance: a panel there has this mass after 30.
+_HALVINGS = 30
 # Panels at one time over those of the start: more are halved only where the density is rounding, as that of a narrow bulk far from 0.
 _GROWTH = 8
 

@@ -1,5 +1,6 @@
 """Identities that the solution of any model obeys, at random settings: what follows from its being the minimum of one function."""
 
+import math
 from dataclasses import replace
 from math import sqrt
 
@@ -11,8 +12,10 @@ from strategies import examples, heats_of, problems_of
 
 from numeric import model as models
 from numeric.channel.rules import coarse_rules
+from numeric.laws.rational_target import RationalTarget
 from numeric.maths.replicates import half_width
 from numeric.problem.overlaps import Overlaps
+from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
 from numeric.saddle.estimator import reduced, spectral_energy
 from numeric.saddle.solve import solve
@@ -62,9 +65,8 @@ def slope(problem, name, step, **others):
     return (high.free_entropy - low.free_entropy) / (2 * step * at), error
 
 
-@for_every_model(2)
-def test_the_free_entropy_is_stationary_in_all_six(found):
-    """Its derivative in the logarithm of each, by differences, over the size of its terms; rules err by their accuracy."""
+def require_stationary(found):
+    """The derivative of the free entropy in the logarithm of each of the six, by differences, over the size of its terms."""
     problem, rule = found.problem, coarse_rules(found.problem)[0].refined().refined()
     names = ("m", "q", "V", "mh", "qh", "Vh")
     centre = {name: getattr(found, name) for name in names}
@@ -75,13 +77,26 @@ def test_the_free_entropy_is_stationary_in_all_six(found):
         J = spectral_energy(problem, v, b).J
         return float(problem.generated.free_entropy(problem.alpha, M, *at.values(), J, *problem.frobenius))
 
-    # The solution is that of a rule with fewer points: sampled ones differ by what is asked of them.
-    allowed = rule.accuracy if rule.independent else 5e-4
+    # The solution is that of a rule with fewer points: sampled ones differ by what is asked of them, others by their error bars.
+    allowed = rule.accuracy if rule.independent else 5e-4 + found.relative_error(names)
     size = abs(found.m * found.mh) + abs(found.q * found.Vh) + abs(found.V * found.qh)
     for name in names:
         step = 1e-3
         high, low = (energy(centre | {name: centre[name] * (1 + side * step)}) for side in (1, -1))
         assert abs(high - low) / (2 * step) < allowed * size, name
+
+
+@for_every_model(2)
+def test_the_free_entropy_is_stationary_in_all_six(found):
+    require_stationary(found)
+
+
+def test_the_free_entropy_is_stationary_where_error_bars_are_wide():
+    """A target of several times the usual size: labels are sharp, and what was solved is known to 3e-3 only."""
+    law = RationalTarget.of("tied_attention_two_bulks", kappa1=1.0, kappa2=1.0, scale1=1.0, scale2=3.0)
+    found = solve(Problem(math.e, law, math.exp(-2), math.exp(-1), model=law.model))
+    assert 1e-3 < found.error_estimate < 1e-2
+    require_stationary(found)
 
 
 @for_every_model(2)
