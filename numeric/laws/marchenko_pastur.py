@@ -155,8 +155,8 @@ class MarchenkoPastur:
 
     def mass_above(self, v: float, x: float) -> float:
         """Mass of mu_v above x, to double precision of the whole mass."""
-        values, _ = marchenko_pastur_root.at_point(float(v), float(x), *self.law)
-        return float(Values(*values).mass)
+        values, errors = (Values(*one) for one in marchenko_pastur_root.at_point(float(v), float(x), *self.law))
+        return float(values.mass if errors.mass <= TRUSTED else self.exact_values(v, x).mass)
 
     def energy(self, v: float, b: float, width: float) -> Energy:
         """J(v, b) with derivatives, of at most the share `width` of eigenvalues; zero beyond the upper edge."""

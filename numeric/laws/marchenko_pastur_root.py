@@ -11,10 +11,13 @@ from numeric.model import float64 as physics
 
 _REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
 _NEWTON = 6  # steps: the start has five digits or more where v >= 1e-14 of the scale, so that two would do
+_LEAST_NOISE = (
+    1e-14  # of the second moment: below a tenth of it some two in a hundred points near zero were given another root
+)
 
 register_jitable(physics.angle_below)  # the closed forms call them
 register_jitable(physics.angle_above)
-_polynomial = inner(physics.resolvent_polynomial)
+_polynomial, _moments = inner(physics.resolvent_polynomial), inner(physics.target_moments)
 _position, _slope = inner(physics.inverse_stieltjes), inner(physics.resolvent_slope)
 _J, _J_v, _J_b = inner(physics.spectral_J), inner(physics.spectral_J_v), inner(physics.spectral_J_b)
 _J_bv, _mass = inner(physics.spectral_J_bv), inner(physics.spectral_mass)
@@ -66,10 +69,30 @@ def root(v, b, kappa0, r):  # type: ignore[no-untyped-def]
 
 
 @inner
+def edge(v, kappa0, r):  # type: ignore[no-untyped-def]
+    """Upper end of the noisy law: between the poles 0 and r z(g) is convex, and the edge is its least value."""
+    low, high = 0.0, r
+    while True:
+        g = 0.5 * (low + high)
+        if not low < g < high:
+            return _position(g, v, kappa0, r)
+        if _slope(g, v, kappa0, r) < 0.0:
+            low = g
+        else:
+            high = g
+
+
+@inner
 def values(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
-    """J, J_v, J_b and mass above b, and the proven bounds on their rounding errors, at the physical root g."""
-    if g.imag == 0.0 and 0.0 < g.real < r:  # b is beyond the upper edge
+    """J, J_v, J_b and mass above b, and the proven bounds on their rounding errors, at the physical root g.
+
+    Bounds are infinite at noise so small that rounding may have chosen another root.
+    """
+    lost = 0.0 < v < _LEAST_NOISE * _moments(kappa0, r)[1]
+    if g.imag == 0.0 and 0.0 < g.real < r and not (lost and b < edge(v, kappa0, r)):  # b is beyond the upper edge
         return (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)
+    if lost:
+        return (0.0, 0.0, 0.0, 0.0), (np.inf, np.inf, np.inf, np.inf)
     return (
         _J(g, v, b, kappa0, r),
         _J_v(g, v, b, kappa0, r),
@@ -121,13 +144,5 @@ def fill_points(first, last, v, b, kappa0, r, found, errors, sources=_SOURCES): 
 
 @entry
 def upper_edge(v, kappa0, r, sources=_SOURCES):  # type: ignore[no-untyped-def]
-    """Upper end of the noisy law: between the poles 0 and r z(g) is convex, and the edge is its least value."""
-    low, high = 0.0, r
-    while True:
-        g = 0.5 * (low + high)
-        if not low < g < high:
-            return _position(g, v, kappa0, r)
-        if _slope(g, v, kappa0, r) < 0.0:
-            low = g
-        else:
-            high = g
+    """Upper end of the noisy law."""
+    return edge(v, kappa0, r)

@@ -266,3 +266,12 @@ def test_weights_that_are_none_are_refused(weights, said):
     with pytest.raises(ValueError, match=said):
         Eigenvalues((1.0, 2.0), weights)
     assert sum(Eigenvalues((1.0, 2.0), (0.5, 0.5 + 5e-10)).weights) == 1.0
+
+
+@pytest.mark.parametrize(("v", "x"), [(6.666630340819525e-17, x) for x in (1e-9, 1e-8, 4.032426786312738e-08)])
+def test_noise_near_the_rounding_of_the_target_gives_the_values_of_ball_arithmetic(v, x):
+    """The root of beyond the edge was taken, which says zero with no error: a solve ended in a division by zero."""
+    law = MarchenkoPastur(0.04643724704357343)
+    found, exact = law.values(v, x), law.exact_values(v, x)
+    assert found == pytest.approx(exact, rel=1e-12) and found.J > 1
+    assert law.mass_above(v, x) == exact.mass
