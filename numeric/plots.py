@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import Formatter
 
 from numeric.journal.caption import add_caption, model_named, settings
 from numeric.journal.log_axes import keep_in_view, logarithmic
@@ -379,7 +380,7 @@ def phase_figure(diagram: "PhaseDiagram", ax: Axes | None = None) -> Figure:
         powers = ", ".join(_power(regime.exponent(parameter)) for parameter in shown)
         axes.plot([], [], "s", ms=6, color=colour, label=f"{regime.name}: {powers}")
     for x, y, slope in diagram.slopes:
-        axes.text(x, y, _signed(f"{slope:.2f}"), ha="center", va="center", fontsize="x-small")
+        axes.text(x, y, Formatter.fix_minus(f"{slope:.2f}"), ha="center", va="center", fontsize="x-small")
     axes.set(xlabel=r"$\log n/\log d$", ylabel=rf"$\log {vertical}/\log d$")
     legend_above(axes, 1)
     add_caption(
@@ -400,8 +401,4 @@ def slopes_note(diagram: "PhaseDiagram") -> str:
 
 
 def _power(value: Fraction) -> str:
-    return _signed(f"{float(value):.3g}")
-
-
-def _signed(number: str) -> str:
-    return number.replace("-", "\N{MINUS SIGN}")
+    return Formatter.fix_minus(f"{float(value):.3g}")

@@ -9,7 +9,7 @@ from fractions import Fraction
 from attention_erm.commandline.log import progress
 from numeric.cli.arguments import BadInput, exact_text, integer, print_json
 from numeric.cli.model_arguments import chosen_model, own_settings
-from numeric.cli.output import outputs, so_far, with_old_key, write_table
+from numeric.cli.output import outputs, so_far, with_old_names, write_table
 from numeric.cli.problem_arguments import problem_of
 from numeric.cli.target_arguments import lists_target, target_law
 from numeric.engines.interrupted import keeping
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     if table and points:
         write_table(table, points, given)
     if arguments.json:
-        documented = [with_old_key(point) for point in points]
+        documented = [with_old_names(point) for point in points]
         print_json({"parameters": given, "points": documented, "seconds": time.perf_counter() - started})
     else:
         for point in points:

@@ -52,11 +52,11 @@ def caption_of(figure: Figure) -> str:
 def add_caption(figure: Figure, *parts: str) -> None:
     """Below all panels of a sheet, in lines of its width. A figure that is not ours is captioned by its owner: `caption_of`."""
     text = "; ".join(filter(None, parts))
-    if not isinstance(figure, Sheet):
-        _captions[figure] = list(dict.fromkeys([*_captions.get(figure, ()), text]))
-    else:
+    if isinstance(figure, Sheet):
         _captions[figure] = [text]
         figure.supxlabel("\n".join(_lines(text, 72 * (figure.get_figwidth() - _MARGINS))), color="0.3")
+    else:
+        _captions[figure] = list(dict.fromkeys([*_captions.get(figure, ()), text]))
 
 
 def _lines(text: str, wide: float) -> list[str]:

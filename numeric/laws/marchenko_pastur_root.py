@@ -86,13 +86,13 @@ def edge(v, kappa0, r):  # type: ignore[no-untyped-def]
 def values(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
     """J, J_v, J_b and mass above b, and the proven bounds on their rounding errors, at the physical root g.
 
-    Bounds are infinite at noise so small that rounding may have chosen another root.
+    Bounds are infinite below the edge at noise so small that rounding may have chosen another root.
     """
-    lost = 0.0 < v < _LEAST_NOISE * _moments(kappa0, r)[1]
-    if g.imag == 0.0 and 0.0 < g.real < r and not (lost and b < edge(v, kappa0, r)):  # b is beyond the upper edge
+    if 0.0 < v < _LEAST_NOISE * _moments(kappa0, r)[1]:
+        error = 0.0 if b >= edge(v, kappa0, r) else np.inf
+        return (0.0, 0.0, 0.0, 0.0), (error, error, error, error)
+    if g.imag == 0.0 and 0.0 < g.real < r:  # b is beyond the upper edge
         return (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0)
-    if lost:
-        return (0.0, 0.0, 0.0, 0.0), (np.inf, np.inf, np.inf, np.inf)
     return (
         _J(g, v, b, kappa0, r),
         _J_v(g, v, b, kappa0, r),

@@ -364,6 +364,8 @@ def test_lines_of_recovery_end_at_widths_between_the_rank_ratios():
     assert ends == {width: min(width, kappa0s[-1]) for width in ends}
     assert len({(row.kappa0, row.width) for row in rows}) == len(rows)
     assert recovery._between((Fraction(1, 2),), widths, (2,), "tied_attention") == []
+    wide = recovery._between((Fraction(1, 2), Fraction(2)), [Fraction(1), Fraction(3, 2)], (2,), "tied_attention")
+    assert len(wide) == 2 * (recovery.DRAWN - 1) and not {Fraction(1), Fraction(3, 2)} - {row.width for row in wide}
 
 
 def test_a_list_of_eigenvalues_may_be_as_long_as_is_said(monkeypatch, tmp_path):

@@ -18,7 +18,7 @@ from numeric.cli.output import (
     so_far,
     warn_unstable,
     with_kinks,
-    with_old_key,
+    with_old_names,
     write_table,
 )
 from numeric.cli.problem_arguments import (
@@ -84,14 +84,14 @@ def run(arguments: argparse.Namespace) -> int:
         write_table(table, points, given)
     document = {
         "parameters": given,
-        "points": [with_old_key(one) for one in points],
+        "points": [with_old_names(one) for one in points],
         "seconds": time.perf_counter() - started,
     }
     if figure:
         from numeric.plots import curve_figure, drawn_errors
 
         drawn = with_kinks(solutions, drawn_errors, solve_between)
-        data = [with_old_key(point(solution)) for solution in drawn]
+        data = [with_old_names(point(solution)) for solution in drawn]
         save(curve_figure(drawn), figure, {**document, "points": data})
     if arguments.json:
         print_json(document)

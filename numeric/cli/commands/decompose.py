@@ -60,7 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
             found[alpha] = parts_of(solution)
         return alpha, *(abs(found[alpha].excess[name]) if alpha in found else math.nan for name in EXCESS)
 
-    points = [record(solution, found.get(solution.problem.alpha)) for solution in solutions]
+    def records(of):  # type: ignore[no-untyped-def]
+        return [record(solution, found.get(solution.problem.alpha)) for solution in of]
+
+    points = records(solutions)
     drawn = with_kinks(solutions, drawn_parts, solve_between) if arguments.plot else solutions
     deliver(
         arguments,
@@ -70,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             unsolved=[solution.problem.alpha for solution in drawn if not solution.trusted],
         ),
         lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
-        {"points": [record(solution, found.get(solution.problem.alpha)) for solution in drawn]},
+        {"points": records(drawn)},
     )
     if not arguments.json:
         sys.stdout.write(

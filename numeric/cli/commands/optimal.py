@@ -6,7 +6,7 @@ import time
 from functools import partial
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_unstable, with_kinks
+from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_unstable, with_kinks, with_old_names
 from numeric.cli.problem_arguments import (
     add_decay_search,
     add_parametrisation,
@@ -72,9 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         lambda plots: plots.optimal_figure(drawn),
         lambda: {
             "parameters": given,
-            "points": [
-                {**point, "test_error_error": point["test_error_error_bar"]} for point in points
-            ],  # its old name
+            "points": [with_old_names(point) for point in points],
             "seconds": time.perf_counter() - started,
         },
         {"points": [record(best.solution.problem.alpha, best) for best in drawn]},

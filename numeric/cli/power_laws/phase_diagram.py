@@ -17,7 +17,7 @@ from numeric.cli.arguments import (
     print_json,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import add_figure, figure_asked, print_rows, save, so_far
+from numeric.cli.output import add_figure, figure_asked, print_rows, save, so_far, with_old_names
 from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import gamma, monomial
 from numeric.cli.power_laws.scaling import decay_law, dimension
@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     document = {
         "parameters": given,
         "regimes": [_regime(regime) for regime in diagram.regimes],
-        "points": [_with_old_names(point) for point in points],
+        "points": [with_old_names(point) for point in points],
         "seconds": time.perf_counter() - started,
     }
     if figure:
@@ -140,11 +140,3 @@ def _point(place: tuple[float, float], slope: PlacedSlope, second: str) -> dict[
 def _regime(regime) -> dict[str, object]:  # type: ignore[no-untyped-def]
     conditions = [[exact_text(value) for value in row] for row in regime.conditions]
     return {"name": regime.name, "exponents": [exact_text(value) for value in regime.risk], "conditions": conditions}
-
-
-def _with_old_names(point: dict[str, object]) -> dict[str, object]:
-    """With log n/log d under `log_n`, too, which says less than it is: documents had no other name for it."""
-    return {
-        **{name.replace("log_d_", "log_"): value for name, value in point.items() if name.startswith("log_d_")},
-        **point,
-    }
