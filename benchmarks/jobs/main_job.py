@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from verify.cli.arguments import result_store, student_store
-from verify.studies.main_job import FIGURE_ONE, JOB_PRESETS, do_main_job, preset
+from verify.studies.main_job import JOB_PRESETS, do_main_job, figure_one, preset
 
 
 def lines(name: str, workers: int | None) -> list[str]:
@@ -21,7 +21,7 @@ def lines(name: str, workers: int | None) -> list[str]:
     begun = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         outcome = do_main_job(
-            preset(name, FIGURE_ONE), result_store(Path(folder)), student_store(Path(folder)), lambda _: None, workers
+            preset(name, figure_one()), result_store(Path(folder)), student_store(Path(folder)), lambda _: None, workers
         )
     seconds = {**outcome.seconds, "between the jobs": time.process_time() - begun}
     total = math.fsum(seconds.values())

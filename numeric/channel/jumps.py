@@ -8,7 +8,6 @@ import numpy as np
 from numeric.channel.block_sample import Array
 from numeric.channel.blocks import samples
 from numeric.channel.noisy_blocks import several_minima as block_several_minima
-from numeric.channel.softmax.sequence_average import several_minima
 from numeric.maths.replicates import half_width
 from numeric.maths.sobol import Sampling
 from numeric.problem.fields import Fields, split
@@ -30,6 +29,8 @@ def minimisers_jump(problem: Problem, overlaps: Overlaps) -> bool:
 def several_minima_shares(problem: Problem, overlaps: Overlaps, sampling: Sampling) -> Array:
     """Share of samples whose Moreau energy has several minima, by each replicate, shape (replicates,)."""
     if problem.channel == "tied softmax":
+        from numeric.channel.softmax.sequence_average import several_minima  # of equations that only this channel has
+
         fields = split(overlaps, problem).fields(overlaps.q_antisymmetric)
         V = (overlaps.V, overlaps.V_antisymmetric)
         return several_minima(fields, *V, problem.beta, problem.beta0, problem.tokens, sampling)

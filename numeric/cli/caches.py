@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_info
 
 from attention_erm import ROOT
 from numeric.maths import kernels, sobol
+from numeric.model import DEFAULT, takes_tokens
 
 NOWHERE = "any folder of the code or the user"  #: in place of the one that numba would choose
 _ENTRY = "\n@entry\n"  # stands before a kernel that Python calls
@@ -28,6 +29,8 @@ def _entries() -> dict[str, Any]:
     """Kernels that Python calls, by name."""
     package = ROOT / "numeric"
     paths = sorted(path for path in package.rglob("*.py") if _ENTRY in path.read_text())
+    if not takes_tokens(DEFAULT):  # its equations, which these compile, are not derived then
+        paths = [path for path in paths if path.parent.name != "softmax"]
     modules = [import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)) for path in paths]
     return {
         f"{module.__name__.removeprefix('numeric.')}.{name.lstrip('_')}": value

@@ -115,8 +115,6 @@ class Problem:
                 "model", self.model, "is not a generated model", "use one of `python -m derive list`"
             )
         self._require_class()
-        if self.model == DEFAULT:
-            return
         needed = own_parts(self.model)
         if sorted(name for name, _ in self.extra) != sorted(needed):
             rule = f"must state {', '.join(needed) or 'nothing'} for the model {self.model}"
@@ -145,7 +143,8 @@ class Problem:
             name: symbol not in used for name, symbol in (("beta", "beta"), ("beta0", "beta0"), ("width", "kappa"))
         }
         unused["tokens"] = not takes_tokens(self.model)
-        unused |= {"parametrisation": True, "leading": True, "sample_minimum": True}
+        of_pairs = self.model == DEFAULT and takes_tokens(self.model)
+        unused |= dict.fromkeys(("parametrisation", "leading", "sample_minimum"), not of_pairs)
         for name, ignored in unused.items():
             neutral = type(self).__dataclass_fields__[name].default
             if ignored and getattr(self, name) != neutral:

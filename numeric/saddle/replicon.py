@@ -9,18 +9,10 @@ import numpy as np
 from numeric.channel.blocks import block_response
 from numeric.channel.jumps import minimisers_jump
 from numeric.channel.noisy_blocks import noisy_response
-from numeric.channel.rules import Fitted, coarse_rules
-from numeric.channel.softmax.sequence_average import SampleMeans, sample_means
 from numeric.laws.divided_difference import either_sign_second_difference, second_difference
-from numeric.maths.sobol import Sampling
 from numeric.model import call
-from numeric.model import float64 as generated
-from numeric.problem.fields import split
-from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.estimator import Denoised, Denoising
-
-SAMPLING = Sampling(256)
 
 
 def replicon(problem: Problem, at: Denoised) -> float:
@@ -35,21 +27,14 @@ def replicon(problem: Problem, at: Denoised) -> float:
     if problem.channel == "closed":
         response = call(problem.generated.closed_response, (overlaps.V,), problem.settings)
         return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
-    if isinstance(rule := coarse_rules(problem)[0], Fitted):
-        same = rule.refined().response(overlaps, problem)
-        return float(generated.replicon(problem.alpha, same, spectral, denoising.c, mh))
+    if problem.channel == "tied softmax":
+        from numeric.saddle.softmax_replicon import softmax_replicon  # of equations that only this channel has
+
+        return softmax_replicon(problem, at, spectral)
     if np.isinf(spectral) or (not problem.follows_label and minimisers_jump(problem, overlaps)):
         return -np.inf
-    if problem.channel in ("blocks", "noisy blocks"):
-        response = (block_response if problem.channel == "blocks" else noisy_response)(problem, overlaps)
-        return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
-    means = _responses(problem, overlaps)
-    responses = (means.response_ss, means.response_so, means.response_os, means.response_oo)
-    same, *others = (float(response.mean()) for response in responses)
-    if not overlaps.V_antisymmetric:
-        return float(generated.replicon(problem.alpha, same, spectral, denoising.c, mh))
-    V = (overlaps.V, overlaps.V_antisymmetric)  # perturbations of both parts feed each other
-    return float(generated.general_replicon(problem.alpha, same, *others, *V))
+    response = (block_response if problem.channel == "blocks" else noisy_response)(problem, overlaps)
+    return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
 
 
 def spectral_factor(problem: Problem, denoising: Denoising) -> float:
@@ -59,18 +44,3 @@ def spectral_factor(problem: Problem, denoising: Denoising) -> float:
     if problem.both_ends:
         return either_sign_second_difference(denoising.target, denoising.v, denoising.b, denoising.energy.J_v).value
     return second_difference(denoising.target, denoising.v, denoising.b, denoising.energy.quantile).value
-
-
-def _responses(problem: Problem, overlaps: Overlaps) -> SampleMeans:
-    fields = split(overlaps, problem).fields(overlaps.q_antisymmetric)
-    return sample_means(
-        fields,
-        overlaps.V,
-        overlaps.V_antisymmetric,
-        problem.beta,
-        problem.beta0,
-        problem.tokens,
-        SAMPLING,
-        response=True,
-        fitted=problem.follows_label,
-    )

@@ -1,5 +1,6 @@
 """A model file that was changed and not generated from again: no command answers with the equations of before."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -82,3 +83,50 @@ def test_a_file_that_is_no_python_is_another(tree):
     changed(tree, OWN, "MODEL = replace(", "MODEL = replace((")
     code, out, (line,) = ran(tree, *THRESHOLD, *OF_OWN)
     assert (code, out) == (2, "") and f"before derive/models/{OWN}.py" in line
+
+
+EVERYTHING = """
+from importlib import import_module
+
+import numeric.model
+from docs.architecture import MODULES
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+
+numeric.model.DEFAULT = "label_noise_attention"
+own = ("numeric.channel.softmax", "numeric.saddle.softmax_replicon")
+for name in MODULES:
+    if name.startswith(("numeric", "verify")) and not name.startswith(own):
+        import_module(name)
+from numeric.problem.problem import Problem
+from numeric.saddle.solve import solve
+
+print(solve(Problem(1, MarchenkoPastur(0.5), 0.1, 0.5, model="tied_attention_cross_entropy")).status.value)
+"""
+
+
+def test_only_what_averages_over_tied_softmax_rows_needs_their_equations():
+    """A model file of another loss than the square one derives none of these: every command ended in an AttributeError."""
+    command, environment = [sys.executable, "-c", EVERYTHING], {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "converged\n", "")
+
+
+@pytest.mark.slow
+def test_another_loss_in_the_file_of_the_first_model(tree):
+    """Twice the square loss is the model of half the decay, whose errors are twice as large."""
+    (tree / "generated").unlink()
+    shutil.copytree(ROOT / "generated", tree / "generated")
+    point = ("numeric", "curve", "--alpha", "1", "--kappa0", "1/2", "--noise", "1/2", "--json", "--lambda")
+    _, plain, _ = ran(tree, *point, "1/10")
+    changed(tree, BASE, "row_softmax, square_loss, beta", "row_softmax, lambda o, y: 2 * square_loss(o, y), beta")
+    assert ran(tree, "derive", "gen", BASE, "--reason", "twice the loss")[0] == 0
+    assert ran(tree, "numeric", "doctor")[1].count("run python -m derive gen") > 1  # models whose files import it
+    _, twice, _ = ran(tree, *point, "1/5")
+    one, other = (json.loads(text)["points"][0] for text in (plain, twice))
+    for name, factor in (("m", 1), ("q", 1), ("train_error", 2), ("test_error", 2)):
+        error = factor * one["errors"][name] + other["errors"][name]
+        assert abs(other[name] - factor * one[name]) <= error, name
+    refused = "--tokens 3: is no setting of the model tied_attention; leave it at 2"
+    assert ran(tree, *point, "1/5", "--tokens", "3") == (2, "", [refused])
+    code, _, (line,) = ran(tree, "verify", "curve", "--alpha", "1", "--dim", "10", "--runs", "2", "--noise", "1")
+    assert code == 2 and "its file states another loss than heads are trained with" in line

@@ -15,7 +15,7 @@ from verify.jobs.pool import Pool
 from verify.report.documents import learning_curve_document
 from verify.report.lines import learning_curve_lines
 from verify.studies.learning_curves import Family, Preset, SpectrumSizes, study_learning_curves
-from verify.studies.main_job import FIGURE_ONE
+from verify.studies.main_job import figure_one
 from verify.training.run import Start
 
 _ALPHAS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
@@ -88,7 +88,7 @@ class LearningCurveFigure:
         """As `PaperFigure.draw`."""
         spectra = self.paper_spectra if request.paper else self.preset.spectra
         preset = dataclasses.replace(self.preset, sizes=request.sizes, spectra=spectra)
-        outcome = study_learning_curves(preset, FIGURE_ONE.varied(**request.execution), request.folder, pool)
+        outcome = study_learning_curves(preset, figure_one().varied(**request.execution), request.folder, pool)
         document, lines = learning_curve_document(self.name, outcome), tuple(learning_curve_lines(outcome))
         return DrawnFigure(f"figure_{self.name}", preset_figure(outcome), document, lines, outcome.agrees)
 

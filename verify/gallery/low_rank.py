@@ -16,7 +16,7 @@ from verify.jobs.pool import Pool
 from verify.jobs.store import Store
 from verify.phenomena.rank import RankCurve, study_ranks
 from verify.report.documents import score_document
-from verify.studies.main_job import FIGURE_ONE
+from verify.studies.main_job import figure_one
 from verify.training.measure import RunResult
 
 _LINE = tuple(np.geomspace(0.03, 1000, 46).tolist())
@@ -36,7 +36,7 @@ class LowRankFigure:
 
     def draw(self, request: Request, pool: Pool) -> DrawnFigure:
         """As `PaperFigure.draw`."""
-        base, store = FIGURE_ONE.varied(**request.execution), Store(request.folder, RunResult)
+        base, store = figure_one().varied(**request.execution), Store(request.folder, RunResult)
         curves = study_ranks(base, _PLAN, request.sizes, _LINE, store, pool)
         document = {"curves": [_document(curve) for curve in curves]}
         lines = tuple(line for curve in curves for line in _lines(curve))

@@ -17,7 +17,7 @@ from verify.jobs.pool import Pool
 from verify.jobs.store import Store
 from verify.report.documents import scaling_document
 from verify.report.lines import scaling_lines
-from verify.studies.main_job import FIGURE_ONE
+from verify.studies.main_job import figure_one
 from verify.studies.scaling import ScalingOutcome, study_scaling
 from verify.studies.scaling_plan import ScalingPlan
 from verify.training.data import DataKind
@@ -63,7 +63,7 @@ class ScalingFigure:
 
     def draw(self, request: Request, pool: Pool) -> DrawnFigure:
         """As `PaperFigure.draw`."""
-        base = FIGURE_ONE.varied(
+        base = figure_one().varied(
             target=power_law(_GAMMA, MINIMUM_DIM), dim=MINIMUM_DIM, data=self.data, **request.execution
         )
         plan = ScalingPlan(base, self.decays, self.alphas, request.sizes, self.spectra, self.tiles)

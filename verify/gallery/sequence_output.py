@@ -18,7 +18,7 @@ from verify.judging.realised import COMPARED_QUANTITIES
 from verify.phenomena.output import OutputDifference, OutputOutcome, study_outputs
 from verify.report.documents import comparison_document
 from verify.report.lines import comparison_lines
-from verify.studies.main_job import FIGURE_ONE
+from verify.studies.main_job import figure_one
 from verify.training.measure import RunResult
 
 _ALPHAS = (0.3, 1.0, 3.0)
@@ -42,7 +42,7 @@ class SequenceOutputFigure:
 
     def draw(self, request: Request, pool: Pool) -> DrawnFigure:
         """As `PaperFigure.draw`."""
-        base, store = FIGURE_ONE.varied(**request.execution), Store(request.folder, RunResult)
+        base, store = figure_one().varied(**request.execution), Store(request.folder, RunResult)
         outcome = study_outputs(base, _ALPHAS, _MORE_TOKENS, request.sizes, _LINE, store, pool)
         document = {
             "theory": {name: [getattr(s, name) for s in outcome.line] for name in COMPARED_QUANTITIES},

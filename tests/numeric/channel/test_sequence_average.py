@@ -10,9 +10,9 @@ from numba import njit
 from scipy.optimize import minimize
 from strategies import log_uniform
 
-from numeric.channel.rules import Quadrature, Sampled
 from numeric.channel.softmax import sequence_minimiser
 from numeric.channel.softmax.pair_average import COARSE
+from numeric.channel.softmax.rules import Quadrature, Sampled
 from numeric.channel.softmax.sequence_average import sample_means
 from numeric.channel.softmax.whitened_index import token_index
 from numeric.laws.marchenko_pastur import MarchenkoPastur

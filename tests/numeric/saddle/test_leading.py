@@ -10,7 +10,7 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import softmax
 from strategies import log_uniform
 
-from numeric.channel.rules import Sampled
+from numeric.channel.softmax.rules import Sampled
 from numeric.channel.softmax.sequence_average import _fill_features, sample_means
 from numeric.channel.softmax.whitened_index import token_index
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank

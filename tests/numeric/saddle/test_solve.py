@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from numeric.channel.rules import Quadrature
 from numeric.channel.softmax import sequence_average
 from numeric.channel.softmax.pair_average import COARSE
+from numeric.channel.softmax.rules import Quadrature
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import gaussians

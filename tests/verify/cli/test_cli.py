@@ -21,7 +21,7 @@ from verify.judging.spectra import distance, zero_fraction
 from verify.report.page import report_files
 from verify.studies import main_job as job
 from verify.studies.cross_validation import ChoiceGroup, against_factors
-from verify.studies.main_job import FIGURE_ONE, Campaign, Plan, Stores, do_main_job, preset
+from verify.studies.main_job import Campaign, Plan, Stores, do_main_job, figure_one, preset
 from verify.studies.thresholds import Sighting, ThresholdOutcome, ThresholdPlan, vanishing_store
 from verify.training.cross_validation import DecayChoice, DecaySearch
 from verify.training.data import DataKind
@@ -139,7 +139,7 @@ def test_the_verdict_turns_when_factors_lose():
 
 def thresholds_seen_at(ratio):
     """Of one setting, the root of the loss ending at a multiple of the proven threshold."""
-    plan = ThresholdPlan((FIGURE_ONE,), ((20, 6), (40, 6)))
+    plan = ThresholdPlan((figure_one(),), ((20, 6), (40, 6)))
     sought, rng = plan.sought()[0], np.random.default_rng(0)
     alphas = sought.alphas(sought.kind.multiples)
     roots = alphas - float(sought.threshold())
@@ -192,7 +192,7 @@ def test_a_campaign_varies_any_field_of_a_run():
 
 
 def test_spectrum_runs_of_the_main_job_are_those_of_its_curve():
-    plan = preset("main", FIGURE_ONE)
+    plan = preset("main", figure_one())
     campaign = set(plan.campaigns[0].runs(plan.base))
     assert [set(runs) <= campaign for runs in plan.spectrum_runs()] == [True, True, True, False]
     assert all(math.isclose(w * d, round(w * d)) for c in plan.campaigns for d, _ in c.sizes for w in c.widths)

@@ -20,7 +20,7 @@ from verify.jobs.store import Store
 from verify.report.exponents import exponent_document, exponent_lines
 from verify.report.lines import main_job_lines, near_words
 from verify.studies.exponents import Approach
-from verify.studies.main_job import FIGURE_ONE, MainJobOutcome, preset
+from verify.studies.main_job import MainJobOutcome, figure_one, preset
 from verify.training.data import Sequences, row_softmax
 from verify.training.minimise import DescentStatus
 from verify.training.risk import Risk
@@ -219,7 +219,7 @@ def test_the_main_job_is_judged_by_both_legs(trained):
     outcome = judge_exponents(PLAN, trained, gaussian_points(PLAN))
     leg = Approach("noise", Fraction(-1, 3), ((10**4, -0.38, 1e-4), (10**8, -0.35, 1e-4)), 0.12, 9.3, 11.2)
     job = MainJobOutcome(
-        preset("quick", FIGURE_ONE), {}, {}, {}, [], {}, {}, 0.0, None, exponents=(leg,), trained=outcome
+        preset("quick", figure_one()), {}, {}, {}, [], {}, {}, 0.0, None, exponents=(leg,), trained=outcome
     )
     assert job.agrees
     (said,) = (line for line in main_job_lines(job) if line.startswith("exponent -1/3"))
@@ -234,7 +234,7 @@ def test_the_main_job_is_judged_by_both_legs(trained):
 
 def test_the_main_job_trains_students_as_it_is_told():
     plan = dataclasses.replace(
-        preset("main", FIGURE_ONE.varied(shuffle_labels=True)), misstated=Misstatement(noise=2.0)
+        preset("main", figure_one().varied(shuffle_labels=True)), misstated=Misstatement(noise=2.0)
     )
     asked = plan.exponent_plan()
     assert asked.shuffle_labels

@@ -11,9 +11,9 @@ from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum
 from verify.figures.spectra import trained_spectrum_figure
 from verify.judging.spectra import LEAST_P, MODEL_DRAWS, TrainedSpectrum, distance, model_spectra
-from verify.studies.main_job import FIGURE_ONE
+from verify.studies.main_job import figure_one
 
-RUN = FIGURE_ONE.varied(alpha=0.5)
+RUN = figure_one().varied(alpha=0.5)
 SIZES = ((24, 40), (48, 40))
 
 
@@ -66,7 +66,7 @@ def test_one_size_is_its_own_limit(law):
 
 def test_a_density_is_drawn_from_zero_to_zero_around_each_bulk(law):
     """A line through all grid points would slope across the gap between bulks."""
-    solution = solve(FIGURE_ONE.varied(alpha=40.0).problem).unwrap()  # two bulks, and mass at zero
+    solution = solve(figure_one().varied(alpha=40.0).problem).unwrap()  # two bulks, and mass at zero
     spectrum = learned_spectrum(solution)
     assert len(spectrum.bulks) == 2
     x, density = spectrum.outline()

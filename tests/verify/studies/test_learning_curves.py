@@ -32,10 +32,10 @@ from verify.studies.learning_curves import (
     runs_of,
     study_learning_curves,
 )
-from verify.studies.main_job import FIGURE_ONE
+from verify.studies.main_job import figure_one
 from verify.training.run import Run, Start
 
-BASE = FIGURE_ONE
+BASE = figure_one()
 FIGURE_TWO = Problem(alpha=1.0, target=MarchenkoPastur(0.05), lambda_=0.1, noise=0.05)
 
 

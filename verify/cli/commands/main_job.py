@@ -24,7 +24,7 @@ from verify.report.documents import main_job_document
 from verify.report.lines import main_job_lines
 from verify.report.page import report_files
 from verify.studies.exponents import GAMMA
-from verify.studies.main_job import FIGURE_ONE, JOB_PRESETS, Stores, do_main_job, preset
+from verify.studies.main_job import JOB_PRESETS, Stores, do_main_job, figure_one, preset
 from verify.studies.thresholds import vanishing_store
 
 _LOG = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ def add(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do the main job and write its report."""
     plan = replace(
-        preset(arguments.preset, FIGURE_ONE.varied(**execution_fields(arguments))),
+        preset(arguments.preset, figure_one().varied(**execution_fields(arguments))),
         misstated=misstatement(arguments, [GAMMA]),
     )
     folder = Path(arguments.out)
