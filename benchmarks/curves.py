@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from benchmarks.timing import Case, report, seconds
 from numeric.channel.rules import ChannelRule
 from numeric.channel.softmax.pair_average import Resolution
-from numeric.channel.softmax.rules import Quadrature, Sampled
+from numeric.channel.softmax_rules import Quadrature, Sampled
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as physics

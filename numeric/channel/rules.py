@@ -70,6 +70,6 @@ def coarse_rules(problem: Problem) -> tuple[ChannelRule, ...]:
     if problem.channel == "noisy blocks":
         return (NoisyBlocks(),)
     # Here, as it needs equations that are derived only for models of this channel.
-    from numeric.channel.softmax.rules import coarse_softmax_rules
+    from numeric.channel.softmax_rules import coarse_softmax_rules
 
     return coarse_softmax_rules(problem)

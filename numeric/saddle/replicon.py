@@ -11,6 +11,7 @@ from numeric.channel.jumps import minimisers_jump
 from numeric.channel.noisy_blocks import noisy_response
 from numeric.laws.divided_difference import either_sign_second_difference, second_difference
 from numeric.model import call
+from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.estimator import Denoised, Denoising
 
@@ -27,14 +28,23 @@ def replicon(problem: Problem, at: Denoised) -> float:
     if problem.channel == "closed":
         response = call(problem.generated.closed_response, (overlaps.V,), problem.settings)
         return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
-    if problem.channel == "tied softmax":
-        from numeric.saddle.softmax_replicon import softmax_replicon  # of equations that only this channel has
-
-        return softmax_replicon(problem, at, spectral)
     if np.isinf(spectral) or (not problem.follows_label and minimisers_jump(problem, overlaps)):
         return -np.inf
-    response = (block_response if problem.channel == "blocks" else noisy_response)(problem, overlaps)
-    return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
+    same, *others = _responses(problem, overlaps)
+    if not others:
+        return float(problem.generated.replicon(problem.alpha, same, spectral, denoising.c, mh))
+    V = (overlaps.V, overlaps.V_antisymmetric)  # perturbations of both parts feed each other
+    return float(problem.generated.general_replicon(problem.alpha, same, *others, *V))
+
+
+def _responses(problem: Problem, overlaps: Overlaps) -> tuple[float, ...]:
+    if problem.channel == "blocks":
+        return (block_response(problem, overlaps),)
+    if problem.channel == "noisy blocks":
+        return (noisy_response(problem, overlaps),)
+    from numeric.channel.softmax_rules import softmax_responses  # of equations that only this channel has
+
+    return softmax_responses(problem, overlaps)
 
 
 def spectral_factor(problem: Problem, denoising: Denoising) -> float:

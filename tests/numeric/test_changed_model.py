@@ -93,7 +93,7 @@ from docs.architecture import MODULES
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 
 numeric.model.DEFAULT = "label_noise_attention"
-own = ("numeric.channel.softmax", "numeric.saddle.softmax_replicon")
+own = ("numeric.channel.softmax", "numeric.channel.softmax_rules")
 for name in MODULES:
     if name.startswith(("numeric", "verify")) and not name.startswith(own):
         import_module(name)

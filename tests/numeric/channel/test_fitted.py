@@ -8,9 +8,9 @@ from strategies import examples
 
 from numeric.channel.rules import coarse_rules
 from numeric.channel.softmax.fitted_pair_average import COARSE, fitted_average
-from numeric.channel.softmax.rules import FITTED_SAMPLING, Fitted, Quadrature
 from numeric.channel.softmax.sequence_average import sample_means
 from numeric.channel.softmax.whitened_index import token_index
+from numeric.channel.softmax_rules import FITTED_SAMPLING, Fitted, Quadrature
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter
 from numeric.maths.sobol import Sampling, gaussians

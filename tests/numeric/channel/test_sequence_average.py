@@ -12,9 +12,9 @@ from strategies import log_uniform
 
 from numeric.channel.softmax import sequence_minimiser
 from numeric.channel.softmax.pair_average import COARSE
-from numeric.channel.softmax.rules import Quadrature, Sampled
 from numeric.channel.softmax.sequence_average import sample_means
 from numeric.channel.softmax.whitened_index import token_index
+from numeric.channel.softmax_rules import Quadrature, Sampled
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import OutsideDomain
 from numeric.maths.sobol import Sampling

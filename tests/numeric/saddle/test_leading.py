@@ -10,9 +10,9 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import softmax
 from strategies import log_uniform
 
-from numeric.channel.softmax.rules import Sampled
 from numeric.channel.softmax.sequence_average import _fill_features, sample_means
 from numeric.channel.softmax.whitened_index import token_index
+from numeric.channel.softmax_rules import Sampled
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law

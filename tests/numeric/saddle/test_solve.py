@@ -10,7 +10,7 @@ import pytest
 
 from numeric.channel.softmax import sequence_average
 from numeric.channel.softmax.pair_average import COARSE
-from numeric.channel.softmax.rules import Quadrature
+from numeric.channel.softmax_rules import Quadrature
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import gaussians

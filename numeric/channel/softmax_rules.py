@@ -148,6 +148,7 @@ def _strengths(overlaps: Overlaps, problem: Problem, dM_dm: Array, dM_dq: Array,
 COARSE_SAMPLING = Sampled(Sampling(64))
 PRODUCT_SAMPLING = Sampled(Sampling(1024), 4)  # where leading features are products of Gaussians, with longer tails
 FITTED_SAMPLING = Sampled(Sampling(1024), 2)
+RESPONSE_SAMPLING = Sampling(256)  # enough for the sign of a replicon
 SHARP = 6.0  # beta0 sqrt(rho) beyond which labels are steps for the outer Gauss-Hermite rule of the quadrature
 
 
@@ -162,3 +163,22 @@ def coarse_softmax_rules(problem: Problem) -> tuple[Quadrature | Fitted | Sample
     if pairs:
         return Quadrature(), COARSE_SAMPLING
     return (COARSE_SAMPLING,)
+
+
+def softmax_responses(problem: Problem, overlaps: Overlaps) -> tuple[float, ...]:
+    """Mean square responses of the dual field: in the symmetric part; of a general matrix between the parts and in the other, too."""
+    if isinstance(rule := coarse_softmax_rules(problem)[0], Fitted):
+        return (rule.refined().response(overlaps, problem),)
+    means = sample_means(
+        split(overlaps, problem).fields(overlaps.q_antisymmetric),
+        overlaps.V,
+        overlaps.V_antisymmetric,
+        problem.beta,
+        problem.beta0,
+        problem.tokens,
+        RESPONSE_SAMPLING,
+        response=True,
+        fitted=problem.follows_label,
+    )
+    responses = (means.response_ss, means.response_so, means.response_os, means.response_oo)
+    return tuple(float(response.mean()) for response in responses[: 4 if overlaps.V_antisymmetric else 1])
