@@ -66,8 +66,9 @@ class _Interrupts:
         """The line, once."""
         if not self.told:
             self.told = True
-            sys.stderr.write(f"interrupted{what and f': {what}'}\n")
-            sys.stderr.flush()
+            with suppress(OSError, ValueError):  # whoever read it may have gone
+                sys.stderr.write(f"interrupted{what and f': {what}'}\n")
+                sys.stderr.flush()
 
 
 _interrupts = _Interrupts()

@@ -169,6 +169,20 @@ def test_an_interrupt_that_nobody_catches_ends_the_command(program, said, tmp_pa
     assert interrupted(running) == ("", [said])
 
 
+def test_it_ends_where_nobody_reads_its_line(tmp_path):
+    """The line could not be said, and the thread that was to end the process died of that: no signal but KILL ended it."""
+    (tmp_path / "program.py").write_text(textwrap.dedent(BUSY))
+    (tmp_path / "attention_erm").symlink_to(ROOT / "attention_erm")
+    running = started("program.py", tmp_path)
+    assert running.stdout.readline() == "here\n"
+    running.stderr.close()
+    running.send_signal(signal.SIGTERM)
+    try:
+        assert running.wait(2 * MOST) == 130
+    finally:
+        running.kill()
+
+
 @pytest.mark.parametrize(
     ("command", "whole_group"), [("check", False), ("gen --force", True)], ids=["check", "gen, as a terminal does"]
 )
