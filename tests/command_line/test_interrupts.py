@@ -175,7 +175,8 @@ def test_it_ends_where_nobody_reads_its_line(tmp_path):
     (tmp_path / "attention_erm").symlink_to(ROOT / "attention_erm")
     running = started("program.py", tmp_path)
     assert running.stdout.readline() == "here\n"
-    running.stderr.close()
+    for lines in (running.stdout, running.stderr):
+        lines.close()
     running.send_signal(signal.SIGTERM)
     try:
         assert running.wait(2 * MOST) == 130
