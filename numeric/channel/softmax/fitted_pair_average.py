@@ -17,7 +17,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.polynomial.hermite_e import hermegauss
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
@@ -25,6 +24,7 @@ from numeric.channel.softmax import fitted_minimiser, pair_minimiser
 from numeric.channel.softmax.fitted_minimiser import CONTRACTION, LONGEST
 from numeric.channel.softmax.pair_minimiser import REACH, Sample, Setting, descend, dual_field
 from numeric.maths.domain import OutsideDomain
+from numeric.maths.gauss_hermite import gauss_hermite
 from numeric.maths.kernels import digest, entry, inner, over_blocks
 from numeric.model import float64 as physics
 
@@ -264,6 +264,6 @@ def fitted_average(
 @lru_cache(maxsize=16)
 def _rule(resolution: Resolution) -> tuple[Array, Array, tuple[Any, Any]]:
     """Nodes and weights of the quadrant of z, and along a panel."""
-    nodes, weights = hermegauss(resolution.labels)
+    nodes, weights = gauss_hermite(resolution.labels)
     quadrant = nodes > 0.0
     return nodes[quadrant], 2.0 * weights[quadrant] / weights.sum(), leggauss(resolution.nodes)

@@ -20,7 +20,6 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.polynomial.hermite_e import hermegauss
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
@@ -28,6 +27,7 @@ from numeric.channel.softmax import line_integral, pair_minimiser
 from numeric.channel.softmax.line_integral import CUT, integrate_line, nearly_unlearned
 from numeric.channel.softmax.pair_minimiser import Line, Setting
 from numeric.maths.domain import OutsideDomain
+from numeric.maths.gauss_hermite import gauss_hermite
 from numeric.maths.kernels import digest, entry, inner, over_blocks
 from numeric.model import float64 as physics
 
@@ -157,8 +157,8 @@ def _rule(resolution: Resolution) -> tuple[Any, ...]:
 
     Then the weight below which a line is left out, and that of the most probable line.
     """
-    outer, outer_weights = hermegauss(resolution.outer)
-    across, across_weights = hermegauss(resolution.across)
+    outer, outer_weights = gauss_hermite(resolution.outer)
+    across, across_weights = gauss_hermite(resolution.across)
     nodes, weights = leggauss(resolution.nodes)
     quadrant = outer > 0.0
     differences = nodes[:, None] - nodes + np.eye(len(nodes))
