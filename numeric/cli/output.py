@@ -205,6 +205,27 @@ def warn_unstable(solutions, name: str = "alpha", values: Sequence[float] = ()) 
         _LOG.warning("%s (%s): %s", counted(unstable), where, Status.UNSTABLE.value)
 
 
+def warn_inexact(solutions, accuracy: float | None = None, offered: bool = False) -> None:  # type: ignore[no-untyped-def]  # likewise
+    """One line on stderr where errors are larger than was asked for, or than is the default.
+
+    `offered`: whether the command takes --accuracy. Closed channels have no rule, whose errors are those of rounding.
+    """
+    from numeric.channel.rules import coarse_rules
+
+    def beyond(solution) -> bool:  # type: ignore[no-untyped-def]
+        goal = accuracy or (1.0 if solution.problem.channel == "closed" else coarse_rules(solution.problem)[0].accuracy)
+        return bool(solution.trusted and solution.error_estimate > goal)
+
+    inexact = list(filter(beyond, solutions))
+    if inexact:
+        goal = accuracy or coarse_rules(inexact[0].problem)[0].accuracy
+        worst = max(solution.error_estimate for solution in inexact)
+        more = "a smaller --accuracy takes longer and comes closer"
+        way_out = "no finer rule is tried" if accuracy else more if offered else f"{more} in python -m numeric curve"
+        errors = f"relative errors of up to {worst:.1e}, more than {goal:.0e}"
+        _LOG.warning("%s with %s; %s", counted(inexact), errors, way_out)
+
+
 def counted(points: Sequence[object]) -> str:
     """So many points, in words."""
     return "1 point" if len(points) == 1 else f"{len(points)} points"
@@ -214,5 +235,5 @@ def print_unsolved(solutions) -> int:  # type: ignore[no-untyped-def]  # the imp
     """One line on stderr for each point that was not solved; the exit code, 1 if there is one."""
     unsolved = [solution for solution in solutions if not solution.trusted]
     for solution in unsolved:
-        _LOG.error("alpha = %g: %s", solution.problem.alpha, solution.status.value)
+        _LOG.error("alpha = %g: %s", solution.problem.alpha, solution.advice)
     return 1 if unsolved else 0

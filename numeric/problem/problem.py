@@ -15,6 +15,7 @@ from numeric.model import COMMON, DEFAULT, available, call, functions, has_singu
 from numeric.proven_laws.law import Law, require_target
 
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
+_SYMBOLS = {"beta": "beta", "beta0": "beta0", "width": "kappa"}  #: by which equations know a field
 
 
 class Parametrisation(enum.StrEnum):
@@ -136,18 +137,17 @@ class Problem:
             rule = f"must be the target of the model {self.model}, whose matrices have eigenvalues of either sign, or a list"
             raise InvalidParameter("target", self.target, rule, "give a RationalTarget of this model, or Eigenvalues")
 
+    def takes(self, name: str) -> bool:
+        """Whether the model uses this field, and is derived for values of it beside the default."""
+        if name in _SYMBOLS:
+            return _SYMBOLS[name] in of_parts(self.model)
+        return takes_tokens(self.model) and (name == "tokens" or self.model == DEFAULT)
+
     def _require_used(self) -> None:
-        """What the model does not use, or is not derived for it, would be passed over in silence."""
-        used = of_parts(self.model)
-        unused = {
-            name: symbol not in used for name, symbol in (("beta", "beta"), ("beta0", "beta0"), ("width", "kappa"))
-        }
-        unused["tokens"] = not takes_tokens(self.model)
-        of_pairs = self.model == DEFAULT and takes_tokens(self.model)
-        unused |= dict.fromkeys(("parametrisation", "leading", "sample_minimum"), not of_pairs)
-        for name, ignored in unused.items():
+        """What the model does not use would be passed over in silence."""
+        for name in (*_SYMBOLS, "tokens", "parametrisation", "leading", "sample_minimum"):
             neutral = type(self).__dataclass_fields__[name].default
-            if ignored and getattr(self, name) != neutral:
+            if getattr(self, name) != neutral and not self.takes(name):
                 raise InvalidParameter(
                     name, getattr(self, name), f"is no setting of the model {self.model}", f"leave it at {neutral}"
                 )

@@ -28,10 +28,7 @@ class Status(enum.Enum):
     DIVERGED = "the iteration left the domain, no value: lead here along alpha from a solved point, or raise lambda"
     ROUGH = "solved within its error bars; the channel rule is too rough for a residual of 1e-8 or the errors asked for"
     UNSTABLE = "solved, but replica symmetry is broken here (replicon < 0): an approximation; compare with training"
-    INACCURATE = (
-        "errors of the channel exceed 1 %, no value to rely on: raise lambda, lower beta or beta0, "
-        "or try --sample-minimum fitted"
-    )
+    INACCURATE = "errors of the channel exceed 1 %, no value to rely on: raise lambda"
 
 
 class NotConverged(NoAnswer):
@@ -116,6 +113,17 @@ class Solution:
         """Whether the values may be used."""
         return self.status in (Status.CONVERGED, Status.UNLEARNED, Status.UNSTABLE, Status.ROUGH)
 
+    @property
+    def advice(self) -> str:
+        """What the status says, and whatever else helps in this model."""
+        ways = [self.status.value]
+        if self.status is Status.INACCURATE:
+            if self.problem.takes("beta"):
+                ways.append("lower beta or beta0")
+            if self.problem.takes("sample_minimum") and not self.problem.follows_label:
+                ways.append("try --sample-minimum fitted")
+        return ", or ".join(ways)
+
     def trust(self) -> tuple[bool, bool, float, float]:
         """Greater for the solution whose values can be trusted more; among those without values, for the smaller residual."""
         return self.trusted, self.value("m") is not None, -self.error_estimate, -self.residual
@@ -129,7 +137,7 @@ class Solution:
         if self.trusted:
             return self
         raise NotConverged(
-            f"alpha = {self.problem.alpha:g}: {self.status.value} (residual {self.residual:.2e}, {self.iterations} steps)"
+            f"alpha = {self.problem.alpha:g}: {self.advice} (residual {self.residual:.2e}, {self.iterations} steps)"
         )
 
 

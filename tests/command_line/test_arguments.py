@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from attention_erm.commandline import interrupts
 from attention_erm.commandline.refusal import BadInput
 from numeric import __main__ as command
-from numeric.cli import digits, installation, target_arguments
+from numeric.cli import digits, installation, output, target_arguments
 from numeric.cli.arguments import (
     PARAMETERS,
     _number_of_points,
@@ -296,10 +296,31 @@ def test_a_point_of_a_curve_has_no_number_that_json_does_not_know():
 
 def test_errors_are_said_where_they_exceed_what_was_asked(caplog):
     found = [replace(POINT, m=1.0, errors={"m": error}) for error in (0.01, 0.03, 0.02)]
-    curve.warn_inexact([*found, replace(UNSOLVED, m=1.0, errors={"m": 0.5})], 0.01, "be patient")
+    mixed = [*found, replace(UNSOLVED, m=1.0, errors={"m": 0.5})]
+    output.warn_inexact(mixed, 0.01)
+    output.warn_inexact(mixed[:1], offered=True)
+    output.warn_inexact([replace(POINT, m=1.0, errors={"m": 2e-4})])
+    closed = replace(POINT, m=1.0, problem=replace(POINT.problem, model="quadratic_network"), errors={"m": 1e-9})
+    output.warn_inexact([closed], offered=True)  # rounding: no rule is any finer
+    closer = "more than 1e-04; a smaller --accuracy takes longer and comes closer"
     assert [record.message for record in caplog.records] == [
-        "2 points with relative errors of up to 3.0e-02, more than 1e-02; be patient"
+        "2 points with relative errors of up to 3.0e-02, more than 1e-02; no finer rule is tried",
+        f"1 point with relative errors of up to 1.0e-02, {closer}",
+        f"1 point with relative errors of up to 2.0e-04, {closer} in python -m numeric curve",
     ]
+
+
+def test_advice_names_only_what_the_model_takes():
+    said = Status.INACCURATE.value
+    poor = replace(POINT, status=Status.INACCURATE)
+    assert poor.advice == f"{said}, or lower beta or beta0, or try --sample-minimum fitted"
+    fitted = replace(poor.problem, sample_minimum="fitted")
+    noisy = replace(poor.problem, model="label_noise_attention", extra=(("label_noise", 0.1),))
+    network = replace(poor.problem, model="quadratic_network")
+    for problem, advice in ((fitted, f"{said}, or lower beta or beta0"), (noisy, f"{said}, or lower beta or beta0")):
+        assert replace(poor, problem=problem).advice == advice
+    assert replace(poor, problem=network).advice == said
+    assert POINT.advice == "converged"
 
 
 def test_accuracies_reach_from_1e_8_to_1e_2():

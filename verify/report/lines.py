@@ -109,7 +109,7 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
     if rows := list(_score_rows(outcome)):
         yield table_text(rows)
     for solution in (s for curve in outcome.curves for s in curve.solutions if not s.trusted):
-        yield f"no theory at alpha {solution.problem.alpha:g}: {solution.status.value}\n"
+        yield f"no theory at alpha {solution.problem.alpha:g}: {solution.advice}\n"
     yield from excluded_lines(outcome.comparison.excluded)
     for label, spectrum in outcome.spectra:
         yield spectrum_line(f"spectrum, {label},", spectrum)

@@ -11,11 +11,11 @@ from numeric.cli import digits
 from numeric.cli.arguments import exact_text, number, print_json
 from numeric.cli.output import (
     add_outputs,
-    counted,
     outputs,
     print_unsolved,
     save,
     so_far,
+    warn_inexact,
     warn_unstable,
     with_kinks,
     with_old_names,
@@ -73,7 +73,6 @@ def run(arguments: argparse.Namespace) -> int:
     asked, given = problem_of(arguments, arguments.alpha[0])
     if arguments.accuracy:
         given["accuracy"] = exact_text(arguments.accuracy)
-    from numeric.channel.rules import coarse_rules
     from numeric.saddle.curve import learning_curve, solve_between
 
     alphas = [float(alpha) for alpha in arguments.alpha]
@@ -98,18 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_points(solutions)
     warn_unstable(solutions)
-    way_out = "no finer rule is tried" if accuracy else "a smaller --accuracy takes longer and comes closer"
-    warn_inexact(solutions, accuracy or coarse_rules(asked)[0].accuracy, way_out)
+    warn_inexact(solutions, accuracy, offered=True)
     return print_unsolved(solutions)
-
-
-def warn_inexact(solutions, accuracy: float, way_out: str) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
-    """One line on stderr where errors are larger than was asked for, or than is the default."""
-    inexact = [solution for solution in solutions if solution.trusted and solution.error_estimate > accuracy]
-    if inexact:
-        worst = max(solution.error_estimate for solution in inexact)
-        errors = f"relative errors of up to {worst:.1e}, more than {accuracy:.0e}"
-        _LOG.warning("%s with %s; %s", counted(inexact), errors, way_out)
 
 
 def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred

@@ -7,7 +7,16 @@ import sys
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, so_far, warn_unstable, with_kinks
+from numeric.cli.output import (
+    add_outputs,
+    deliver,
+    outputs,
+    print_unsolved,
+    so_far,
+    warn_inexact,
+    warn_unstable,
+    with_kinks,
+)
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 from numeric.journal.stretches import stretches
 
@@ -85,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "gain is 0 where as many eigenvectors of S as the target's rank count as features, whether they stand apart or not\n"
             )
     warn_unstable(solutions)
+    warn_inexact(solutions)
     return print_unsolved(solutions)
 
 

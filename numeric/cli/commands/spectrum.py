@@ -8,7 +8,7 @@ from typing import Any
 
 from attention_erm.commandline.log import at_work
 from numeric.cli.arguments import BadInput, positive, print_json
-from numeric.cli.output import add_outputs, outputs, save, warn_unstable, write_table
+from numeric.cli.output import add_outputs, outputs, save, warn_inexact, warn_unstable, write_table
 from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
 
 _LOG = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     with at_work("solving"):
         solution = solve(asked)
     if not solution.trusted:
-        _LOG.error("alpha = %g: %s", asked.alpha, solution.status.value)
+        _LOG.error("alpha = %g: %s", asked.alpha, solution.advice)
         return 1
     with at_work("spectrum"):
         found = learned_spectrum(solution)
@@ -86,6 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         status = solution.status.name.lower()
         sys.stdout.write(f"{status}, residual {solution.residual:.1e}, relative error {solution.error_estimate:.1e}\n")
     warn_unstable([solution])
+    warn_inexact([solution])
     return 0
 
 

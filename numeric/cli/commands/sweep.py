@@ -83,6 +83,8 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
         raise BadInput(
             "--out", out, f"cannot be written ({error.strerror})", "name a folder you may write to"
         ) from None
+    from numeric.problem.solution import Status
+
     statuses = _statuses(swept.dataset)
     document = {
         "out": str(out),
@@ -99,6 +101,8 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
         sys.stdout.write(f"{out}: {sizes}, {plan.points} points, {swept.found} of them found there\n")
         for name, counts in statuses.items():
             sys.stdout.write(f"{name}: {', '.join(f'{count} {ending}' for ending, count in counts.items())}\n")
+        for ending in sorted({ending for counts in statuses.values() for ending in counts} - {"converged"}):
+            sys.stdout.write(f"{ending}: {Status[ending.upper()].value}\n")
     return 0
 
 

@@ -20,7 +20,16 @@ from numeric.cli.arguments import (
     positive,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import add_outputs, deliver, outputs, print_rows, print_unsolved, so_far, warn_unstable
+from numeric.cli.output import (
+    add_outputs,
+    deliver,
+    outputs,
+    print_rows,
+    print_unsolved,
+    so_far,
+    warn_inexact,
+    warn_unstable,
+)
 from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import decay_exponent
 from numeric.maths.domain import InvalidParameter
@@ -203,6 +212,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
             print_rows(recovery)
     warn_unstable([point.solution for point in found], AXES[along], [getattr(point, along) for point in found])
+    warn_inexact([point.solution for point in found])
     return print_unsolved(point.solution for point in found)
 
 
