@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq, minimize_scalar
 from strategies import examples, kappa0s, laws, log_uniform, problems, thresholds, variances
@@ -43,7 +43,10 @@ def scale_of(v: float, b: float, law: Target) -> float:
 
 @cache
 def solved(problem: Problem) -> Solution:
-    return solve(problem).unwrap()
+    """A solution; of a point whose channel the solver says that it does not resolve no law is asked."""
+    solution = solve(problem)
+    assume(solution.status is not Status.INACCURATE)
+    return solution.unwrap()
 
 
 # Spectral identities.
@@ -281,6 +284,7 @@ def test_channel_is_invariant_under_a_change_of_the_index_unit(s, V, overlap):
 # Solutions.
 
 few = examples(5)
+RULE = COARSE.refined()  # where little decay meets much noise the coarse one errs by more than 1e-3
 
 
 @pytest.mark.identity
@@ -297,6 +301,7 @@ few = examples(5)
         beta0=1.6,
     )
 )
+@example(problem=Problem(1.0, MarchenkoPastur(1.0), np.exp(-5), 1.0, width=0.4, beta=0.8789604271746931, beta0=1.5))
 def test_free_entropy_is_stationary_at_a_solution(problem):
     """Differences of e in each of its six variables, on the envelope's own quadrature."""
     solution = solved(problem)
@@ -307,19 +312,17 @@ def test_free_entropy_is_stationary_at_a_solution(problem):
         at = {**values, **moved}
         v, b, _ = generated.reduced_variables(at["mh"], at["qh"], at["Vh"], problem.lambda_, problem.width)
         J = problem.target.energy(v, b, problem.width).J
-        M = average(at["m"], at["q"], at["V"], problem.rho, problem.beta, problem.beta0, COARSE).M
+        M = average(at["m"], at["q"], at["V"], problem.rho, problem.beta, problem.beta0, RULE).M
         return float(generated.free_entropy(problem.alpha, M, *(at[name] for name in names), J))
 
-    e_scale = (
-        problem.alpha * average(*(values[n] for n in names[:3]), problem.rho, problem.beta, problem.beta0, COARSE).M
-    )
+    e_scale = problem.alpha * average(*(values[n] for n in names[:3]), problem.rho, problem.beta, problem.beta0, RULE).M
     terms = e_scale + values["m"] * values["mh"] + values["q"] * values["Vh"] + values["V"] * values["qh"]
     for name in names:
         h = 1e-3 * values[name]
         if name == "m":  # stay inside m^2 < q rho
             h = min(h, 0.05 * (np.sqrt(values["q"] * problem.rho) - values["m"]))
         slope = (e(**{name: values[name] + h}) - e(**{name: values[name] - h})) / (2 * h)
-        # d e/d log(name) relative to the terms that cancel in it: quadrature error of the coarse rule, ~1e-4.
+        # d e/d log(name) relative to the terms that cancel in it: quadrature error, at most 3e-4 of 170 points of the box.
         assert abs(slope * values[name]) < 1e-3 * terms, name
 
 

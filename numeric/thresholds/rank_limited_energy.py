@@ -101,7 +101,13 @@ class Quantile:
         return None
 
     def _bracket(self, v: Ball) -> tuple[Ball, Ball]:
-        """Positive positions with more and less mass above them than asked for."""
+        """Positive positions with more and less mass above them than asked for.
+
+        Raises:
+            Unresolved: no more mass than asked for is positive, or the precision does not show it.
+        """
+        if not over(self._law, v, arb(0)).value("mass") > ball(self._mass):
+            raise Unresolved("no more mass than asked for is seen to be positive")
         low = high = v.sqrt().mid()
         while not self._excess(v, high).value < 0:
             high = high * 2

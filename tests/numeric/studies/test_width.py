@@ -75,7 +75,7 @@ def test_slopes_along_the_width_approach_the_derived_exponents(gamma, dim, x, y,
 @pytest.mark.identity
 @examples(12)
 @given(
-    alpha=st.floats(0.02),
+    alpha=st.floats(0.02, 5.0),
     penalty=st.floats(0.05, 2.0),
     gamma=st.floats(0.6, 2.0),
     hidden=st.sampled_from([2, 5, 20]),

@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import pi, sqrt
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
@@ -188,9 +188,14 @@ def test_a_target_of_higher_rank_needs_more_samples(name, rank, more):
 
 @pytest.mark.identity
 @given(rank=RANKS, noise=NOISES, width=st.fractions(Fraction(1, 10), Fraction(9, 10), max_denominator=20))
+@example(rank=Fraction(1, 4), noise=Fraction(1), width=Fraction(2, 3))
 @examples(6)
 def test_a_wider_student_fits_more(rank, noise, width):
-    """And none more than the one without a limit."""
+    """As far as the limit acts; and none more than the one without a limit.
+
+    Where the rank limit stops acting within a ball of v a quantile was looked for that its centre does not have, and never given up.
+    """
     stated = law("quadratic_network", rank)
     found = [float(interpolation(stated, noise, 2, 12, one)) for one in (width * Fraction(4, 5), width, ONE, 2 * ONE)]
-    assert found[0] < found[1] <= found[2] == found[3]
+    assert found[0] <= found[1] <= found[2] == found[3]
+    assert found[0] < found[1] or found[1] == found[2]
