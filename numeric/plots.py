@@ -23,6 +23,7 @@ from numeric.journal.log_axes import keep_in_view, logarithmic
 from numeric.journal.numbers import in_mathtext
 from numeric.journal.stretches import stretches
 from numeric.journal.style import in_style, legend_above, panels
+from numeric.maths.domain import InvalidParameter
 from numeric.model import DEFAULT
 from numeric.problem.solution import Solution, Status
 from numeric.studies.scaling import power_law_of, regime_of
@@ -61,11 +62,18 @@ def _drawn(solution: Solution, name: str) -> float:
     return 0.0 if abs(value) <= solution.errors.get(name, 0.0) else value
 
 
+def _require_some(name: str, points: Sequence[object]) -> None:
+    """Raises InvalidParameter where there is nothing to draw."""
+    if not len(points):
+        raise InvalidParameter(name, points, "holds nothing to draw", "give one point or more")
+
+
 @in_style
 def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figure:
     """Errors against alpha, with bands of their error estimates; points where replica symmetry is broken are open circles on a faint
     line, and no line passes one that was not solved. What is left out is said in the caption.
     """
+    _require_some("solutions", solutions)
     figure, (axes,) = panels(ax)
     alphas = np.array([solution.problem.alpha for solution in solutions])
     stable = np.array([solution.status is not Status.UNSTABLE for solution in solutions])
@@ -183,17 +191,17 @@ def decomposition_figure(
     negative, sizes = list[str](), dict[str, np.ndarray]()
     for colour, (name, line) in enumerate(styles.items()):
         values = along(lambda part, name=name: part.excess[name])  # type: ignore[misc]  # of this turn of the loop
-        sizes[name] = np.abs(values)
-        axes.plot(alphas, np.where(values > 0, values, np.nan), line, color=f"C{colour}", label=name)
+        sizes[f"excess {name}"] = np.abs(values)
+        axes.plot(alphas, np.where(values > 0, values, np.nan), line, color=f"C{colour}", label=f"excess {name}")
         if (below := values < 0).any():
-            axes.plot(alphas[below], -values[below], "o", mfc="none", color=f"C{colour}", label=f"$-${name}")
+            axes.plot(alphas[below], -values[below], "o", mfc="none", color=f"C{colour}", label=f"$-$excess {name}")
             negative.append(name)
     axes.plot(alphas, along(lambda part: part.mismatch), ":", color="0.4", label="mismatch")
     axes.set(xlabel=_ALPHA, ylabel=r"test error above that of $E[y\,|\,X]$")
     logarithmic(axes.xaxis, axes.yaxis)
     below_panel = _below(keep_in_view(axes), sizes)
-    legend_above(axes, 3 if negative else 2)
-    note = f"open circles: minus {' and '.join(negative)}, which is below zero" if negative else ""
+    legend_above(axes, 2)
+    note = f"open circles: minus excess {' and '.join(negative)}, which is below zero" if negative else ""
     solutions = [part.solution for part in parts]
     told = settings(solutions[0].problem, "alpha") if parts else ""
     add_caption(figure, told, note, below_panel, _broken(solutions), _left_out(unsolved, alphas.tolist()))
@@ -208,6 +216,7 @@ def drawn_optimum(best: "Optimum") -> tuple[float, float]:
 @in_style
 def optimal_figure(found: Sequence["Optimum"], ax: Sequence[Axes] | None = None) -> Figure:
     """Least test error and the weight decay that gives it, against alpha; two panels, with marks."""
+    _require_some("found", found)
     figure, (errors, decays) = panels(ax, 1, 2, 2.4)
     solutions = [best.solution for best in found]
     alphas = [solution.problem.alpha for solution in solutions]
@@ -237,6 +246,7 @@ def drawn_costs(point: "CostPoint") -> tuple[float, float, float]:
 @in_style
 def cost_figure(points: Sequence["CostPoint"], ax: Axes | None = None) -> Figure:
     """Estimation errors of the learned map and of the Bayes-optimal one against alpha."""
+    _require_some("points", points)
     figure, (axes,) = panels(ax)
     alphas, learned, optimal = zip(*map(drawn_costs, points), strict=True)
     solutions = [point.solution for point in points]
@@ -253,6 +263,7 @@ def cost_figure(points: Sequence["CostPoint"], ax: Axes | None = None) -> Figure
 @in_style
 def bayes_figure(points: Sequence["BayesPoint"], ax: Sequence[Axes] | None = None) -> Figure:
     """Estimation and test errors: Bayes-optimal, of the label of the posterior mean, learned at the best weight decay; two panels."""
+    _require_some("points", points)
     figure, (estimation, test) = panels(ax, 1, 2, 2.6)
     known = [(p.problem.alpha, p.bayes_error, *p.predictions) for p in points if p.bayes_error and p.predictions]
     learned = [p.learned.solution for p in points if p.learned]
@@ -275,6 +286,7 @@ def bayes_figure(points: Sequence["BayesPoint"], ax: Sequence[Axes] | None = Non
 @in_style
 def recovery_figure(rows: Sequence["RecoveryRow"], ax: Axes | None = None, model: str = DEFAULT) -> Figure:
     """Recovery thresholds against the target's rank ratio: one colour per number of tokens, one line style per width."""
+    _require_some("rows", rows)
     figure, (axes,) = panels(ax, height=3.0)
     tokens = sorted({row.tokens for row in rows}, key=lambda count: count or 0)
     widths = sorted({row.width for row in rows}, reverse=True)
@@ -319,6 +331,7 @@ def scaling_figure(
 
     A tick where each feature leaves the bulk.
     """
+    _require_some("points", points)
     figure, (above, below) = panels(ax, 2, 1, 4.0, sharex=True, height_ratios=(3, 2))
     dim = power_law_of(problem).dim
     solved = [point for point in points if point.risk > 0]
@@ -392,7 +405,7 @@ def phase_figure(diagram: "PhaseDiagram", ax: Axes | None = None) -> Figure:
 
 def slopes_note(diagram: "PhaseDiagram") -> str:
     """What a caption says of the numbers in a phase diagram, with the settings of the theory that has them."""
-    if diagram.theory is None:
+    if diagram.theory is None or not len(diagram.slopes):  # an interrupt came before any was solved
         return ""
     along = " along $m$" if diagram.axis == "width" else ""
     place = settings(diagram.theory, "target", "alpha", "lambda_", "width")

@@ -57,6 +57,12 @@ def integer(name: str, value: object) -> int:
         raise InvalidParameter(name, value, "must be an integer", "write it without a decimal point") from None
 
 
+def require_kind(name: str, value: object, kind: type, way_out: str) -> None:
+    """Raises InvalidParameter for what is no instance of a class, such as the problem in place of its solution."""
+    if not isinstance(value, kind):
+        raise InvalidParameter(name, value, f"must be a {kind.__name__}", way_out)
+
+
 def fraction(name: str, value: object) -> Fraction:
     """The parameter exactly: a float or a NumPy scalar as its binary value, a text such as "1/5" or "0.2" as what it says.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
-from numeric.maths.domain import InvalidParameter, integer, real
+from numeric.maths.domain import InvalidParameter, integer, real, require_kind
 from numeric.model import COMMON, DEFAULT, available, call, functions, has_singular_values, structure, takes_tokens
 from numeric.proven_laws.law import Law, require_target
 
@@ -280,3 +280,8 @@ class Problem:
     def rho(self) -> float:
         """Variance per unit of the noisy target index."""
         return float(call(self.generated.noisy_variance, (self.q0,), self.settings))
+
+
+def require_problem(value: object) -> None:
+    """Raises InvalidParameter for what is no Problem, such as its target."""
+    require_kind("problem", value, Problem, "give Problem(alpha=..., target=..., lambda_=..., noise=...)")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numeric.laws.law import Target
-from numeric.maths.domain import NoAnswer
+from numeric.maths.domain import NoAnswer, require_kind
 from numeric.problem.conjugates import AntisymmetricConjugates, Conjugates
 from numeric.problem.problem import Problem
 
@@ -154,3 +154,8 @@ def failed(problem: Problem, status: Status, residual: float = math.inf, iterati
         residual=residual,
         iterations=iterations,
     )
+
+
+def require_solution(value: object) -> None:
+    """Raises InvalidParameter for what is no Solution, such as its problem."""
+    require_kind("solution", value, Solution, "give solve(problem)")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from numeric.engines.interrupted import becoming, keeping
-from numeric.problem.problem import Problem
+from numeric.problem.problem import Problem, require_problem
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
 
@@ -32,6 +32,7 @@ def learning_curve(
         One Solution per alpha, converged or not: read `status`, or call `unwrap()`. Where several were found, the physical one.
 
     Raises:
+        InvalidParameter: no Problem is given.
         Interrupted: with the points that had finished.
 
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
@@ -41,6 +42,7 @@ def learning_curve(
     >>> [round(solution.test_error, 4) for solution in learning_curve(problem, [0.5, 1, 2])]
     [0.136, 0.102, 0.0871]
     """
+    require_problem(problem)
     with becoming(_physical):
         return _physical(coexisting_along(problem, alphas, watch, accuracy))
 

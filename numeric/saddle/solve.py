@@ -16,7 +16,7 @@ from numeric.maths.domain import OutsideDomain
 from numeric.maths.fixed_point import Vector
 from numeric.model import require_of_now
 from numeric.problem.conjugates import Conjugates
-from numeric.problem.problem import Problem
+from numeric.problem.problem import Problem, require_problem
 from numeric.problem.solution import Solution, Status, failed
 from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import estimator_of
@@ -111,6 +111,7 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     at several times the price.
 
     Raises:
+        InvalidParameter: no Problem is given.
         BadInput: the file of the model was changed since its equations were generated.
 
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
@@ -120,6 +121,7 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     >>> solution.status.name, round(solution.test_error, 4), solution.errors["test_error"] < 1e-4
     ('CONVERGED', 0.102, True)
     """
+    require_problem(problem)
     require_of_now(problem.model)
     started = time.perf_counter()
     found = _SOLVER.solve(problem, start, accuracy)

@@ -29,7 +29,7 @@ from numeric.model import float64 as generated
 from numeric.prediction.prediction import best_prediction, prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
-from numeric.problem.solution import Solution
+from numeric.problem.solution import Solution, require_solution
 from numeric.saddle.estimator import estimator_of, learned_overlaps
 
 #: Of q0 in features that are not learned: below it their energy, a difference, has fewer than six digits.
@@ -76,6 +76,7 @@ def decompose(solution: Solution) -> Decomposition:
     """Split the error of a solved point.
 
     Raises:
+        InvalidParameter: no Solution is given.
         NotConverged: the solution is none.
         OutsideDomain: an average cannot be resolved in double precision.
         ValueError: direct training, where no eigenvalue is left out, or leading features kept exactly.
@@ -87,6 +88,7 @@ def decompose(solution: Solution) -> Decomposition:
     >>> abs(parts.least + parts.mismatch + parts.rate * parts.distance - parts.solution.test_error) < 1e-5
     True
     """
+    require_solution(solution)
     problem = solution.unwrap().problem
     if problem.leading:
         raise ValueError(f"leading = {problem.leading}: test errors are split for Gaussian indices only; use 0")

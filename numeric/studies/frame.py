@@ -8,7 +8,7 @@ import pandas as pd
 from attention_erm.commandline import provenance
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from numeric.problem.solution import ERROR_BAR, QUANTITIES, Solution
+from numeric.problem.solution import ERROR_BAR, QUANTITIES, Solution, require_solution
 
 
 def to_frame(solutions: Iterable[Solution]) -> pd.DataFrame:
@@ -23,9 +23,10 @@ def to_frame(solutions: Iterable[Solution]) -> pd.DataFrame:
     >>> to_frame(learning_curve(problem, [0.5, 1, 2]))["test_error"].round(4).to_dict()
     {0.5: 0.136, 1.0: 0.102, 2.0: 0.0871}
     """
-    rows = [
-        {"alpha": solution.problem.alpha, **_row(solution), **_parameters(solution.problem)} for solution in solutions
-    ]
+    rows = []
+    for solution in solutions:
+        require_solution(solution)
+        rows.append({"alpha": solution.problem.alpha, **_row(solution), **_parameters(solution.problem)})
     frame = pd.DataFrame(rows).set_index("alpha")
     frame.attrs.update(provenance.current().columns())
     return frame

@@ -8,7 +8,7 @@ import scipy
 
 from numeric.channel.rules import coarse_rules
 from numeric.problem.conjugates import Conjugates
-from numeric.problem.problem import Problem
+from numeric.problem.problem import Problem, require_problem
 from numeric.problem.solution import NotConverged, Solution, Status
 from numeric.saddle.equations import SaddleMap
 from numeric.saddle.estimator import reduced, upper_edge
@@ -43,6 +43,7 @@ def optimal_lambda(problem: Problem, tolerance: float = TOLERANCE, accuracy: flo
 
     Source: arXiv 2509.24914, Figure 2 (which selects lambda by cross-validation).
     """
+    require_problem(problem)
     if not tolerance > 0:
         raise ValueError(f"tolerance = {tolerance!r}: must be positive; use 1e-2")
     path = list(_descent(problem, accuracy))

@@ -18,7 +18,7 @@ from numeric.maths.domain import InvalidParameter
 from numeric.model import float64 as generated
 from numeric.model import has_singular_values
 from numeric.prediction.prediction import Prediction, prediction_of
-from numeric.problem.problem import Problem
+from numeric.problem.problem import Problem, require_problem
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import Watch
 from numeric.saddle.estimator import Denoising, estimator_of
@@ -91,6 +91,7 @@ def scaling_curve(
     1e+05 0.0389 -0.989
     1e+06 0.0038 nan
     """
+    require_problem(problem)
     dim = power_law_of(problem).dim
     return _curve(problem, lambda n: problem.at(n / dim**2), samples, "samples", watch, start)
 

@@ -14,7 +14,7 @@ from numeric.laws.law import Array, Target, edge_grid
 from numeric.maths.domain import NoAnswer
 from numeric.model import float64 as generated
 from numeric.problem.problem import Parametrisation
-from numeric.problem.solution import Solution
+from numeric.problem.solution import Solution, require_solution
 from numeric.saddle.estimator import learned_overlaps
 from numeric.saddle.solve import solve
 
@@ -121,6 +121,7 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
     Of a general matrix the singular values.
 
     Raises:
+        InvalidParameter: no Solution is given.
         NotConverged: the solution is none.
         NoAnswer: the target is learned perfectly, so that no noise is left.
         ValueError: a general matrix trained on symmetric scores, whose singular values are not those of one law.
@@ -131,6 +132,7 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
     >>> round(spectrum.zero_mass, 4), [(round(low, 3), round(high, 3)) for low, high in spectrum.bulks]
     (0.3557, [(0.0, 3.947)])
     """
+    require_solution(solution)
     problem = solution.unwrap().problem
     if problem.parametrisation is Parametrisation.GENERAL:
         raise ValueError("the spectrum of a general matrix is not known; train it symmetric, or factors")

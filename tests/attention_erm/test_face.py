@@ -142,3 +142,24 @@ def test_what_is_no_value_of_a_field_is_refused_in_a_line(name, value, rule):
 def test_what_is_no_number_for_a_threshold(stated, rule):
     with pytest.raises(InvalidParameter, match=rule):
         numeric.interpolation(TARGET, **stated)
+
+
+def test_another_kind_is_refused_by_name():
+    """decompose(problem), whose solution it needs, was an AttributeError."""
+    problem = attention_erm.Problem(**STATED)
+    asked = {
+        "problem": (
+            attention_erm.solve,
+            lambda other: attention_erm.learning_curve(other, [1.0]),
+            lambda other: attention_erm.scaling_curve(other, [1.0]),
+        ),
+        "solution": (
+            attention_erm.decompose,
+            attention_erm.learned_spectrum,
+            lambda other: attention_erm.to_frame([other]),
+        ),
+    }
+    for name, other in (("problem", TARGET), ("solution", problem)):
+        for function in asked[name]:
+            with pytest.raises(InvalidParameter, match=f"^{name} = .*: must be a {name.capitalize()}; give "):
+                function(other)

@@ -169,7 +169,7 @@ def test_parts_of_the_test_error_and_what_stays_are_drawn_in_its_units(solved):
     )
     for name in ("overfitting", "underfitting", "approximation"):
         values = [part.rate * getattr(part, name) for part in parts]
-        np.testing.assert_allclose(drawn[name], [value or math.nan for value in values])  # zero has no logarithm
+        np.testing.assert_allclose(drawn[f"excess {name}"], [value or math.nan for value in values])  # zero has no logarithm
     np.testing.assert_allclose(drawn["mismatch"], [part.mismatch for part in parts])
 
 
@@ -189,9 +189,9 @@ def test_a_part_below_zero_is_drawn_by_its_size_and_said(solved):
     ]
     figure = decomposition_figure(parts)
     drawn = {line.get_label(): line for line in figure.axes[0].lines}
-    assert np.isnan(drawn["approximation"].get_ydata()[2])
-    np.testing.assert_allclose(drawn["$-$approximation"].get_xydata(), [[2.0, 0.001 * parts[2].rate]])
-    assert "open circles: minus approximation, which is below zero" in caption_of(figure)
+    assert np.isnan(drawn["excess approximation"].get_ydata()[2])
+    np.testing.assert_allclose(drawn["$-$excess approximation"].get_xydata(), [[2.0, 0.001 * parts[2].rate]])
+    assert "open circles: minus excess approximation, which is below zero" in caption_of(figure)
     assert "below zero" not in caption_of(decomposition_figure(parts[:2]))
 
 
@@ -200,12 +200,12 @@ def test_no_line_of_a_decomposition_passes_an_unsolved_point_and_broken_symmetry
     broken = replace(third, solution=replace(third.solution, status=Status.UNSTABLE))
     figure = decomposition_figure([first, broken], unsolved=[second.solution.problem.alpha])
     drawn = {line.get_label(): np.isnan(line.get_ydata()).tolist() for line in figure.axes[0].lines}
-    assert drawn.pop("underfitting") == 3 * [True]  # nothing is left to learn
+    assert drawn.pop("excess underfitting") == 3 * [True]  # nothing is left to learn
     assert set(map(tuple, drawn.values())) == {(False, True, False)}
     caption, (_, between, last) = caption_of(figure), [one.problem.alpha for one in solved]
     assert rf"symmetry broken, an approximation: $\alpha$ = ${last:g}$" in caption
     assert rf"left out as inaccurate or unsolved: $\alpha$ = ${between:g}$" in caption
-    assert "not drawn: underfitting below $" in caption
+    assert "not drawn: excess underfitting below $" in caption
 
 
 def test_costs_of_one_point_are_drawn(solved):
@@ -400,6 +400,7 @@ def test_numbers_in_a_phase_diagram_are_captioned_with_their_theory():
     said = caption_of(phase_figure(diagram))
     assert r"numbers: local slope at $d = 100$, $\Delta = 0.25$, $T = 2$" in said
     assert "numbers" not in caption_of(phase_figure(phase_diagram(Fraction(3, 4), None, 0.25, 1)))
+    assert "numbers" not in caption_of(phase_figure(replace(diagram, slopes=())))  # of one that was interrupted
 
 
 def test_a_cell_has_the_colour_that_the_legend_says():
@@ -681,3 +682,9 @@ def test_settings_in_which_problems_differ_are_not_told(solved):
     direct = replace(one, parametrisation=Parametrisation.SYMMETRIC, lambda_=0.1)
     assert common_settings([one, direct], "alpha") == settings(one, "alpha", "lambda_")
     assert "trained" not in common_settings([direct, one]) and "symmetric matrix trained" in common_settings([direct])
+
+
+@pytest.mark.parametrize("draw", [curve_figure, optimal_figure, cost_figure, bayes_figure, recovery_figure])
+def test_nothing_is_no_figure(draw):
+    with pytest.raises(InvalidParameter, match="holds nothing to draw"):
+        draw([])

@@ -26,10 +26,14 @@ COMPARED_QUANTITIES = ("m", "q", "train_error", "test_error")
 
 @dataclass(frozen=True)
 class Expected:
-    """What the theory says of each quantity, and its own absolute error estimate."""
+    """What the theory says of each quantity, and its own absolute error estimate.
+
+    broken: replica symmetry is, so that all of it is an approximation.
+    """
 
     values: Mapping[str, float]
     errors: Mapping[str, float]
+    broken: bool = False
 
 
 Predictor = Callable[[Sequence[Problem]], list[Expected]]  #: answers in the order of the problems
@@ -137,4 +141,5 @@ def _interpolate(problem: Problem, nodes: list[float], solved: Mapping[Problem, 
     return Expected(
         {k: sum(w * p.values[k] for w, p in zip(weights, at_nodes, strict=True)) for k in at_nodes[0].values},
         {k: max(p.errors[k] for p in at_nodes) for k in at_nodes[0].errors},
+        any(p.broken for p in at_nodes),
     )

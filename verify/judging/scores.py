@@ -52,7 +52,10 @@ class SizeGroup:
 
 @dataclass(frozen=True)
 class Score:
-    """One quantity at one point. `z` is NaN where too few runs converged for a standard error, or the theory says nothing."""
+    """One quantity at one point. `z` is NaN where too few runs converged for a standard error, or the theory says nothing.
+
+    broken: whether the theory is an approximation there, as replica symmetry is broken.
+    """
 
     quantity: str
     problem: Problem
@@ -62,6 +65,7 @@ class Score:
     standard_error: float
     degrees_of_freedom: float
     z: float
+    broken: bool = False
 
     @property
     def raw_in_errors(self) -> float:
@@ -162,7 +166,8 @@ def score_at(quantity: str, point: Problem, judged: Sequence[tuple[MeasuredRun, 
     if not groups or any(group.runs < MINIMUM_RUNS for group in groups):
         return Score(quantity, point, groups, math.nan, math.nan, math.nan, math.nan, math.nan)
     theory_error = max(p.errors[quantity] for _, p in judged)
-    return Score(quantity, point, groups, theory_error, *extrapolated(groups, theory_error))
+    broken = any(p.broken for _, p in judged)
+    return Score(quantity, point, groups, theory_error, *extrapolated(groups, theory_error), broken)
 
 
 class Extrapolated(NamedTuple):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from attention_erm.commandline.log import progress as bar
 from numeric.problem.problem import Problem
-from numeric.problem.solution import Solution
+from numeric.problem.solution import Solution, Status
 from numeric.saddle.curve import Watch, learning_curve
 from verify.jobs.pool import Job, Pool
 from verify.judging.realised import COMPARED_QUANTITIES, Expected, Measured, Predictor, problems_to_solve
@@ -93,7 +93,8 @@ def expected_of(solution: Solution, quantities: Sequence[str] = COMPARED_QUANTIT
         return Expected(nothing, nothing)
     values = {name: float(getattr(solution, name)) for name in quantities} | {"q": trained_norm(solution)}
     # the S = 0 phase is exact and carries no error estimates
-    return Expected(values, {name: float(solution.errors.get(name, 0.0)) for name in values})
+    errors = {name: float(solution.errors.get(name, 0.0)) for name in values}
+    return Expected(values, errors, solution.status is Status.UNSTABLE)
 
 
 def trained_norm(solution: Solution) -> float:

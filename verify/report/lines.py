@@ -88,6 +88,8 @@ def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
     for verdict in comparison.verdicts:
         mean = f"{100 * verdict.pooled.relative:+.2f} +- {100 * verdict.pooled.standard_error:.2f} %"
         yield f"{kind} {verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean {mean}\n"
+    if broken := sorted({score.problem.alpha for score in comparison.scores if score.broken}):
+        yield f"at alpha {', '.join(f'{alpha:g}' for alpha in broken)} replica symmetry is broken: the theory is an approximation\n"
     for line in excluded_lines(comparison.excluded):
         yield f"{kind}: {line}"
 

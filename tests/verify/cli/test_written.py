@@ -54,6 +54,7 @@ def test_a_curve_is_written_as_table_and_figure_that_stand_alone(curve):
         assert (float(row["trained"]), float(row["theory"])) == (size["simulation"], size["theory"])
         assert float(row["z"]) == point["z"]
         assert row["verdict"] == ("agrees" if abs(point["z"]) < BAND else "DISAGREES")
+        assert row["theory_status"] == point["theory_status"] == "converged"
     alphas = [point["alpha"] for point in document["line"]]
     assert len(alphas) == 4 and alphas[0] < 1 and alphas[-1] > 2
     text = Image.open(folder / "curve.png").text

@@ -13,6 +13,7 @@ from numeric.laws.target_spectrum import target_quantile_means
 from numeric.problem.problem import Problem
 from verify.judging.realised import COMPARED_QUANTITIES, Expected
 from verify.judging.scores import BAND, compare_with_theory, intercept_weights, normal_score
+from verify.report.lines import comparison_lines
 from verify.training.measure import execute
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run
@@ -115,6 +116,22 @@ def test_the_error_of_the_theory_widens_the_band(template):
         return [Expected(CONSTANT.values, dict.fromkeys(COMPARED_QUANTITIES, 0.5)) for _ in problems]
 
     assert compare_with_theory(synthetic(template, np.random.default_rng(0), 0.2, 10.0), unsure).agrees
+
+
+def test_points_of_a_broken_symmetry_are_told(template):
+    def theory(problems):
+        return [dataclasses.replace(CONSTANT, broken=problem.alpha > 1.5) for problem in problems]
+
+    results = [
+        dataclasses.replace(result, run=result.run.varied(alpha=alpha))
+        for alpha in (1.0, 2.0)
+        for result in synthetic(template, np.random.default_rng(0), 0.0, 1.0)
+    ]
+    comparison = compare_with_theory(results, theory)
+    assert {(score.problem.alpha, score.broken) for score in comparison.scores} == {(1.0, False), (2.0, True)}
+    assert list(comparison_lines("sequences", comparison))[-1] == (
+        "at alpha 2 replica symmetry is broken: the theory is an approximation\n"
+    )
 
 
 def test_runs_that_did_not_converge_are_listed_and_left_out(template):
