@@ -205,10 +205,10 @@ def warn_unstable(solutions, name: str = "alpha", values: Sequence[float] = ()) 
         _LOG.warning("%s (%s): %s", counted(unstable), where, Status.UNSTABLE.value)
 
 
-def warn_inexact(solutions, accuracy: float | None = None, offered: bool = False) -> None:  # type: ignore[no-untyped-def]  # likewise
+def warn_inexact(solutions, accuracy: float | None = None, where: str = " in python -m numeric curve") -> None:  # type: ignore[no-untyped-def]  # likewise
     """One line on stderr where errors are larger than was asked for, or than is the default.
 
-    `offered`: whether the command takes --accuracy. Closed channels have no rule, whose errors are those of rounding.
+    `where`: to ask for a smaller one. Closed channels have no rule, whose errors are those of rounding.
     """
     from numeric.channel.rules import coarse_rules
 
@@ -220,8 +220,7 @@ def warn_inexact(solutions, accuracy: float | None = None, offered: bool = False
     if inexact:
         goal = accuracy or coarse_rules(inexact[0].problem)[0].accuracy
         worst = max(solution.error_estimate for solution in inexact)
-        more = "a smaller --accuracy takes longer and comes closer"
-        way_out = "no finer rule is tried" if accuracy else more if offered else f"{more} in python -m numeric curve"
+        way_out = "no finer rule is tried" if accuracy else f"a smaller --accuracy takes longer and comes closer{where}"
         errors = f"relative errors of up to {worst:.1e}, more than {goal:.0e}"
         _LOG.warning("%s with %s; %s", counted(inexact), errors, way_out)
 

@@ -298,10 +298,10 @@ def test_errors_are_said_where_they_exceed_what_was_asked(caplog):
     found = [replace(POINT, m=1.0, errors={"m": error}) for error in (0.01, 0.03, 0.02)]
     mixed = [*found, replace(UNSOLVED, m=1.0, errors={"m": 0.5})]
     output.warn_inexact(mixed, 0.01)
-    output.warn_inexact(mixed[:1], offered=True)
+    output.warn_inexact(mixed[:1], where="")
     output.warn_inexact([replace(POINT, m=1.0, errors={"m": 2e-4})])
     closed = replace(POINT, m=1.0, problem=replace(POINT.problem, model="quadratic_network"), errors={"m": 1e-9})
-    output.warn_inexact([closed], offered=True)  # rounding: no rule is any finer
+    output.warn_inexact([closed], where="")  # rounding: no rule is any finer
     closer = "more than 1e-04; a smaller --accuracy takes longer and comes closer"
     assert [record.message for record in caplog.records] == [
         "2 points with relative errors of up to 3.0e-02, more than 1e-02; no finer rule is tried",

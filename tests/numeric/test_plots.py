@@ -169,7 +169,9 @@ def test_parts_of_the_test_error_and_what_stays_are_drawn_in_its_units(solved):
     )
     for name in ("overfitting", "underfitting", "approximation"):
         values = [part.rate * getattr(part, name) for part in parts]
-        np.testing.assert_allclose(drawn[f"excess {name}"], [value or math.nan for value in values])  # zero has no logarithm
+        np.testing.assert_allclose(
+            drawn[f"excess {name}"], [value or math.nan for value in values]
+        )  # zero has no logarithm
     np.testing.assert_allclose(drawn["mismatch"], [part.mismatch for part in parts])
 
 

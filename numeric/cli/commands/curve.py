@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_points(solutions)
     warn_unstable(solutions)
-    warn_inexact(solutions, accuracy, offered=True)
+    warn_inexact(solutions, accuracy, where="")
     return print_unsolved(solutions)
 
 

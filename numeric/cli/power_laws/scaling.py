@@ -212,7 +212,8 @@ def run(arguments: argparse.Namespace) -> int:
             )
             print_rows(recovery)
     warn_unstable([point.solution for point in found], AXES[along], [getattr(point, along) for point in found])
-    warn_inexact([point.solution for point in found])
+    if not asked.leading:  # no command takes both --leading and --accuracy
+        warn_inexact([point.solution for point in found])
     return print_unsolved(point.solution for point in found)
 
 
