@@ -80,6 +80,9 @@ class Problem:
     def __post_init__(self) -> None:
         require_target(self.target)
         self._hold_own_types()
+        if self.lambda_ == 0 and self.parametrisation is not Parametrisation.FACTORISED:
+            rule = "direct training needs a positive one, below which many matrices fit"
+            raise InvalidParameter("lambda_", 0, rule, "use 1e-6")
         self._require_model()
         for name in ("alpha", "width", "beta", "beta0"):
             value = getattr(self, name)
@@ -92,9 +95,6 @@ class Problem:
         if not 2 <= self.tokens <= MOST_TOKENS:
             rule = f"must be an integer from 2 to {MOST_TOKENS}"
             raise InvalidParameter("tokens", self.tokens, rule, "try 2: one token has one label")
-        if self.lambda_ == 0 and self.parametrisation is not Parametrisation.FACTORISED:
-            rule = "direct training needs a positive one, below which many matrices fit"
-            raise InvalidParameter("lambda_", 0, rule, "use 1e-6")
         if self.leading:
             self._require_features()
 

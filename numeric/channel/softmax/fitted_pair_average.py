@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from numeric.channel.softmax import fitted_minimiser, pair_minimiser
 from numeric.channel.softmax.fitted_minimiser import CONTRACTION, LONGEST
+from numeric.channel.softmax.gauss_hermite import gauss_hermite
 from numeric.channel.softmax.pair_minimiser import REACH, Sample, Setting, descend, dual_field
 from numeric.maths.domain import OutsideDomain
-from numeric.maths.gauss_hermite import gauss_hermite
 from numeric.maths.kernels import digest, entry, inner, over_blocks
 from numeric.model import float64 as physics
 

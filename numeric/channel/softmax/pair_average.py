@@ -24,10 +24,10 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
 from numeric.channel.softmax import line_integral, pair_minimiser
+from numeric.channel.softmax.gauss_hermite import gauss_hermite
 from numeric.channel.softmax.line_integral import CUT, integrate_line, nearly_unlearned
 from numeric.channel.softmax.pair_minimiser import Line, Setting
 from numeric.maths.domain import OutsideDomain
-from numeric.maths.gauss_hermite import gauss_hermite
 from numeric.maths.kernels import digest, entry, inner, over_blocks
 from numeric.model import float64 as physics
 

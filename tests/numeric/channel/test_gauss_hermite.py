@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from numeric.maths.gauss_hermite import MOST_OF_NUMPY, gauss_hermite
+from numeric.channel.softmax.gauss_hermite import MOST_OF_NUMPY, gauss_hermite
 
 
 @pytest.mark.parametrize("count", [12, MOST_OF_NUMPY, MOST_OF_NUMPY + 1, 413, 1000])
