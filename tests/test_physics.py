@@ -284,7 +284,7 @@ def test_channel_is_invariant_under_a_change_of_the_index_unit(s, V, overlap):
 # Solutions.
 
 few = examples(5)
-RULE = COARSE.refined()  # where little decay meets much noise the coarse one errs by more than 1e-3
+RULE = COARSE.refined()
 
 
 @pytest.mark.identity
@@ -301,21 +301,35 @@ RULE = COARSE.refined()  # where little decay meets much noise the coarse one er
         beta0=1.6,
     )
 )
-@example(problem=Problem(1.0, MarchenkoPastur(1.0), np.exp(-5), 1.0, width=0.4, beta=0.8789604271746931, beta0=1.5))
 def test_free_entropy_is_stationary_at_a_solution(problem):
+    check_stationary(solved(problem))
+
+
+@pytest.mark.slow
+def test_free_entropy_is_stationary_where_little_decay_meets_much_noise():
+    """The coarse rule errs by more than 1e-3 there."""
+    problem = Problem(1.0, MarchenkoPastur(1.0), np.exp(-5), 1.0, width=0.4, beta=0.8789604271746931, beta0=1.5)
+    check_stationary(solve(problem).unwrap())
+
+
+def check_stationary(solution):
     """Differences of e in each of its six variables, on the envelope's own quadrature."""
-    solution = solved(problem)
+    problem = solution.problem
     names = ("m", "q", "V", "mh", "qh", "Vh")
     values = {name: getattr(solution, name) for name in names}
+
+    @cache  # which half of the variables do not enter
+    def envelope(m: float, q: float, V: float) -> float:
+        return average(m, q, V, problem.rho, problem.beta, problem.beta0, RULE).M
 
     def e(**moved: float) -> float:
         at = {**values, **moved}
         v, b, _ = generated.reduced_variables(at["mh"], at["qh"], at["Vh"], problem.lambda_, problem.width)
         J = problem.target.energy(v, b, problem.width).J
-        M = average(at["m"], at["q"], at["V"], problem.rho, problem.beta, problem.beta0, RULE).M
+        M = envelope(at["m"], at["q"], at["V"])
         return float(generated.free_entropy(problem.alpha, M, *(at[name] for name in names), J))
 
-    e_scale = problem.alpha * average(*(values[n] for n in names[:3]), problem.rho, problem.beta, problem.beta0, RULE).M
+    e_scale = problem.alpha * envelope(values["m"], values["q"], values["V"])
     terms = e_scale + values["m"] * values["mh"] + values["q"] * values["Vh"] + values["V"] * values["qh"]
     for name in names:
         h = 1e-3 * values[name]
