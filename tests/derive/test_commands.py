@@ -92,7 +92,13 @@ def test_explain_knows_an_equation_that_is_not_generated_yet(derive, tmp_path, m
 
 
 @pytest.fixture
-def two_models(monkeypatch):
+def one_process(monkeypatch):
+    """This one, which derives a model once for all tests; the others are tried by interrupts."""
+    monkeypatch.setattr("derive.cli.catalogue._cores", lambda: 1)
+
+
+@pytest.fixture
+def two_models(monkeypatch, one_process):
     """A catalogue of a closed channel and of softmax rows, which is soon derived."""
     for module in (models, diff):
         monkeypatch.setattr(module, "available", lambda: (SOFTMAX, CLOSED))
@@ -114,7 +120,7 @@ def test_check_says_what_is_proven_of_models(derive, two_models):
     assert [report["model"] for report in document["models"]] == list(two_models)
 
 
-def test_check_names_what_is_wrong(derive, tmp_path, monkeypatch):
+def test_check_names_what_is_wrong(derive, one_process, tmp_path, monkeypatch):
     monkeypatch.setattr(models, "available", lambda: (SOFTMAX, QUICKEST))
     monkeypatch.setattr(manifest, "GENERATED", tmp_path)
     for name in SOFTMAX, QUICKEST, "shared":
