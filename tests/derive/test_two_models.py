@@ -29,6 +29,7 @@ def folder(tmp_path, monkeypatch):
 
 def run(capsys, monkeypatch, *arguments):
     monkeypatch.setattr(sys, "argv", ["derive", *arguments])
+    monkeypatch.setattr("derive.cli.catalogue._cores", lambda: 1)  # this process derives a model once for all tests
     try:
         code = main()
     except SystemExit as stop:

@@ -80,7 +80,9 @@ def test_a_job_is_done_once_whoever_asks_for_it(notes):
     assert notes.read_text().split() == ["one"]
 
 
-@pytest.mark.parametrize(("error", "seen"), [(OutsideDomain, OutsideDomain), (KeyError, WorkerError)])
+@pytest.mark.parametrize(
+    ("error", "seen"), [(OutsideDomain, OutsideDomain), pytest.param(KeyError, WorkerError, marks=pytest.mark.slow)]
+)
 def test_where_the_theory_has_no_answer_is_told_from_what_went_wrong(error, seen, notes):
     """And what had finished is kept."""
     with Pool(1, progress=False) as pool:
