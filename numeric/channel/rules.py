@@ -1,4 +1,7 @@
-"""Averages over the output channel, whatever the model and the number of tokens: rules with one interface."""
+"""Averages over the output channel, whatever the model and the number of tokens: rules with one interface.
+
+Softmax rows of tied tokens have rules of their own (softmax_rules); other models go block by block, or are closed.
+"""
 
 from collections.abc import Hashable
 from typing import Protocol
