@@ -310,6 +310,12 @@ def test_errors_are_said_where_they_exceed_what_was_asked(caplog):
     ]
 
 
+def test_a_sweep_says_what_its_statuses_mean():
+    counted = {"status": {"converged": 3, "rough": 1}, "other_status": {"unfinished": 1, "unstable": 2, "rough": 1}}
+    told = [f"{status.name.lower()}: {status.value}" for status in (Status.ROUGH, Status.UNSTABLE)]
+    assert list(sweep._in_words(counted)) == told
+
+
 def test_advice_names_only_what_the_model_takes():
     said = Status.INACCURATE.value
     poor = replace(POINT, status=Status.INACCURATE)

@@ -4,6 +4,7 @@ import argparse
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from attention_erm.commandline import interrupts
@@ -83,8 +84,6 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
         raise BadInput(
             "--out", out, f"cannot be written ({error.strerror})", "name a folder you may write to"
         ) from None
-    from numeric.problem.solution import Status
-
     statuses = _statuses(swept.dataset)
     document = {
         "out": str(out),
@@ -101,8 +100,7 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
         sys.stdout.write(f"{out}: {sizes}, {plan.points} points, {swept.found} of them found there\n")
         for name, counts in statuses.items():
             sys.stdout.write(f"{name}: {', '.join(f'{count} {ending}' for ending, count in counts.items())}\n")
-        for ending in sorted({ending for counts in statuses.values() for ending in counts} - {"converged"}):
-            sys.stdout.write(f"{ending}: {Status[ending.upper()].value}\n")
+        sys.stdout.write("".join(f"{line}\n" for line in _in_words(statuses)))
     return 0
 
 
@@ -129,6 +127,16 @@ def _duration(seconds: float) -> str:
         if seconds < 7200
         else f"{seconds / 3600:.1f} h"
     )
+
+
+def _in_words(statuses: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """What each ending but `converged` says of its points."""
+    from numeric.problem.solution import Status
+
+    found = {ending for counts in statuses.values() for ending in counts}
+    for status in Status:
+        if (name := status.name.lower()) in found and status is not Status.CONVERGED:
+            yield f"{name}: {status.value}"
 
 
 def _statuses(dataset) -> dict[str, dict[str, int]]:  # type: ignore[no-untyped-def]  # the import is deferred
