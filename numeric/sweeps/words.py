@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import zip_longest
+from typing import Any
 
 #: Meaning and unit, none of a pure number; indices and eigenvalues are those of docs/theory.md, section 1.
 _WORDS = {
@@ -57,3 +59,13 @@ def status_attributes(long_name: str, endings: Iterable[tuple[str, str]]) -> dic
         "flag_meanings": " ".join(name for name, _ in named),
         "comment": "; ".join(f"{name}: {text}" for name, text in named),
     }
+
+
+def endings_of(attributes: Mapping[str, Any]) -> dict[str, str]:
+    """What each flag of a status says of a point: `status_attributes` read back."""
+    names, said = attributes["flag_meanings"].split(), str(attributes["comment"])
+    found = {}
+    for name, after in zip_longest(names, names[1:]):
+        text, _, rest = said.removeprefix(f"{name}: ").partition(f"; {after}: ")
+        found[name], said = text, f"{after}: {rest}"
+    return found

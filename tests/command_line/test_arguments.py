@@ -16,6 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import xarray as xr
 from packaging.requirements import Requirement
 
 from attention_erm.commandline import interrupts
@@ -63,6 +64,7 @@ from numeric.studies.against_bayes import CostPoint
 from numeric.studies.recovery_table import RecoveryRow, recovery_table
 from numeric.studies.scaling import ScalingPoint
 from numeric.studies.spectrum import LearnedSpectrum
+from numeric.sweeps.words import status_attributes
 
 PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5)
 POINT = failed(PROBLEM, Status.CONVERGED, 1e-9, 7)
@@ -311,9 +313,20 @@ def test_errors_are_said_where_they_exceed_what_was_asked(caplog):
 
 
 def test_a_sweep_says_what_its_statuses_mean():
-    counted = {"status": {"converged": 3, "rough": 1}, "other_status": {"unfinished": 1, "unstable": 2, "rough": 1}}
-    told = [f"{status.name.lower()}: {status.value}" for status in (Status.ROUGH, Status.UNSTABLE)]
-    assert list(sweep._in_words(counted)) == told
+    """Of the theory and of training each in its own words."""
+    endings = {
+        "theory_status": [(status.name.lower(), status.value) for status in Status],
+        "status": [("converged", "converged"), ("step_limit", "too few steps; raise them: once"), ("lost", "lost")],
+    }
+    codes = {"theory_status": [1, 5, 6, 1], "status": [0, 1, 2, 2]}
+    dataset = xr.Dataset(
+        {name: ("alpha", values, status_attributes(name, endings[name])) for name, values in codes.items()}
+    )
+    assert list(sweep._in_words(dataset)) == [
+        *(f"{status.name.lower()}: {status.value}" for status in (Status.ROUGH, Status.UNSTABLE)),
+        "unfinished: not stored yet",
+        "step_limit: too few steps; raise them: once",
+    ]
 
 
 def test_advice_names_only_what_the_model_takes():

@@ -4,7 +4,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from attention_erm.commandline import interrupts
@@ -100,7 +100,7 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
         sys.stdout.write(f"{out}: {sizes}, {plan.points} points, {swept.found} of them found there\n")
         for name, counts in statuses.items():
             sys.stdout.write(f"{name}: {', '.join(f'{count} {ending}' for ending, count in counts.items())}\n")
-        sys.stdout.write("".join(f"{line}\n" for line in _in_words(statuses)))
+        sys.stdout.write("".join(f"{line}\n" for line in _in_words(swept.dataset)))
     return 0
 
 
@@ -129,14 +129,15 @@ def _duration(seconds: float) -> str:
     )
 
 
-def _in_words(statuses: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+def _in_words(dataset) -> Iterator[str]:  # type: ignore[no-untyped-def]  # the import is deferred
     """What each ending but `converged` says of its points."""
-    from numeric.problem.solution import Status
+    from numeric.sweeps.words import endings_of
 
-    found = {ending for counts in statuses.values() for ending in counts}
-    for status in Status:
-        if (name := status.name.lower()) in found and status is not Status.CONVERGED:
-            yield f"{name}: {status.value}"
+    told = dict[str, None]()  # in order, each once
+    for name, counts in _statuses(dataset).items():
+        said = endings_of(dataset[name].attrs)
+        told |= {f"{ending}: {said[ending]}": None for ending in counts if ending != "converged"}
+    yield from told
 
 
 def _statuses(dataset) -> dict[str, dict[str, int]]:  # type: ignore[no-untyped-def]  # the import is deferred
