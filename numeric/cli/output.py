@@ -194,6 +194,12 @@ def data_of(figure: Path) -> Path:
     return figure.with_suffix(".json")
 
 
+def warn_of_values(solutions) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
+    """What is to be known of values along the sample ratio, solved at the default accuracy: a line each on stderr."""
+    warn_unstable(solutions)
+    warn_inexact(solutions)
+
+
 def warn_unstable(solutions, name: str = "alpha", values: Sequence[float] = ()) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
     """One line on stderr where values are approximations, along the sample ratio or `values` of another parameter."""
     from numeric.problem.solution import Status
@@ -212,16 +218,14 @@ def warn_inexact(solutions, accuracy: float | None = None, where: str = " in pyt
     """
     from numeric.channel.rules import coarse_rules
 
-    def beyond(solution) -> bool:  # type: ignore[no-untyped-def]
-        goal = accuracy or (1.0 if solution.problem.channel == "closed" else coarse_rules(solution.problem)[0].accuracy)
-        return bool(solution.trusted and solution.error_estimate > goal)
+    def goal(problem) -> float:  # type: ignore[no-untyped-def]
+        return accuracy or (1.0 if problem.channel == "closed" else coarse_rules(problem)[0].accuracy)
 
-    inexact = list(filter(beyond, solutions))
+    inexact = [one for one in solutions if one.trusted and one.error_estimate > goal(one.problem)]
     if inexact:
-        goal = accuracy or coarse_rules(inexact[0].problem)[0].accuracy
         worst = max(solution.error_estimate for solution in inexact)
         way_out = "no finer rule is tried" if accuracy else f"a smaller --accuracy takes longer and comes closer{where}"
-        errors = f"relative errors of up to {worst:.1e}, more than {goal:.0e}"
+        errors = f"relative errors of up to {worst:.1e}, more than {goal(inexact[0].problem):.0e}"
         _LOG.warning("%s with %s; %s", counted(inexact), errors, way_out)
 
 

@@ -322,7 +322,7 @@ def test_a_sweep_says_what_its_statuses_mean():
     dataset = xr.Dataset(
         {name: ("alpha", values, status_attributes(name, endings[name])) for name, values in codes.items()}
     )
-    assert list(sweep._in_words(dataset)) == [
+    assert list(sweep._in_words(sweep._statuses(dataset), dataset)) == [
         *(f"{status.name.lower()}: {status.value}" for status in (Status.ROUGH, Status.UNSTABLE)),
         "unfinished: not stored yet",
         "step_limit: too few steps; raise them: once",

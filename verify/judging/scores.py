@@ -68,6 +68,11 @@ class Score:
     broken: bool = False
 
     @property
+    def theory_status(self) -> str:
+        """As documents and tables have it."""
+        return "unstable" if self.broken else "converged"
+
+    @property
     def raw_in_errors(self) -> float:
         """Residual at the largest d in its standard errors: no extrapolation, the theory taken as exact."""
         return _ratio(self.groups[-1].residual, self.groups[-1].standard_error)

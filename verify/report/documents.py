@@ -101,7 +101,7 @@ def score_rows(comparison: Comparison) -> list[dict[str, object]]:
             "theory": group.theory,
             "z": _finite(score.z),
             "verdict": "agrees" if score.agrees else "DISAGREES",
-            "theory_status": "unstable" if score.broken else "converged",
+            "theory_status": score.theory_status,
         }
         for score in comparison.scores
         for group in score.groups
@@ -118,7 +118,7 @@ def score_document(score: Score) -> dict[str, Any]:
         "standard_error": _finite(score.standard_error),
         "degrees_of_freedom": _finite(score.degrees_of_freedom),
         "theory_error": _finite(score.theory_error),
-        "theory_status": "unstable" if score.broken else "converged",
+        "theory_status": score.theory_status,
         "sizes": _sizes(score),
     }
 

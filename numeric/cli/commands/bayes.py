@@ -5,7 +5,7 @@ import logging
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_inexact, warn_unstable
+from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_of_values
 from numeric.cli.problem_arguments import add_decay_search, problem_of_any_decay
 
 _LOG = logging.getLogger(__name__)
@@ -50,8 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             "seconds": time.perf_counter() - started,
         },
     )
-    warn_unstable([item.learned.solution for item in found if item.learned])
-    warn_inexact([item.learned.solution for item in found if item.learned])
+    warn_of_values([item.learned.solution for item in found if item.learned])
     return print_missing(points)
 
 

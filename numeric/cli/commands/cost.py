@@ -4,7 +4,7 @@ import argparse
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_inexact, warn_unstable, with_kinks
+from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_of_values, with_kinks
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 
 
@@ -47,8 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
         {"points": [_point(item) for item in drawn]},
     )
-    warn_unstable([item.solution for item in found])
-    warn_inexact([item.solution for item in found])
+    warn_of_values([item.solution for item in found])
     return 0 if all(item.solution.trusted and item.bayes_error is not None for item in found) else 1
 
 

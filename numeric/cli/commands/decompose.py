@@ -7,16 +7,7 @@ import sys
 import time
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import (
-    add_outputs,
-    deliver,
-    outputs,
-    print_unsolved,
-    so_far,
-    warn_inexact,
-    warn_unstable,
-    with_kinks,
-)
+from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, so_far, warn_of_values, with_kinks
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
 from numeric.journal.stretches import stretches
 
@@ -93,8 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
             sys.stdout.write(
                 "gain is 0 where as many eigenvectors of S as the target's rank count as features, whether they stand apart or not\n"
             )
-    warn_unstable(solutions)
-    warn_inexact(solutions)
+    warn_of_values(solutions)
     return print_unsolved(solutions)
 
 

@@ -6,16 +6,7 @@ import time
 from functools import partial
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import (
-    add_outputs,
-    deliver,
-    outputs,
-    so_far,
-    warn_inexact,
-    warn_unstable,
-    with_kinks,
-    with_old_names,
-)
+from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_of_values, with_kinks, with_old_names
 from numeric.cli.problem_arguments import (
     add_decay_search,
     add_parametrisation,
@@ -86,8 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         },
         {"points": [record(best.solution.problem.alpha, best) for best in drawn]},
     )
-    warn_unstable([best.solution for best in found])
-    warn_inexact([best.solution for best in found])
+    warn_of_values([best.solution for best in found])
     for line in unsolved:
         _LOG.error(line)
     return 1 if unsolved else 0

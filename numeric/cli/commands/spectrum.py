@@ -8,7 +8,7 @@ from typing import Any
 
 from attention_erm.commandline.log import at_work
 from numeric.cli.arguments import BadInput, positive, print_json
-from numeric.cli.output import add_outputs, outputs, save, warn_inexact, warn_unstable, write_table
+from numeric.cli.output import add_outputs, outputs, save, warn_of_values, write_table
 from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
 
 _LOG = logging.getLogger(__name__)
@@ -85,8 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
         status = solution.status.name.lower()
         sys.stdout.write(f"{status}, residual {solution.residual:.1e}, relative error {solution.error_estimate:.1e}\n")
-    warn_unstable([solution])
-    warn_inexact([solution])
+    warn_of_values([solution])
     return 0
 
 

@@ -100,7 +100,7 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
         sys.stdout.write(f"{out}: {sizes}, {plan.points} points, {swept.found} of them found there\n")
         for name, counts in statuses.items():
             sys.stdout.write(f"{name}: {', '.join(f'{count} {ending}' for ending, count in counts.items())}\n")
-        sys.stdout.write("".join(f"{line}\n" for line in _in_words(swept.dataset)))
+        sys.stdout.write("".join(f"{line}\n" for line in _in_words(statuses, swept.dataset)))
     return 0
 
 
@@ -129,12 +129,12 @@ def _duration(seconds: float) -> str:
     )
 
 
-def _in_words(dataset) -> Iterator[str]:  # type: ignore[no-untyped-def]  # the import is deferred
+def _in_words(statuses, dataset) -> Iterator[str]:  # type: ignore[no-untyped-def]  # the import is deferred
     """What each ending but `converged` says of its points."""
     from numeric.sweeps.words import endings_of
 
     told = dict[str, None]()  # in order, each once
-    for name, counts in _statuses(dataset).items():
+    for name, counts in statuses.items():
         said = endings_of(dataset[name].attrs)
         told |= {f"{ending}: {said[ending]}": None for ending in counts if ending != "converged"}
     yield from told

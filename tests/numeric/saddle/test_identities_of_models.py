@@ -152,15 +152,12 @@ def slopes(found, name, step=0.02):
     rule = coarse_rules(problem)[0].refined().refined()
     ahead, back = (moved(problem, name, np.exp(side * step)) for side in (1, -1))
     ends = [solve(one, found) for one in (ahead, back)]
-    near, far = (
-        (
-            energy_at(found, moved(problem, name, np.exp(h)), rule)
-            - energy_at(found, moved(problem, name, np.exp(-h)), rule)
-        )
-        / (2 * h)
-        for h in (step / 2, step)
-    )
-    held = (4 * near - far) / 3  # Richardson: the first error of the differences drops out
+
+    def difference(h):
+        above, below = (energy_at(found, moved(problem, name, np.exp(side * h)), rule) for side in (1, -1))
+        return (above - below) / (2 * h)
+
+    held = (4 * difference(step / 2) - difference(step)) / 3  # Richardson: the first error of differences drops out
     error = sum(end.errors["free_entropy"] for end in ends) / (2 * step)
     return (ends[0].free_entropy - ends[1].free_entropy) / (2 * step), held, error
 

@@ -86,9 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(document)
     else:
         sys.stdout.write(f"{_settings_line(arguments)}\n")
-        print_rows(
-            [{name: value for name, value in row.items() if name != "theory_status"} for row in rows]
-        )  # a line says it
+        shown = [{name: value for name, value in row.items() if name != "theory_status"} for row in rows]
+        print_rows(shown)  # a line says the status of the theory
         sys.stdout.write(f"{_residual_line([dim for dim, _ in sizes])}\n")
         sys.stdout.write("".join(comparison_lines(arguments.data, comparison)))
     return 0 if comparison.agrees else 1

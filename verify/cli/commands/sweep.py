@@ -48,12 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _require_trained(study: StudyFile, models: set[str]) -> None:
     for model in models - {DEFAULT}:
-        raise BadInput(
-            f"{study.path}: model",
-            model,
-            "is not trained by sweeps",
-            f"use {DEFAULT}; verify models trains others point by point",
-        )
+        way_out = f"use {DEFAULT}; verify models trains others point by point"
+        raise BadInput(f"{study.path}: model", model, "is not trained by sweeps", way_out)
 
 
 def _require_device(study: StudyFile, device: str, elsewhere: bool) -> None:
