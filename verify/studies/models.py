@@ -21,7 +21,7 @@ from verify.judging.scores import Score, SizeGroup, extrapolated
 from verify.sensing.run import default_target, trained
 
 JUDGED = ("m", "q", "train_error", "test_error", "free_entropy")
-CURVE = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0)  #: sample ratios of the theory's line in a report
+CURVE = tuple(2 ** (k / 4) for k in range(-8, 9))  #: sample ratios of the theory's line in a report
 _POINT = 0.4  #: seconds of the theory at one point, about
 
 

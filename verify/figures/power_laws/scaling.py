@@ -52,7 +52,7 @@ def _description(outcome: ScalingOutcome) -> str:
     kind = "Gaussian-equivalent data" if outcome.gaussian else "token sequences"
     lines = "theory" if outcome.gaussian else "theory of Gaussian indices, dashed: with leading features exact"
     pale = " (pale: smaller)" if len(outcome.plan.sizes) > 1 else ""
-    return f"{kind}, $d =$ {sizes}{pale}; points: trained with standard deviation; lines: {lines}"
+    return f"{kind}, $d = {sizes}${pale}; points: trained with standard deviation; lines: {lines}"
 
 
 def _title_of(decay: DecayLaw) -> str:
