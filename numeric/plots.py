@@ -23,9 +23,9 @@ from numeric.journal.log_axes import keep_in_view, logarithmic
 from numeric.journal.numbers import in_mathtext
 from numeric.journal.stretches import stretches
 from numeric.journal.style import in_style, legend_above, panels
-from numeric.maths.domain import InvalidParameter
+from numeric.maths.domain import InvalidParameter, require_list
 from numeric.model import DEFAULT
-from numeric.problem.solution import Solution, Status
+from numeric.problem.solution import Solution, Status, require_solution
 from numeric.studies.scaling import power_law_of, regime_of
 from numeric.studies.spectrum import LearnedSpectrum
 
@@ -63,7 +63,8 @@ def _drawn(solution: Solution, name: str) -> float:
 
 
 def _require_some(name: str, points: Sequence[object]) -> None:
-    """Raises InvalidParameter where there is nothing to draw."""
+    """Raises InvalidParameter where there is nothing to draw, or one point in place of a list."""
+    require_list(name, points)
     if not len(points):
         raise InvalidParameter(name, points, "holds nothing to draw", "give one point or more")
 
@@ -74,6 +75,8 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
     line, and no line passes one that was not solved. What is left out is said in the caption.
     """
     _require_some("solutions", solutions)
+    for solution in solutions:
+        require_solution(solution)
     figure, (axes,) = panels(ax)
     alphas = np.array([solution.problem.alpha for solution in solutions])
     stable = np.array([solution.status is not Status.UNSTABLE for solution in solutions])

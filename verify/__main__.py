@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises BadInput for arguments that make no sense, alone or together, and NoAnswer where the theory has none.
     """
     arguments = build_parser().parse_args(argv)
-    if not late_torch.load():
+    if not late_torch.has_torch():
         fail(NO_TORCH)
     interrupts.work_begins()
     require_of_now(DEFAULT)  # before workers are started, which heads are trained in
@@ -97,8 +97,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except WorkerError as error:
         sys.stderr.write(f"failed: {error}\n")
         return 1
-    except KeyboardInterrupt:
-        return interrupts.tell("finished runs are kept, the same command goes on from there")
+    except KeyboardInterrupt as interrupt:
+        return interrupts.tell(str(interrupt))
 
 
 def command_line() -> NoReturn:

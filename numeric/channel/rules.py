@@ -76,3 +76,8 @@ def coarse_rules(problem: Problem) -> tuple[ChannelRule, ...]:
     from numeric.channel.softmax_rules import coarse_softmax_rules
 
     return coarse_softmax_rules(problem)
+
+
+def default_accuracy(problem: Problem) -> float | None:
+    """Relative error that is aimed at where none is asked for; None of closed channels, which err by rounding alone."""
+    return None if problem.channel == "closed" else coarse_rules(problem)[0].accuracy

@@ -4,6 +4,7 @@ import argparse
 import csv
 import io
 import logging
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -214,12 +215,12 @@ def warn_unstable(solutions, name: str = "alpha", values: Sequence[float] = ()) 
 def warn_inexact(solutions, accuracy: float | None = None, where: str = " in python -m numeric curve") -> None:  # type: ignore[no-untyped-def]  # likewise
     """One line on stderr where errors are larger than was asked for, or than is the default.
 
-    `where`: to ask for a smaller one. Closed channels have no rule, whose errors are those of rounding.
+    `where`: to ask for a smaller one.
     """
-    from numeric.channel.rules import coarse_rules
+    from numeric.channel.rules import default_accuracy
 
     def goal(problem) -> float:  # type: ignore[no-untyped-def]
-        return accuracy or (1.0 if problem.channel == "closed" else coarse_rules(problem)[0].accuracy)
+        return accuracy or default_accuracy(problem) or math.inf
 
     inexact = [one for one in solutions if one.trusted and one.error_estimate > goal(one.problem)]
     if inexact:

@@ -1,6 +1,7 @@
 """Exceptions for questions without an answer, apart from mistakes of ours, which are never caught on the way; numbers read."""
 
 import operator
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -61,6 +62,12 @@ def require_kind(name: str, value: object, kind: type, way_out: str) -> None:
     """Raises InvalidParameter for what is no instance of a class, such as the problem in place of its solution."""
     if not isinstance(value, kind):
         raise InvalidParameter(name, value, f"must be a {kind.__name__}", way_out)
+
+
+def require_list(name: str, values: object) -> None:
+    """Raises InvalidParameter for one thing in place of several."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidParameter(name, values, "must be a list", "put it in brackets, also if it is one")
 
 
 def fraction(name: str, value: object) -> Fraction:

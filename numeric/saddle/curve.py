@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from numeric.engines.interrupted import becoming, keeping
+from numeric.maths.domain import require_list
 from numeric.problem.problem import Problem, require_problem
 from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
@@ -32,7 +33,7 @@ def learning_curve(
         One Solution per alpha, converged or not: read `status`, or call `unwrap()`. Where several were found, the physical one.
 
     Raises:
-        InvalidParameter: no Problem is given.
+        InvalidParameter: no Problem is given, or one alpha in place of a list.
         Interrupted: with the points that had finished.
 
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
@@ -43,6 +44,7 @@ def learning_curve(
     [0.136, 0.102, 0.0871]
     """
     require_problem(problem)
+    require_list("alphas", alphas)
     with becoming(_physical):
         return _physical(coexisting_along(problem, alphas, watch, accuracy))
 

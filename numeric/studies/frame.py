@@ -7,6 +7,7 @@ import pandas as pd
 
 from attention_erm.commandline import provenance
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.domain import require_list
 from numeric.problem.problem import Problem
 from numeric.problem.solution import ERROR_BAR, QUANTITIES, Solution, require_solution
 
@@ -22,12 +23,16 @@ def to_frame(solutions: Iterable[Solution]) -> pd.DataFrame:
     >>> problem = Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
     >>> to_frame(learning_curve(problem, [0.5, 1, 2]))["test_error"].round(4).to_dict()
     {0.5: 0.136, 1.0: 0.102, 2.0: 0.0871}
+
+    Raises:
+        InvalidParameter: there is one in place of a list, or another kind in it.
     """
+    require_list("solutions", solutions)
     rows = []
     for solution in solutions:
         require_solution(solution)
         rows.append({"alpha": solution.problem.alpha, **_row(solution), **_parameters(solution.problem)})
-    frame = pd.DataFrame(rows).set_index("alpha")
+    frame = pd.DataFrame(rows or {"alpha": []}).set_index("alpha")
     frame.attrs.update(provenance.current().columns())
     return frame
 

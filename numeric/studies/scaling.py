@@ -14,7 +14,7 @@ from fractions import Fraction
 from numeric.engines.interrupted import keeping
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.power_law import PowerLaw, power_law
-from numeric.maths.domain import InvalidParameter
+from numeric.maths.domain import InvalidParameter, require_list
 from numeric.model import float64 as generated
 from numeric.model import has_singular_values
 from numeric.prediction.prediction import Prediction, prediction_of
@@ -79,7 +79,7 @@ def scaling_curve(
         start: a solution close to the first point.
 
     Raises:
-        InvalidParameter: the target is no power law.
+        InvalidParameter: the target is no power law, or one number stands in place of a list.
         OutsideDomain: the best multiple of the target cannot be found.
         Interrupted: with the points that had finished.
 
@@ -122,6 +122,7 @@ def _curve(
     start: Solution | None,
 ) -> list[ScalingPoint]:
     """Points at these values of one field, each from the one before, with slopes along it."""
+    require_list(along, values)
     dim, prediction = power_law_of(problem).dim, prediction_of(problem)
     prediction.best_multiple()  # if there is none, no point needs to be solved
     points: list[ScalingPoint] = []

@@ -12,6 +12,7 @@ import pytest
 import attention_erm
 import numeric
 from numeric.maths.domain import InvalidParameter
+from numeric.plots import curve_figure
 
 TARGET = attention_erm.MarchenkoPastur(0.5)
 STATED = {"alpha": 1.0, "target": TARGET, "lambda_": 0.01, "noise": 0.5}
@@ -79,6 +80,27 @@ def test_thresholds_take_the_targets_that_problems_take(target):
         lambda one, digits: numeric.interpolation(one, 1, digits=digits),
     ):
         assert threshold(target, digits=20) == threshold(law, digits=20)
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        (lambda one: attention_erm.learning_curve(one.problem, 1), "alphas = 1: must be a list; put it in brackets"),
+        (lambda one: attention_erm.scaling_curve(one.problem, 1e4), "target = .*: has no exponent"),
+        (lambda one: attention_erm.to_frame(one), "solutions = .*: must be a list"),
+        (lambda one: attention_erm.to_frame([one.problem]), "solution = .*: must be a Solution"),
+        (lambda one: curve_figure(one), "solutions = .*: must be a list"),
+        (lambda one: curve_figure([one.problem]), "solution = .*: must be a Solution"),
+    ],
+)
+def test_one_in_place_of_several_and_a_problem_in_place_of_its_solution_are_refused(refused, said):
+    solution = attention_erm.solve(attention_erm.Problem(**STATED))
+    with pytest.raises(InvalidParameter, match=said):
+        refused(solution)
+
+
+def test_no_solutions_are_an_empty_table():
+    assert attention_erm.to_frame([]).empty
 
 
 def test_a_rank_ratio_alone_is_no_target():

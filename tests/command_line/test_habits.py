@@ -333,14 +333,19 @@ def without_torch(*arguments):
     return subprocess.run([sys.executable, "-c", without, *arguments], cwd=ROOT, capture_output=True, text=True)
 
 
-def test_who_reads_help_waits_for_no_torch():
+def test_who_reads_help_or_is_refused_waits_for_no_torch():
     """It takes seconds to load. All in one process, as the rest takes one, too."""
     script = """
 import contextlib, shlex, sys
 from verify.cli import late_torch
 late_torch.hold_place()
 from attention_erm.commandline.parser import commands
+from numeric.cli.arguments import BadInput
 from verify.__main__ import build_parser, main
+for arguments in ["curve", "--alpha", "1", "--runs", "1"], ["models", "--dim", "20"], ["gap", "--dim", "24"], ["sweep", "none"]:
+    with contextlib.suppress(BadInput):
+        main(arguments)
+    assert "Tensor" not in vars(sys.modules["torch"])
 for arguments in ["--help"], ["--version"], ["--print-completion", "bash"], ["sweep", "--help"], ["curve", "--alhpa", "1"]:
     print("begun", *arguments)
     with contextlib.suppress(SystemExit):
@@ -348,7 +353,7 @@ for arguments in ["--help"], ["--version"], ["--print-completion", "bash"], ["sw
 for command in commands(build_parser()).values():
     build_parser().parse_args(shlex.split(command.epilog.partition("-m verify ")[2].partition(" > ")[0]))
 assert not [name for name in sys.modules if name.startswith("torch.")]
-assert late_torch.load()
+assert late_torch.has_torch()
 import torch
 print("begun torch", torch.zeros(2).tolist(), sep="\\n")
 """

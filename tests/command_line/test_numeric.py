@@ -308,6 +308,9 @@ def test_scaling_accepts_powers_of_the_dimension(monkeypatch, capsys):
     slopes = [[point["local_slope"] for point in document["points"]] for document in documents]
     assert slopes[0] == slopes[1] == slopes[2]
     assert slopes[0][0] is None and slopes[0][1] < 0
+    stated = [document["parameters"] for document in documents]
+    assert [one["lambda"] for one in stated] == ["1/d", "d^-1", "0.02"]  # as it was said, and the number beside it
+    assert {one["lambda_value"] for one in stated} == {0.02}
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ def test_table_document_and_figure_of_a_curve_stand_alone(numeric, tmp_path, kno
     assert shlex.split(said["command"]) == ["python", "-m", "numeric", *line]
     assert (said["version"], said["commit"]) == ("9.8.7", "c0ffee")
     assert said["arguments"]["alpha"] == ["1/2", "1"] and said["arguments"]["beta0"] == "1"  # stated or not
+    assert document["parameters"]["accuracy"] == "0.0001"
     assert json.loads((tmp_path / "curve.json").read_text()) == document  # what is drawn, beside the figure
     first, second = rows_of(table)
     for row in (first, second):

@@ -65,7 +65,7 @@ class Pool:
 
     It remembers every result: what several studies ask for can be asked for together first, so that no core waits for the end of
     one of them. Results do not depend on the number of workers. Runs of one shape are trained together on the devices `batched`.
-    To be used in a `with` statement, which ends the processes.
+    To be used in a `with` statement, which ends the processes; an interrupt leaves it as a KeyboardInterrupt that says what is kept.
     """
 
     def __init__(self, workers: int | None = None, progress: bool = True, batched: Collection[str] = ("cuda",)) -> None:
@@ -88,6 +88,15 @@ class Pool:
             processes.end(at_once=error is not None)
         for lock in self._locks.values():
             lock.release()
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt(self._kept()) from None
+
+    def _kept(self) -> str:
+        """What an interrupt leaves."""
+        count = sum(job.store is not None for job in self._known)
+        return (
+            f"{count} finished runs are kept, the same command goes on from there" if count else "no run had finished"
+        )
 
     def results(self, jobs: Sequence[Job]) -> list[Any]:
         """Return the results of `jobs`, in their order, carrying out those that neither a store nor this pool knows.

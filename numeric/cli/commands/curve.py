@@ -71,9 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
     table, figure = outputs(arguments)
     started = time.perf_counter()
     asked, given = problem_of(arguments, arguments.alpha[0])
-    if arguments.accuracy:
-        given["accuracy"] = exact_text(arguments.accuracy)
+    from numeric.channel.rules import default_accuracy
     from numeric.saddle.curve import learning_curve, solve_between
+
+    if aim := arguments.accuracy or default_accuracy(asked):
+        given["accuracy"] = exact_text(Fraction(str(aim)))
 
     alphas = [float(alpha) for alpha in arguments.alpha]
     accuracy = float(arguments.accuracy) if arguments.accuracy else None

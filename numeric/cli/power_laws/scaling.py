@@ -190,7 +190,7 @@ def run(arguments: argparse.Namespace) -> int:
     recovered = [] if interrupts.interrupted() else so_far(sequential_recovery, asked, found, features)
     recovery = [recovery_record(one) for one in recovered]
     given = {"model": name, "power_law": exact_text(arguments.power_law), "dim": arguments.dim}
-    given |= {"lambda": arguments.lambda_, "leading": arguments.leading}
+    given |= {"lambda": arguments.lambda_, "lambda_value": decay, "leading": arguments.leading}
     given |= {setting: str(value) for setting, value in own.items()}
     given |= exact_texts(arguments, "q0", "noise", "tokens", "beta", "beta0")
     given["width"] = [exact_text(value) for value in arguments.width]

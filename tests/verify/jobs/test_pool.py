@@ -122,6 +122,16 @@ def test_an_interrupt_with_much_left_to_do_ends_the_pool_in_silence(monkeypatch)
         pool.results([Job(time.sleep, (0.3 + 1e-3 * k,), "made up", 0.3, f"sleep {k}") for k in range(12)])
 
 
+@pytest.mark.parametrize(("done", "said"), [(0, "no run had finished"), (2, "2 finished runs are kept")])
+def test_an_interrupt_says_what_is_kept(done, said, tmp_path):
+    """Finished runs were said to be kept where there were none."""
+    store, runs = Store(tmp_path, RunResult), [HEAD.varied(index=index) for index in range(2)]
+    with pytest.raises(KeyboardInterrupt, match=said), Pool(1, progress=False) as pool:
+        pool.results([training_job(run, store) for run in runs[:done]])
+        raise KeyboardInterrupt
+    assert len(store.load(runs)) == done
+
+
 def test_a_batch_that_fails_names_a_run(tmp_path):
     """Inputs of 40 GiB are refused before they are drawn."""
     runs = [HEAD.varied(dim=300, alpha=100.0, index=index) for index in range(2)]
