@@ -1,11 +1,18 @@
 """Numbers as one reads them: with a power of ten where they would have many zeros."""
 
+import re
+
 _PLAIN = (1e-3, 1e4)  # sizes within need no power of ten
 
 
 def is_plain(value: float) -> bool:
     """Whether it is read without a power of ten."""
     return value == 0 or _PLAIN[0] <= abs(value) <= _PLAIN[1]
+
+
+def without_mathtext(label: str) -> str:
+    r"""A label of a figure as a terminal shows it: `$\beta_0 = 1$` as beta0 = 1."""
+    return re.sub(r"[$\\]|_(?=\d)", "", label.replace(r"\to", "->"))
 
 
 def in_mathtext(value: float) -> str:

@@ -14,6 +14,7 @@ from numeric.journal import style
 from numeric.journal.caption import add_caption, caption_of, in_mathtext, settings
 from numeric.journal.kinks import _beside_kinks, resolved
 from numeric.journal.log_axes import LEAST_DRAWN, keep_in_view, logarithmic
+from numeric.journal.numbers import without_mathtext
 from numeric.journal.stretches import stretches
 from numeric.journal.style import COLUMN, PAGE, Sheet, choose_styles, legend_above, panels
 from numeric.laws.eigenvalue_list import Eigenvalues
@@ -108,6 +109,19 @@ def test_the_target_of_another_model_is_said_by_its_own_settings():
 )
 def test_a_number_in_mathematics(value, text):
     assert in_mathtext(value) == text
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        (r"$\beta = \beta_0 = 0.5$", "beta = beta0 = 0.5"),
+        (r"$\lambda \to 0^+$", "lambda -> 0^+"),
+        ("factors $W W^T$", "factors W W^T"),
+    ],
+)
+def test_a_label_of_a_figure_can_be_read_in_a_terminal(label, shown):
+    """Tables of `verify figure` had dollars and backslashes."""
+    assert without_mathtext(label) == shown
 
 
 @pytest.mark.parametrize("columns", [1, 2])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numeric.journal.caption import add_caption, common_settings
+from numeric.journal.caption import add_caption, common_settings, settings
 from numeric.journal.style import COLOURS, Sheet, legend_above
 from verify.studies.thresholds import INTERPOLATION, RECOVERY, Sighting
 
@@ -49,4 +49,6 @@ def _threshold_panel(axes: Axes, sighting: Sighting) -> None:
     axes.axvspan(infinite.low, infinite.high, color=COLOURS[3], alpha=0.2, lw=0, label="crossing, 95 %")
     axes.axhline(0, color="0.6", lw=0.6)
     axes.set_xlabel(r"sample ratio $\alpha = n/d^2$")
-    legend_above(axes, 2, title=f"{sighting.sought.kind.name}, {sighting.sought.setting}", fontsize="x-small")
+    kind, problem = sighting.sought.kind, sighting.sought.base.problem
+    own = settings(problem, "alpha", "lambda_", *(() if kind is INTERPOLATION else ("noise",)))
+    legend_above(axes, 2, title=f"{kind.name}, {own}", fontsize="x-small")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from attention_erm.commandline.table import table_text
+from numeric.journal.numbers import without_mathtext
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
 from verify.judging.sequences import LEADING, LEAST_RATIO
@@ -114,7 +115,7 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
         yield f"no theory at alpha {solution.problem.alpha:g}: {solution.advice}\n"
     yield from excluded_lines(outcome.comparison.excluded)
     for label, spectrum in outcome.spectra:
-        yield spectrum_line(f"spectrum, {label},", spectrum)
+        yield spectrum_line(f"spectrum, {without_mathtext(label)},", spectrum)
     for item in outcome.training_order:
         yield (
             f"trained {item['parametrisation']} minus factors, alpha {item['alpha']:g}, d {item['dim']}: test error "
@@ -123,14 +124,14 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
     for item in outcome.theory_order:
         least = f"{item['least_excess_test_error']:+.5f}"
         yield (
-            f"theory, {item['curve']} minus factors: test error {least} or more from alpha {item['from_alpha']:g} on, "
-            f"{_never_better(item)}\n"
+            f"theory, {without_mathtext(item['curve'])} minus factors: test error {least} or more from alpha "
+            f"{item['from_alpha']:g} on, {_never_better(item)}\n"
         )
         for place in item["better"]:
             yield f"  at alpha {place['alpha']:.3g} {place['excess_test_error']:+.5f}: better than factors\n"
     for effect in outcome.starts:
         yield (
-            f"started at the target, {effect.family}, d {effect.dim}: q changes by {100 * effect.mean:+.2f} +- "
+            f"started at the target, {without_mathtext(effect.family)}, d {effect.dim}: q changes by {100 * effect.mean:+.2f} +- "
             f"{100 * effect.standard_error:.2f} %, at most by {100 * effect.largest:.2f} % in {effect.runs} runs\n"
         )
     yield from verdict_lines(outcome.comparison)
@@ -141,7 +142,7 @@ def _score_rows(outcome: LearningCurveOutcome) -> Iterator[dict[str, object]]:
         for alpha in sorted({score.problem.alpha for score in curve.scores}):
             scores = {score.quantity: score for score in curve.scores if score.problem.alpha == alpha}
             z = {f"z {name}": f"{scores[name].z:+.2f}" for name in COMPARED_QUANTITIES}
-            yield {"curve": curve.name, "alpha": alpha, **z}
+            yield {"curve": without_mathtext(curve.name), "alpha": alpha, **z}
 
 
 def _never_better(item: Mapping[str, Any]) -> str:
