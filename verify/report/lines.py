@@ -111,8 +111,8 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
     """The scores of every curve at every sample ratio, the runs left out, what direct training lost to factors, and the verdict."""
     if rows := list(_score_rows(outcome)):
         yield table_text(rows)
-    for solution in (s for curve in outcome.curves for s in curve.solutions if not s.trusted):
-        yield f"no theory at alpha {solution.problem.alpha:g}: {solution.advice}\n"
+    for name, solution in ((curve.name, s) for curve in outcome.curves for s in curve.solutions if not s.trusted):
+        yield f"no theory of {without_mathtext(name)} at alpha {solution.problem.alpha:g}: {solution.advice}\n"
     yield from excluded_lines(outcome.comparison.excluded)
     for label, spectrum in outcome.spectra:
         yield spectrum_line(f"spectrum, {without_mathtext(label)},", spectrum)

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import Formatter
 
 from numeric.journal.caption import add_caption, decay_in_mathtext, settings
 from numeric.journal.log_axes import logarithmic
@@ -230,4 +231,5 @@ def _window(axes: Axes, slope: Slope) -> None:
     y = math.log(slope.decay.at(slope.dim)) / log_d
     axes.plot(x, [y, y], "k-", lw=2)
     box = {"boxstyle": "round,pad=0.2", "fc": "white", "ec": "k", "lw": 0.7}
-    axes.text(sum(x) / 2, y + 0.13, f"{slope.trained.value:.2f}", fontsize="small", ha="center", va="center", bbox=box)
+    value = Formatter.fix_minus(f"{slope.trained.value:.2f}")
+    axes.text(sum(x) / 2, y + 0.13, value, fontsize="small", ha="center", va="center", bbox=box)
