@@ -235,9 +235,10 @@ def counted(points: Sequence[object]) -> str:
     return "1 point" if len(points) == 1 else f"{len(points)} points"
 
 
-def print_unsolved(solutions) -> int:  # type: ignore[no-untyped-def]  # the import is deferred
-    """One line on stderr for each point that was not solved; the exit code, 1 if there is one."""
-    unsolved = [solution for solution in solutions if not solution.trusted]
-    for solution in unsolved:
-        _LOG.error("alpha = %g: %s", solution.problem.alpha, solution.advice)
+def print_unsolved(solutions, name: str = "alpha", values: Sequence[float] = ()) -> int:  # type: ignore[no-untyped-def]  # likewise
+    """One line on stderr for each point that was not solved, by its place as in `warn_unstable`; the exit code, 1 if there is one."""
+    along = values or [solution.problem.alpha for solution in solutions]
+    unsolved = [(value, one) for value, one in zip(along, solutions, strict=True) if not one.trusted]
+    for value, solution in unsolved:
+        _LOG.error("%s = %g: %s", name, value, solution.advice)
     return 1 if unsolved else 0

@@ -120,7 +120,7 @@ class Solution:
         if self.status is Status.INACCURATE:
             if self.problem.takes("beta"):
                 ways.append("lower beta or beta0")
-            if self.problem.takes("sample_minimum") and not self.problem.follows_label:
+            if self.problem.takes("sample_minimum") and not (self.problem.follows_label or self.problem.leading):
                 ways.append("try --sample-minimum fitted")
         return ", or ".join(ways)
 

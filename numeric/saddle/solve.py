@@ -105,6 +105,8 @@ _SOLVER = Solver()
 def solve(problem: Problem, start: Solution | None = None, accuracy: float | None = None) -> Solution:
     """Solve at one point, cold or from the solution at a nearby point; always returns, with a status.
 
+    Where a start leads to a root without values to rely on, the point is solved cold, too.
+
     The channel is refined until the relative error estimate of every quantity is below `accuracy` (default 1e-4 for two tokens,
     5e-3 where the channel is sampled), or as often as is sensible: `error_estimate` says what was reached, and where the channel is
     sampled and that exceeds the larger of both the status is `rough`. Asked for less than half of the default it is refined further,
@@ -123,6 +125,13 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     """
     require_problem(problem)
     require_of_now(problem.model)
+    found = _timed(problem, start, accuracy)
+    if start is None or found.status is not Status.INACCURATE:
+        return found
+    return max(found, _timed(problem, None, accuracy), key=Solution.trust)  # the start has led to another root
+
+
+def _timed(problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:
     started = time.perf_counter()
     found = _SOLVER.solve(problem, start, accuracy)
     _LOG.debug(

@@ -69,6 +69,8 @@ from numeric.sweeps.words import status_attributes
 PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5)
 POINT = failed(PROBLEM, Status.CONVERGED, 1e-9, 7)
 UNSOLVED = failed(PROBLEM.at(2.0), Status.STEP_LIMIT)
+STATED = ["--alpha", "1", "--kappa0", ".5", "--lambda", ".1", "--noise", ".5"]
+SCALING = ["--power-law", "3/4", "--dim", "20", "--lambda", "1/d", "--samples", "1e3", "--noise", ".5"]
 
 
 def parsed(*arguments):
@@ -269,8 +271,24 @@ def test_points_are_counted_in_words():
 
 def test_points_without_a_solution_are_said_and_are_an_error(caplog):
     assert print_unsolved([POINT]) == 0 and not caplog.records
-    assert print_unsolved([POINT, UNSOLVED]) == 1
-    assert [record.message for record in caplog.records] == [f"alpha = 2: {Status.STEP_LIMIT.value}"]
+    assert print_unsolved([POINT, UNSOLVED]) == print_unsolved([POINT, UNSOLVED], "n", [10.0, 20.0]) == 1
+    said = [record.message for record in caplog.records]
+    assert said == [f"alpha = 2: {Status.STEP_LIMIT.value}", f"n = 20: {Status.STEP_LIMIT.value}"]
+
+
+@pytest.mark.parametrize(("name", "stated"), [("scaling", SCALING), ("decompose", STATED), ("cost", STATED)])
+def test_what_advice_names_is_an_option_of_the_command(name, stated):
+    """`scaling` was advised --sample-minimum, which it did not have."""
+    assert parsed(name, *stated, "--sample-minimum", "fitted").sample_minimum == "fitted"
+    advised = replace(UNSOLVED, status=Status.INACCURATE)
+    assert "--sample-minimum fitted" in advised.advice
+    kept = replace(PROBLEM, target=power_law(0.75, 20), leading=2)
+    assert "--sample-minimum" not in failed(kept, Status.INACCURATE).advice  # which takes too long beside --leading
+
+
+def test_the_fitted_minimum_beside_leading_features_is_refused():
+    with pytest.raises(BadInput, match="--sample-minimum fitted: takes minutes"):
+        scaling.run(parsed("scaling", *SCALING, "--leading", "2", "--sample-minimum", "fitted"))
 
 
 def test_points_of_broken_symmetry_are_said_along_what_was_asked(caplog):

@@ -63,8 +63,13 @@ def style_handles(quantities: Sequence[str]) -> list[Line2D]:
 def _title(curves: Sequence[Curve]) -> str:
     dims = {score.groups[-1].dim for curve in curves for score in curve.scores if score.groups}
     trained = f"trained heads, $d = {max(dims)}$" if dims else "trained heads"
-    broken = any(s.status is Status.UNSTABLE for curve in curves for s in curve.solutions)
-    return f"lines: theory{' (dotted: replica symmetry broken)' if broken else ''}; points: {trained}"
+    solutions = [solution for curve in curves for solution in curve.solutions]
+    seen = {
+        "dotted: replica symmetry broken": any(solution.status is Status.UNSTABLE for solution in solutions),
+        "gaps: no value to rely on": not all(solution.trusted for solution in solutions),
+    }
+    told = "; ".join(words for words, there in seen.items() if there)
+    return f"lines: theory{told and f' ({told})'}; points: {trained}"
 
 
 def _theory(axes: Axes, curve: Curve, quantity: str, colour: str, line: str) -> None:

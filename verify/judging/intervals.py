@@ -74,7 +74,9 @@ def quantile_ends(drawn: Array, level: float) -> tuple[float, float]:
 
 
 def pooled(intervals: Sequence[Interval]) -> Interval:
-    """Mean of independent estimates of one number, each by its inverse squared half-width."""
+    """Mean of independent estimates of one number, each by its inverse squared half-width; of one, itself."""
+    if len(intervals) == 1:
+        return intervals[0]
     weights = np.array([interval.half_width for interval in intervals]) ** -2.0
     value = float(weights @ [interval.value for interval in intervals] / weights.sum())
     half = float(weights.sum() ** -0.5)

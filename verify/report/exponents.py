@@ -25,7 +25,7 @@ def _slope_line(slope: SlopeAtSize) -> str:
     left_out = f"; {slope.left_out} runs left out, not converged" if slope.left_out else ""
     return (
         f"  d {slope.dim}, n {slope.samples[0]} to {slope.samples[-1]}, {slope.runs} runs of {slope.hidden} columns: trained "
-        f"{slope.trained:.3f}, theory {slope.theory:.3f}; exponent seen {slope.seen:.3f}, "
+        f"{slope.trained:.3f}, theory {slope.theory:.3f}; exponent seen, with what the theory has left of its way, {slope.seen:.3f}, "
         f"{'agrees' if slope.slope_agrees else 'DISAGREES'}; errors over theory {1 + slope.level.value:.3f}, "
         f"{'agree' if slope.level_agrees else 'DISAGREE'}{left_out}\n"
     )

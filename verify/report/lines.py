@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from attention_erm.commandline.table import table_text
 from numeric.journal.numbers import without_mathtext
+from numeric.problem.solution import Solution, Status
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score
 from verify.judging.sequences import LEADING, LEAST_RATIO
@@ -27,6 +28,8 @@ from verify.studies.models import ModelOutcome
 from verify.studies.scaling import Place, ScalingOutcome, Slope
 from verify.training.minimise import DescentStatus
 from verify.training.run import Run
+
+_BROKEN = "replica symmetry is broken: the theory is an approximation"
 
 
 class Excluded(Protocol):
@@ -90,7 +93,7 @@ def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
         mean = f"{100 * verdict.pooled.relative:+.2f} +- {100 * verdict.pooled.standard_error:.2f} %"
         yield f"{kind} {verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean {mean}\n"
     if broken := sorted({score.problem.alpha for score in comparison.scores if score.broken}):
-        yield f"at alpha {', '.join(f'{alpha:g}' for alpha in broken)} replica symmetry is broken: the theory is an approximation\n"
+        yield f"at alpha {', '.join(f'{alpha:g}' for alpha in broken)} {_BROKEN}\n"
     for line in excluded_lines(comparison.excluded):
         yield f"{kind}: {line}"
 
@@ -111,8 +114,8 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
     """The scores of every curve at every sample ratio, the runs left out, what direct training lost to factors, and the verdict."""
     if rows := list(_score_rows(outcome)):
         yield table_text(rows)
-    for name, solution in ((curve.name, s) for curve in outcome.curves for s in curve.solutions if not s.trusted):
-        yield f"no theory of {without_mathtext(name)} at alpha {solution.problem.alpha:g}: {solution.advice}\n"
+    for curve in outcome.curves:
+        yield from _gap_lines(without_mathtext(curve.name), curve.solutions)
     yield from excluded_lines(outcome.comparison.excluded)
     for label, spectrum in outcome.spectra:
         yield spectrum_line(f"spectrum, {without_mathtext(label)},", spectrum)
@@ -135,6 +138,13 @@ def learning_curve_lines(outcome: LearningCurveOutcome) -> Iterator[str]:
             f"{100 * effect.standard_error:.2f} %, at most by {100 * effect.largest:.2f} % in {effect.runs} runs\n"
         )
     yield from verdict_lines(outcome.comparison)
+
+
+def _gap_lines(name: str, line: Iterable[Solution]) -> Iterator[str]:
+    """Where the theory has no value."""
+    for solution in line:
+        if not solution.trusted:
+            yield f"no theory of {name} at alpha {solution.problem.alpha:g}: {solution.advice}\n"
 
 
 def _score_rows(outcome: LearningCurveOutcome) -> Iterator[dict[str, object]]:
@@ -205,8 +215,9 @@ def scaling_verdict_line(outcome: ScalingOutcome) -> str:
 
 
 def model_lines(outcomes: Iterable[ModelOutcome]) -> Iterator[str]:
-    """A line for each model, setting and quantity."""
+    """A line for each model, setting and quantity, and for each gap in a line of the theory."""
     for outcome in outcomes:
+        yield from _gap_lines(outcome.model, outcome.curve)
         for score in outcome.scores:
             yield _model_line(score)
 
@@ -228,6 +239,8 @@ def width_lines(points: Sequence[WidthPoint]) -> Iterator[str]:
             f"{point.solution.estimation_error:.5f}, ratio {point.ratio:.3f}, z {point.z:+.1f}"
             f"{'' if math.isnan(point.slope) else slope}{'' if point.agrees else ' DISAGREES'}\n"
         )
+    if broken := [str(point.hidden) for point in points if point.solution.status is Status.UNSTABLE]:
+        yield f"at m = {', '.join(broken)} {_BROKEN}\n"
     yield f"{sum(point.agrees for point in points)} of {len(points)} widths agree\n"
 
 

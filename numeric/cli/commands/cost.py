@@ -5,7 +5,7 @@ import time
 
 from attention_erm.commandline.log import progress
 from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_of_values, with_kinks
-from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
+from numeric.cli.problem_arguments import add_alpha_grid, add_problem, add_sample_minimum, problem_of
 
 
 def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
@@ -21,6 +21,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser.set_defaults(run=run)
     add_alpha_grid(parser)
     add_problem(parser)
+    add_sample_minimum(parser)
     add_outputs(parser)
 
 

@@ -8,7 +8,7 @@ import time
 
 from attention_erm.commandline.log import progress
 from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, so_far, warn_of_values, with_kinks
-from numeric.cli.problem_arguments import add_alpha_grid, add_problem, problem_of
+from numeric.cli.problem_arguments import add_alpha_grid, add_problem, add_sample_minimum, problem_of
 from numeric.journal.stretches import stretches
 
 _LOG = logging.getLogger(__name__)
@@ -32,6 +32,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     parser.set_defaults(run=run)
     add_alpha_grid(parser)
     add_problem(parser)
+    add_sample_minimum(parser)
     add_outputs(parser)
 
 

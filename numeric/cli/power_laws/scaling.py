@@ -32,6 +32,7 @@ from numeric.cli.output import (
 )
 from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import decay_exponent
+from numeric.cli.problem_arguments import add_sample_minimum
 from numeric.maths.domain import InvalidParameter
 from numeric.model import has_singular_values
 from numeric.problem.decay_law import DecayLaw
@@ -114,6 +115,7 @@ def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the
     )
     add_model(parser)
     add_problem_arguments(parser, "noise", "tokens", "beta", "beta0")
+    add_sample_minimum(parser)
     add_outputs(parser)
     parser.set_defaults(run=run)
 
@@ -157,7 +159,7 @@ def run(arguments: argparse.Namespace) -> int:
             "must be at least 1",
             SAMPLES,
         )
-    from numeric.problem.problem import Problem
+    from numeric.problem.problem import Problem, SampleMinimum
     from numeric.studies.regimes import axes
     from numeric.studies.scaling import power_law_for, scaling_curve, width_curve
     from numeric.studies.sequential_recovery import sequential_recovery
@@ -170,6 +172,10 @@ def run(arguments: argparse.Namespace) -> int:
         if getattr(arguments, several) >= count:
             rule = f"must be below {count}, the number of distinct eigenvalues"
             raise BadInput(f"--{several}", str(getattr(arguments, several)), rule, "give fewer")
+    if arguments.leading and arguments.sample_minimum == "fitted":
+        raise BadInput(
+            "--sample-minimum", "fitted", "takes minutes a point beside --leading, and more", "give one of them"
+        )
     try:
         decay = decay_law(arguments.lambda_).at(arguments.dim)
     except InvalidParameter as error:
@@ -179,7 +185,8 @@ def run(arguments: argparse.Namespace) -> int:
     asked = Problem(
         samples[0] / target.dim**2, target, decay, float(arguments.noise), widths[0],
         tokens=arguments.tokens, beta=float(arguments.beta), beta0=float(arguments.beta0), leading=arguments.leading,
-        model=name, extra=tuple((setting, float(value)) for setting, value in own.items()),
+        sample_minimum=SampleMinimum(arguments.sample_minimum), model=name,
+        extra=tuple((setting, float(value)) for setting, value in own.items()),
     )  # fmt: skip
     hidden = sorted({max(1, round(ratio * target.dim)) for ratio in widths})
     curve, values = (scaling_curve, samples) if along == "samples" else (width_curve, hidden)
@@ -191,6 +198,7 @@ def run(arguments: argparse.Namespace) -> int:
     recovery = [recovery_record(one) for one in recovered]
     given = {"model": name, "power_law": exact_text(arguments.power_law), "dim": arguments.dim}
     given |= {"lambda": arguments.lambda_, "lambda_value": decay, "leading": arguments.leading}
+    given["sample_minimum"] = arguments.sample_minimum
     given |= {setting: str(value) for setting, value in own.items()}
     given |= exact_texts(arguments, "q0", "noise", "tokens", "beta", "beta0")
     given["width"] = [exact_text(value) for value in arguments.width]
@@ -211,10 +219,11 @@ def run(arguments: argparse.Namespace) -> int:
                 "features leave the bulk between `after` and `before` samples (-: beyond the range given):\n"
             )
             print_rows(recovery)
-    warn_unstable([point.solution for point in found], AXES[along], [getattr(point, along) for point in found])
+    places = [getattr(point, along) for point in found]
+    warn_unstable([point.solution for point in found], AXES[along], places)
     if not asked.leading:  # no command takes both --leading and --accuracy
         warn_inexact([point.solution for point in found])
-    return print_unsolved(point.solution for point in found)
+    return print_unsolved([point.solution for point in found], AXES[along], places)
 
 
 AXES = {"samples": "n", "hidden": "m"}  #: what slopes are along, and its symbol

@@ -12,7 +12,7 @@ from numeric.maths.arclength import End, PseudoArclength
 from numeric.problem.problem import Problem
 from numeric.problem.solution import NotConverged, Status, failed
 from numeric.saddle.continuation import branches, coexisting, follow
-from numeric.saddle.curve import _predict, _same, coexisting_along
+from numeric.saddle.curve import _predict, _same, coexisting_along, learning_curve
 from numeric.saddle.solve import solve, solve_near
 
 FIGURE_ONE = Problem(alpha=0.3, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
@@ -167,6 +167,24 @@ def test_a_failed_start_cannot_be_followed():
         follow(replace(solution, status=Status.STEP_LIMIT), "alpha", 0.1, 1.0)
     with pytest.raises(ValueError, match="must lie in a range"):
         follow(solution, "alpha", 0.5, 1.0)
+
+
+def test_where_a_start_leads_to_no_value_the_point_is_solved_cold(monkeypatch):
+    cold = solve(FIGURE_ONE)
+
+    def misled(problem, start, accuracy):
+        return replace(cold, status=Status.INACCURATE if start else Status.CONVERGED)
+
+    monkeypatch.setattr("numeric.saddle.solve._timed", misled)
+    assert solve(FIGURE_ONE, cold).trusted
+
+
+@pytest.mark.slow
+def test_the_grid_of_a_curve_does_not_decide_whether_a_point_is_solved():
+    """From the line through .15 and .2 the point at .3 ended at a root whose channel has no value."""
+    weak = replace(FIGURE_ONE, lambda_=1e-5)
+    *_, last = learning_curve(weak, [0.15, 0.2, 0.3])
+    assert last.status is Status.UNSTABLE and last.q == pytest.approx(solve(weak).q, rel=1e-6)
 
 
 @pytest.mark.slow

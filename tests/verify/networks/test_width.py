@@ -8,13 +8,18 @@ import numpy as np
 import pytest
 import torch
 
+from numeric.journal.caption import caption_of
 from numeric.laws.power_law import power_law
 from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
+from numeric.problem.solution import Status
+from numeric.saddle.solve import solve
 from verify.__main__ import main
+from verify.figures.power_laws.width import width_figure
 from verify.jobs.pool import Pool
 from verify.networks.risk import NetworkRisk, indices
-from verify.networks.width import MODEL, Samples, study_width, train_network
+from verify.networks.width import MODEL, Samples, WidthPoint, study_width, train_network
+from verify.report.lines import width_lines
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
@@ -49,6 +54,18 @@ def test_networks_of_every_width_are_those_of_the_theory():
     assert math.isnan(points[0].slope)
     errors = [point.estimation_error for point in points]
     assert errors[0] > 2 * min(errors)  # what one unit leaves of the target
+
+
+def test_widths_at_which_replica_symmetry_is_broken_are_named():
+    """They stood in width.json alone."""
+    solution = solve(PROBLEM)
+    sound = WidthPoint(
+        20, Samples.INPUTS, solution, 2, solution.estimation_error, 0.1, 0.1, 0.1, math.nan, math.nan, math.nan
+    )
+    broken = replace(sound, hidden=2, solution=replace(solution, status=Status.UNSTABLE))
+    said = "replica symmetry is broken: the theory is an approximation"
+    assert f"at m = 2 {said}\n" in "".join(width_lines([broken, sound])) and said not in "".join(width_lines([sound]))
+    assert caption_of(width_figure([broken, sound])).endswith("replica symmetry broken, an approximation: $m$ = 2")
 
 
 def test_a_theory_of_another_width_is_refuted():

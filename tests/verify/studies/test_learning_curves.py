@@ -14,7 +14,7 @@ from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
 from verify.__main__ import main
-from verify.figures.curve_panel import draw_curves
+from verify.figures.curve_panel import _title, draw_curves
 from verify.figures.learning_curves import preset_figure
 from verify.gallery.figures import FIGURES
 from verify.gallery.learning_curves import LEARNING_CURVES
@@ -22,6 +22,7 @@ from verify.judging import theory_lines
 from verify.judging.scores import Comparison
 from verify.judging.theory import trained_norm
 from verify.judging.theory_lines import SolvedLine, TheoryLine, line_jobs, line_solutions, line_store, solve_line
+from verify.report.lines import learning_curve_lines
 from verify.studies import learning_curves
 from verify.studies.learning_curves import (
     Curve,
@@ -221,7 +222,11 @@ def test_lines_break_where_the_theory_has_no_answer(few_points):
     solutions[1] = dataclasses.replace(solutions[1], status=Status.DIVERGED)
     solutions[3] = dataclasses.replace(solutions[3], status=Status.UNSTABLE)
     preset = Preset("", (), (0.3, 1.0), ((12, 2),), ("test_error",))
-    files = preset_figure(LearningCurveOutcome(preset, (Curve("a", tuple(solutions), ()),), Comparison((), (), ())))
+    outcome = LearningCurveOutcome(preset, (Curve("a", tuple(solutions), ()),), Comparison((), (), ()))
+    said = "".join(learning_curve_lines(outcome))
+    assert said.startswith("no theory of a at alpha 0.5: ") and said.count("no theory") == 1
+    assert "(dotted: replica symmetry broken; gaps: no value to rely on)" in _title(outcome.curves)
+    files = preset_figure(outcome)
     assert files["png"].startswith(b"\x89PNG")
     assert files["pdf"].startswith(b"%PDF")
 
