@@ -10,7 +10,7 @@ import numpy as np
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
-from numeric.maths.domain import InvalidParameter, integer, real, require_kind
+from numeric.maths.domain import InvalidParameter, integer, positive, real, require_kind
 from numeric.model import COMMON, DEFAULT, available, call, functions, has_singular_values, structure, takes_tokens
 from numeric.proven_laws.law import Law, require_target
 
@@ -85,9 +85,7 @@ class Problem:
             raise InvalidParameter("lambda_", 0, rule, "use 1e-6")
         self._require_model()
         for name in ("alpha", "width", "beta", "beta0"):
-            value = getattr(self, name)
-            if not 0 < value < float("inf"):
-                raise InvalidParameter(name, value, "must be positive and finite", "try 1")
+            positive(name, getattr(self, name))
         for name in ("lambda_", "noise"):
             value = getattr(self, name)
             if not 0 <= value < float("inf"):
