@@ -3,6 +3,7 @@
 Each function draws on a sheet of its own, or with `ax=` on axes that are handed over, as many as it has panels; it then leaves their
 settings and what stands around them alone, and `numeric.journal.caption.caption_of(figure)` is the caption that they have not. What is
 handed over of another kind, such as a problem in place of its solution, raises InvalidParameter, as does one point in place of a list.
+`figure.savefig("curve.pdf")` writes it.
 """
 
 import math
@@ -77,6 +78,13 @@ def _require_some(name: str, points: Sequence[object], kind: type, maker: str) -
 def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figure:
     """Errors against alpha, with bands of their error estimates; points where replica symmetry is broken are open circles on a faint
     line, and no line passes one that was not solved. What is left out is said in the caption.
+
+    >>> from attention_erm import MarchenkoPastur, Problem, learning_curve
+    >>> from numeric.plots import curve_figure
+    >>> problem = Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
+    >>> figure = curve_figure(learning_curve(problem, [0.5, 1, 2]))
+    >>> [line.get_label() for line in figure.axes[0].lines]
+    ['test error', 'training error', 'estimation error']
     """
     _require_some("solutions", solutions, Solution, "solve")
     figure, (axes,) = panels(ax)
@@ -145,7 +153,15 @@ def _below(least: float, lines: Mapping[str, np.ndarray]) -> str:
 
 @in_style
 def spectrum_figure(spectrum: LearnedSpectrum, ax: Axes | None = None) -> Figure:
-    """Density of the eigenvalues of S; masses at one point, which have none, as arrows: at zero its mass beside it, outliers short."""
+    """Density of the eigenvalues of S; masses at one point, which have none, as arrows: at zero its mass beside it, outliers short.
+
+    >>> from attention_erm import MarchenkoPastur, Problem, learned_spectrum, solve
+    >>> from numeric.plots import spectrum_figure
+    >>> problem = Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
+    >>> figure = spectrum_figure(learned_spectrum(solve(problem)))
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['mass 0.3699']
+    """
     require_kind("spectrum", spectrum, LearnedSpectrum, "give learned_spectrum(solution)")
     figure, (axes,) = panels(ax)
     axes.plot(*spectrum.outline(), color="C0")
@@ -185,6 +201,13 @@ def decomposition_figure(
     """Parts of the excess test error against alpha, with the mismatch that stays; of a part below zero its size, in open circles.
 
     No line passes an `unsolved` sample ratio.
+
+    >>> from attention_erm import MarchenkoPastur, Problem, decompose, learning_curve
+    >>> from numeric.plots import decomposition_figure
+    >>> problem = Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
+    >>> figure = decomposition_figure([decompose(solution) for solution in learning_curve(problem, [1, 2])])
+    >>> [line.get_label() for line in figure.axes[0].lines]
+    ['excess overfitting', 'excess underfitting', 'excess approximation', 'mismatch']
     """
     _require_each("parts", parts, Decomposition, "decompose")
     figure, (axes,) = panels(ax)
@@ -337,6 +360,13 @@ def scaling_figure(
     """Risk along samples or hidden units; its local slope below, beside the derived exponent of the regime; two panels.
 
     A tick where each feature leaves the bulk.
+
+    >>> from attention_erm import Problem, power_law, scaling_curve
+    >>> from numeric.plots import scaling_figure
+    >>> problem = Problem(alpha=1, target=power_law(0.75, dim=50), lambda_=1 / 50, noise=0.5)
+    >>> risk, slope = scaling_figure(problem, scaling_curve(problem, [1e4, 1e5])).axes
+    >>> slope.get_xlabel(), slope.get_ylabel()
+    ('samples $n$', 'slope')
     """
     require_problem(problem)
     _require_some("points", points, ScalingPoint, "scaling_curve")
