@@ -1,14 +1,15 @@
 """Figures of theory curves and spectra, as a journal would print them: a column or a page wide, settings in a caption.
 
 Each function draws on a sheet of its own, or with `ax=` on axes that are handed over, as many as it has panels; it then leaves their
-settings and what stands around them alone, and `numeric.journal.caption.caption_of(figure)` is the caption that they have not.
+settings and what stands around them alone, and `numeric.journal.caption.caption_of(figure)` is the caption that they have not. What is
+handed over of another kind, such as a problem in place of its solution, raises InvalidParameter, as does one point in place of a list.
+`figure.savefig("curve.pdf")` writes it.
 """
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import cycle
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib import colormaps
@@ -23,21 +24,18 @@ from numeric.journal.log_axes import keep_in_view, logarithmic
 from numeric.journal.numbers import in_mathtext
 from numeric.journal.stretches import stretches
 from numeric.journal.style import in_style, legend_above, panels
-from numeric.maths.domain import InvalidParameter, require_list
+from numeric.maths.domain import InvalidParameter, require_kind, require_list
 from numeric.model import DEFAULT
-from numeric.problem.solution import Solution, Status, require_solution
-from numeric.studies.scaling import power_law_of, regime_of
+from numeric.problem.problem import Problem, require_problem
+from numeric.problem.solution import Solution, Status
+from numeric.studies.against_bayes import BayesPoint, CostPoint
+from numeric.studies.decompose import Decomposition
+from numeric.studies.optimal_decay import Optimum
+from numeric.studies.phase_diagram import PhaseDiagram
+from numeric.studies.recovery_table import RecoveryRow
+from numeric.studies.scaling import ScalingPoint, power_law_of, regime_of
+from numeric.studies.sequential_recovery import Recovered
 from numeric.studies.spectrum import LearnedSpectrum
-
-if TYPE_CHECKING:
-    from numeric.problem.problem import Problem
-    from numeric.studies.against_bayes import BayesPoint, CostPoint
-    from numeric.studies.decompose import Decomposition
-    from numeric.studies.optimal_decay import Optimum
-    from numeric.studies.phase_diagram import PhaseDiagram
-    from numeric.studies.recovery_table import RecoveryRow
-    from numeric.studies.scaling import ScalingPoint
-    from numeric.studies.sequential_recovery import Recovered
 
 _ERRORS = (
     ("test_error", "test error", "C0", "-"),
@@ -62,9 +60,16 @@ def _drawn(solution: Solution, name: str) -> float:
     return 0.0 if abs(value) <= solution.errors.get(name, 0.0) else value
 
 
-def _require_some(name: str, points: Sequence[object]) -> None:
-    """Raises InvalidParameter where there is nothing to draw, or one point in place of a list."""
+def _require_each(name: str, points: Sequence[object], kind: type, maker: str) -> None:
+    """Raises InvalidParameter for one thing in place of a list, and for one in the list of another kind than its maker returns."""
     require_list(name, points)
+    for number, point in enumerate(points):
+        require_kind(f"{name}[{number}]", point, kind, f"give what {maker} returns")
+
+
+def _require_some(name: str, points: Sequence[object], kind: type, maker: str) -> None:
+    """Raises InvalidParameter as `_require_each`, and where there is nothing to draw."""
+    _require_each(name, points, kind, maker)
     if not len(points):
         raise InvalidParameter(name, points, "holds nothing to draw", "give one point or more")
 
@@ -73,10 +78,15 @@ def _require_some(name: str, points: Sequence[object]) -> None:
 def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figure:
     """Errors against alpha, with bands of their error estimates; points where replica symmetry is broken are open circles on a faint
     line, and no line passes one that was not solved. What is left out is said in the caption.
+
+    >>> from attention_erm import MarchenkoPastur, Problem, learning_curve
+    >>> from numeric.plots import curve_figure
+    >>> problem = Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
+    >>> figure = curve_figure(learning_curve(problem, [0.5, 1, 2]))
+    >>> [line.get_label() for line in figure.axes[0].lines]
+    ['test error', 'training error', 'estimation error']
     """
-    _require_some("solutions", solutions)
-    for solution in solutions:
-        require_solution(solution)
+    _require_some("solutions", solutions, Solution, "solve")
     figure, (axes,) = panels(ax)
     alphas = np.array([solution.problem.alpha for solution in solutions])
     stable = np.array([solution.status is not Status.UNSTABLE for solution in solutions])
@@ -143,7 +153,16 @@ def _below(least: float, lines: Mapping[str, np.ndarray]) -> str:
 
 @in_style
 def spectrum_figure(spectrum: LearnedSpectrum, ax: Axes | None = None) -> Figure:
-    """Density of the eigenvalues of S; masses at one point, which have none, as arrows: at zero its mass beside it, outliers short."""
+    """Density of the eigenvalues of S; masses at one point, which have none, as arrows: at zero its mass beside it, outliers short.
+
+    >>> from attention_erm import MarchenkoPastur, Problem, learned_spectrum, solve
+    >>> from numeric.plots import spectrum_figure
+    >>> problem = Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
+    >>> figure = spectrum_figure(learned_spectrum(solve(problem)))
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['mass 0.3699']
+    """
+    require_kind("spectrum", spectrum, LearnedSpectrum, "give learned_spectrum(solution)")
     figure, (axes,) = panels(ax)
     axes.plot(*spectrum.outline(), color="C0")
     axes.fill_between(*spectrum.outline(), color="C0", alpha=0.15, lw=0)
@@ -177,17 +196,25 @@ def _point_mass(axes: Axes, at: float, height: float, colour: str) -> None:
 
 @in_style
 def decomposition_figure(
-    parts: Sequence["Decomposition"], ax: Axes | None = None, unsolved: Sequence[float] = ()
+    parts: Sequence[Decomposition], ax: Axes | None = None, unsolved: Sequence[float] = ()
 ) -> Figure:
     """Parts of the excess test error against alpha, with the mismatch that stays; of a part below zero its size, in open circles.
 
     No line passes an `unsolved` sample ratio.
+
+    >>> from attention_erm import MarchenkoPastur, Problem, decompose, learning_curve
+    >>> from numeric.plots import decomposition_figure
+    >>> problem = Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
+    >>> figure = decomposition_figure([decompose(solution) for solution in learning_curve(problem, [1, 2])])
+    >>> [line.get_label() for line in figure.axes[0].lines]
+    ['excess overfitting', 'excess underfitting', 'excess approximation', 'mismatch']
     """
+    _require_each("parts", parts, Decomposition, "decompose")
     figure, (axes,) = panels(ax)
     by_alpha = {part.solution.problem.alpha: part for part in parts}
     alphas = np.array(sorted({*by_alpha, *unsolved}))
 
-    def along(value: Callable[["Decomposition"], float]) -> np.ndarray:
+    def along(value: Callable[[Decomposition], float]) -> np.ndarray:
         return np.array([value(by_alpha[alpha]) if alpha in by_alpha else math.nan for alpha in alphas])
 
     styles = {"overfitting": "-", "underfitting": "--", "approximation": "-."}
@@ -211,15 +238,15 @@ def decomposition_figure(
     return figure
 
 
-def drawn_optimum(best: "Optimum") -> tuple[float, float]:
+def drawn_optimum(best: Optimum) -> tuple[float, float]:
     """Where `optimal_figure` draws a weight decay, whose kinks are those of the error too, as `drawn_errors`."""
     return best.solution.problem.alpha, best.decay
 
 
 @in_style
-def optimal_figure(found: Sequence["Optimum"], ax: Sequence[Axes] | None = None) -> Figure:
+def optimal_figure(found: Sequence[Optimum], ax: Sequence[Axes] | None = None) -> Figure:
     """Least test error and the weight decay that gives it, against alpha; two panels, with marks."""
-    _require_some("found", found)
+    _require_some("found", found, Optimum, "optimal_lambda")
     figure, (errors, decays) = panels(ax, 1, 2, 2.4)
     solutions = [best.solution for best in found]
     alphas = [solution.problem.alpha for solution in solutions]
@@ -240,16 +267,16 @@ def optimal_figure(found: Sequence["Optimum"], ax: Sequence[Axes] | None = None)
     return figure
 
 
-def drawn_costs(point: "CostPoint") -> tuple[float, float, float]:
+def drawn_costs(point: CostPoint) -> tuple[float, float, float]:
     """Where `cost_figure` draws a point, and what, as `drawn_errors`."""
     learned = point.solution.estimation_error if point.solution.trusted else math.nan
     return point.solution.problem.alpha, learned, math.nan if point.bayes_error is None else point.bayes_error
 
 
 @in_style
-def cost_figure(points: Sequence["CostPoint"], ax: Axes | None = None) -> Figure:
+def cost_figure(points: Sequence[CostPoint], ax: Axes | None = None) -> Figure:
     """Estimation errors of the learned map and of the Bayes-optimal one against alpha."""
-    _require_some("points", points)
+    _require_some("points", points, CostPoint, "cost_curve")
     figure, (axes,) = panels(ax)
     alphas, learned, optimal = zip(*map(drawn_costs, points), strict=True)
     solutions = [point.solution for point in points]
@@ -264,9 +291,9 @@ def cost_figure(points: Sequence["CostPoint"], ax: Axes | None = None) -> Figure
 
 
 @in_style
-def bayes_figure(points: Sequence["BayesPoint"], ax: Sequence[Axes] | None = None) -> Figure:
+def bayes_figure(points: Sequence[BayesPoint], ax: Sequence[Axes] | None = None) -> Figure:
     """Estimation and test errors: Bayes-optimal, of the label of the posterior mean, learned at the best weight decay; two panels."""
-    _require_some("points", points)
+    _require_some("points", points, BayesPoint, "bayes_curve")
     figure, (estimation, test) = panels(ax, 1, 2, 2.6)
     known = [(p.problem.alpha, p.bayes_error, *p.predictions) for p in points if p.bayes_error and p.predictions]
     learned = [p.learned.solution for p in points if p.learned]
@@ -287,9 +314,9 @@ def bayes_figure(points: Sequence["BayesPoint"], ax: Sequence[Axes] | None = Non
 
 
 @in_style
-def recovery_figure(rows: Sequence["RecoveryRow"], ax: Axes | None = None, model: str = DEFAULT) -> Figure:
+def recovery_figure(rows: Sequence[RecoveryRow], ax: Axes | None = None, model: str = DEFAULT) -> Figure:
     """Recovery thresholds against the target's rank ratio: one colour per number of tokens, one line style per width."""
-    _require_some("rows", rows)
+    _require_some("rows", rows, RecoveryRow, "recovery_table")
     figure, (axes,) = panels(ax, height=3.0)
     tokens = sorted({row.tokens for row in rows}, key=lambda count: count or 0)
     widths = sorted({row.width for row in rows}, reverse=True)
@@ -315,7 +342,7 @@ def recovery_figure(rows: Sequence["RecoveryRow"], ax: Axes | None = None, model
     return figure
 
 
-def _along_rank(rows: Iterable["RecoveryRow"], tokens: int | None, width: Fraction) -> list["RecoveryRow"]:
+def _along_rank(rows: Iterable[RecoveryRow], tokens: int | None, width: Fraction) -> list[RecoveryRow]:
     return sorted((row for row in rows if (row.tokens, row.width) == (tokens, width)), key=lambda row: row.kappa0)
 
 
@@ -324,17 +351,26 @@ _LINES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))  # dots are the
 
 @in_style
 def scaling_figure(
-    problem: "Problem",
-    points: Sequence["ScalingPoint"],
-    recovered: Sequence["Recovered"] = (),
+    problem: Problem,
+    points: Sequence[ScalingPoint],
+    recovered: Sequence[Recovered] = (),
     along: str = "samples",
     ax: Sequence[Axes] | None = None,
 ) -> Figure:
     """Risk along samples or hidden units; its local slope below, beside the derived exponent of the regime; two panels.
 
     A tick where each feature leaves the bulk.
+
+    >>> from attention_erm import Problem, power_law, scaling_curve
+    >>> from numeric.plots import scaling_figure
+    >>> problem = Problem(alpha=1, target=power_law(0.75, dim=50), lambda_=1 / 50, noise=0.5)
+    >>> risk, slope = scaling_figure(problem, scaling_curve(problem, [1e4, 1e5])).axes
+    >>> slope.get_xlabel(), slope.get_ylabel()
+    ('samples $n$', 'slope')
     """
-    _require_some("points", points)
+    require_problem(problem)
+    _require_some("points", points, ScalingPoint, "scaling_curve")
+    _require_each("recovered", recovered, Recovered, "sequential_recovery")
     figure, (above, below) = panels(ax, 2, 1, 4.0, sharex=True, height_ratios=(3, 2))
     dim = power_law_of(problem).dim
     solved = [point for point in points if point.risk > 0]
@@ -375,8 +411,9 @@ def scaling_figure(
 
 
 @in_style
-def phase_figure(diagram: "PhaseDiagram", ax: Axes | None = None) -> Figure:
+def phase_figure(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
     """Cells coloured, with the exponents of the axes in each; local slopes of the theory at one dimension as numbers."""
+    require_kind("diagram", diagram, PhaseDiagram, "give what phase_diagram returns")
     figure, (axes,) = panels(ax, height=4.3)
     along, vertical = {"decay": ("n", r"\lambda"), "width": ("m", "m")}[diagram.axis]
     shown = dict.fromkeys(("n", along))
@@ -406,7 +443,7 @@ def phase_figure(diagram: "PhaseDiagram", ax: Axes | None = None) -> Figure:
     return figure
 
 
-def slopes_note(diagram: "PhaseDiagram") -> str:
+def slopes_note(diagram: PhaseDiagram) -> str:
     """What a caption says of the numbers in a phase diagram, with the settings of the theory that has them."""
     if diagram.theory is None or not len(diagram.slopes):  # an interrupt came before any was solved
         return ""

@@ -5,7 +5,7 @@ Figures are `Sheet`s, drawn by functions under `in_style`. Who hands over axes o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -123,14 +123,14 @@ def panels(
     """A figure and its axes, row by row: those handed over, or a new sheet with these.
 
     Raises:
-        InvalidParameter: as many axes are needed as there are panels.
+        InvalidParameter: as many axes are needed as there are panels, and nothing else.
     """
     if ax is None:
         sheet = Sheet(columns, height)
         return sheet, list(sheet.subplots(rows, columns, squeeze=False, **options).ravel())
-    given = [ax] if isinstance(ax, Axes) else list(ax)
-    if len(given) != rows * columns:
-        raise InvalidParameter("ax", given, f"must be {rows * columns} axes", "make them by subplots")
+    given = list(ax) if isinstance(ax, Iterable) else [ax]
+    if len(given) != rows * columns or not all(isinstance(one, Axes) for one in given):
+        raise InvalidParameter("ax", ax, f"must be {rows * columns} axes", "make them by subplots")
     figure = given[0].get_figure(root=True)
     assert figure is not None  # axes belong to one
     return figure, given

@@ -4,11 +4,11 @@ Theory note, section 4 ("Atoms", Biane); formulas are generated (step `finite_sp
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, cast
 
 import numpy as np
 from flint import arb
@@ -31,7 +31,7 @@ from numeric.laws.law import (
     whole_law,
 )
 from numeric.maths.balls import Unresolved
-from numeric.maths.domain import OutsideDomain
+from numeric.maths.domain import InvalidParameter, OutsideDomain, count, real, require_list
 from numeric.model import float64 as generated
 from numeric.proven_laws.finite import FiniteLaw
 
@@ -59,7 +59,7 @@ class Eigenvalues:
     """Law of the `eigenvalues` s_k with positive `weights` of sum one; kept distinct and ascending.
 
     Raises:
-        ValueError: an argument outside its domain.
+        InvalidParameter: an argument outside its domain.
 
     >>> from attention_erm import Eigenvalues
     >>> target = Eigenvalues([3, 0, 2], weights=[0.01, 0.98, 0.01])
@@ -72,16 +72,17 @@ class Eigenvalues:
 
     def __post_init__(self) -> None:
         for name in ("eigenvalues", "weights"):
-            object.__setattr__(self, name, tuple(map(float, getattr(self, name))))  # of a list or an array, too
+            object.__setattr__(self, name, _numbers(name, getattr(self, name)))
         if len(self.eigenvalues) != len(self.weights) or not self.eigenvalues:
-            raise ValueError(
-                f"weights: {len(self.weights)} for {len(self.eigenvalues)} eigenvalues, must be as many and at least one"
-            )
+            rule = f"must be as many as the eigenvalues, {len(self.eigenvalues)}, and at least one"
+            raise InvalidParameter("weights", self.weights, rule, "give one for each")
         if not all(abs(value) < math.inf for value in self.eigenvalues) or not any(self.eigenvalues):
-            raise ValueError("eigenvalues: must be finite, and not all zero")
+            rule = "must be finite, and not all zero"
+            raise InvalidParameter("eigenvalues", self.eigenvalues, rule, "a target needs a signal")
         total = math.fsum(self.weights)
         if not all(weight > 0 for weight in self.weights) or not abs(total - 1) <= _SUM:
-            raise ValueError(f"weights: must be positive and sum to one, not {total!r}")
+            rule = f"must be positive and sum to one, not {total!r}"
+            raise InvalidParameter("weights", self.weights, rule, "divide them by their sum")
         merged: dict[float, list[float]] = {}
         for value, weight in zip(self.eigenvalues, self.weights, strict=True):
             merged.setdefault(value, []).append(weight)
@@ -362,20 +363,31 @@ def _rule() -> tuple[Array, Array]:
     return nodes, weights
 
 
-def finite_rank(values: tuple[float, ...], dim: int) -> Eigenvalues:
+def _numbers(name: str, values: object) -> tuple[float, ...]:
+    """Those of a list or an array, of any kind."""
+    require_list(name, values)
+    return tuple(real(name, value) for value in cast(Iterable[object], values))
+
+
+def finite_rank(values: Sequence[float], dim: int) -> Eigenvalues:
     """The eigenvalues `values`, weight 1/dim each, and zero for the rest of the `dim`.
 
     Raises:
-        ValueError: more values than dimensions.
+        InvalidParameter: more values than dimensions, or as `Eigenvalues`.
     """
-    if len(values) > dim:
-        raise ValueError(f"values: {len(values)} eigenvalues do not fit into dim = {dim}; raise dim")
-    return Eigenvalues((*values, *[0.0] * (dim - len(values))), (1 / dim,) * dim)
+    known, dim = _numbers("values", values), count("dim", dim)
+    if len(known) > dim:
+        raise InvalidParameter("values", values, f"{len(known)} eigenvalues do not fit into dim = {dim}", "raise dim")
+    return Eigenvalues((*known, *[0.0] * (dim - len(known))), (1 / dim,) * dim)
 
 
-def singular_values(values: tuple[float, ...], weights: tuple[float, ...]) -> Eigenvalues:
-    """The law that stands for a general matrix: each of its singular `values` with either sign, half of its weight at each."""
-    return Eigenvalues(*with_either_sign(values, weights))
+def singular_values(values: Sequence[float], weights: Sequence[float]) -> Eigenvalues:
+    """The law that stands for a general matrix: each of its singular `values` with either sign, half of its weight at each.
+
+    Raises:
+        InvalidParameter: as `Eigenvalues`.
+    """
+    return Eigenvalues(*with_either_sign(_numbers("values", values), _numbers("weights", weights)))
 
 
 def with_either_sign(values: Sequence[float], weights: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:

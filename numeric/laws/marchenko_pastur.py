@@ -3,10 +3,10 @@
 Theory note, section 4; every formula is generated (step `spectral`).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy
@@ -28,7 +28,7 @@ from numeric.laws.law import (
     largest_error,
     limited_energy,
 )
-from numeric.maths.domain import OutsideDomain, real
+from numeric.maths.domain import OutsideDomain, positive
 from numeric.maths.kernels import over_blocks
 from numeric.model import float64 as generated
 from numeric.proven_laws.rational import RationalLaw, rational_law
@@ -53,6 +53,12 @@ class Grid(NamedTuple):
 class MarchenkoPastur:
     """Law of `scale` times S0 = W0 W0^T/sqrt(m0 d), W0 Gaussian of shape (d, m0), kappa0 = m0/d: a free Poisson law.
 
+    Of a Fraction that no float is, such as 1/20, `kappa0` and `scale` are the nearest floats, and `stated` is the Fraction itself, of
+    which thresholds have their digits.
+
+    Raises:
+        InvalidParameter: a parameter is no positive number.
+
     >>> from attention_erm import MarchenkoPastur
     >>> target = MarchenkoPastur(0.25)
     >>> target.t0, target.q0, target.zero_mass
@@ -61,12 +67,16 @@ class MarchenkoPastur:
 
     kappa0: float
     scale: float = 1.0
+    stated: tuple[Any, Any] = field(init=False)  #: both as they were given, where that is a Fraction; else the floats
 
     def __post_init__(self) -> None:
-        for name in ("kappa0", "scale"):
-            object.__setattr__(self, name, real(name, getattr(self, name)))
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} = {getattr(self, name)!r}: must be positive and finite")
+        stated = self.kappa0, self.scale
+        for name, value in zip(("kappa0", "scale"), stated, strict=True):
+            object.__setattr__(self, name, positive(name, value))
+        object.__setattr__(self, "stated", (_exact(stated[0], self.kappa0), _exact(stated[1], self.scale)))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(kappa0={self.stated[0]!r}, scale={self.stated[1]!r})"
 
     @cached_property
     def law(self) -> tuple[float, float]:
@@ -91,11 +101,13 @@ class MarchenkoPastur:
 
     def scaled(self, factor: float) -> Self:
         """Law of `factor` times the target."""
-        return replace(self, scale=self.scale * factor)
+        kappa0, scale = self.stated
+        return type(self)(kappa0, scale * factor)
 
     def exact(self) -> RationalLaw:
-        """The same law in ball arithmetic, its parameters taken as their binary values."""
-        return rational_law("tied_attention", kappa0=Fraction(self.kappa0), scale=Fraction(self.scale))
+        """The same law in ball arithmetic: of Fractions as they were given, of floats at their binary values."""
+        kappa0, scale = map(Fraction, self.stated)
+        return rational_law("tied_attention", kappa0=kappa0, scale=scale)
 
     def support(self, v: float) -> list[tuple[float, float]]:
         """Intervals on which mu_v has a density, from the real critical points of z(g), lowest first.
@@ -214,6 +226,11 @@ class MarchenkoPastur:
         return exact_values(
             RationalLaw("tied_attention", lambda: [arb(value) for value in self.law], Fraction(0)), v, x
         )
+
+
+def _exact(given: Fraction | float, number: float) -> Fraction | float:
+    """The Fraction that was given where the float is another number, so that equal targets are those of equal parameters."""
+    return given if isinstance(given, Fraction) and given != number else number
 
 
 def physical_root(v: Array | float, b: Array, law: Parameters) -> NDArray[np.complex128]:

@@ -1,7 +1,7 @@
 """Exceptions for questions without an answer, apart from mistakes of ours, which are never caught on the way; numbers read."""
 
+import math
 import operator
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -45,17 +45,45 @@ def real(name: str, value: object) -> float:
         raise InvalidParameter(name, value, "must be one number", "give a float, an integer or a Fraction") from None
 
 
+def positive(name: str, value: object) -> float:
+    """The parameter as a float, as `real`.
+
+    Raises:
+        InvalidParameter: it is no number, not above zero, or not finite.
+    """
+    number = real(name, value)
+    if not 0 < number < math.inf:
+        raise InvalidParameter(name, value, "must be positive and finite", "try 1")
+    return number
+
+
 def integer(name: str, value: object) -> int:
     """The parameter as an int: of a NumPy integer, too.
 
     Raises:
-        InvalidParameter: it is no integer.
+        InvalidParameter: it is no integer, or a bool, which Python takes for one.
     """
     number: Any = value
     try:
+        if isinstance(value, bool):
+            raise TypeError
         return operator.index(number)
     except TypeError:
-        raise InvalidParameter(name, value, "must be an integer", "write it without a decimal point") from None
+        raise InvalidParameter(
+            name, value, "must be an integer", "give a whole number, such as 2 and not 2.0"
+        ) from None
+
+
+def count(name: str, value: object) -> int:
+    """The number of something, as `integer`.
+
+    Raises:
+        InvalidParameter: it is no integer, or below one.
+    """
+    number = integer(name, value)
+    if number < 1:
+        raise InvalidParameter(name, value, "must be 1 or more", "give how many there are")
+    return number
 
 
 def require_kind(name: str, value: object, kind: type, way_out: str) -> None:
@@ -65,9 +93,14 @@ def require_kind(name: str, value: object, kind: type, way_out: str) -> None:
 
 
 def require_list(name: str, values: object) -> None:
-    """Raises InvalidParameter for one thing in place of several."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidParameter(name, values, "must be a list", "put it in brackets, also if it is one")
+    """Raises InvalidParameter for one thing in place of several, such as an array without axes."""
+    several: Any = values
+    try:
+        if isinstance(values, str):
+            raise TypeError
+        iter(several)
+    except TypeError:
+        raise InvalidParameter(name, values, "must be a list", "put it in brackets, also if it is one") from None
 
 
 def fraction(name: str, value: object) -> Fraction:

@@ -1,6 +1,7 @@
 """One learning problem: parameters of the model, valid by construction."""
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -10,11 +11,12 @@ import numpy as np
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
-from numeric.maths.domain import InvalidParameter, integer, real, require_kind
+from numeric.maths.domain import InvalidParameter, integer, positive, real, require_kind
 from numeric.model import COMMON, DEFAULT, available, call, functions, has_singular_values, structure, takes_tokens
 from numeric.proven_laws.law import Law, require_target
 
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
+_BY_NAME = "give them by name, such as {'mu': 0.1}"
 _SYMBOLS = {"beta": "beta", "beta0": "beta0", "width": "kappa"}  #: by which equations know a field
 
 
@@ -52,7 +54,8 @@ class Problem:
     variance Delta of the label noise; tokens T; beta, beta0: inverse temperatures of student and target. Direct training
     (`parametrisation` symmetric or general) has no width; lambda_ = 0 is the limit lambda -> 0. leading: so many of the largest
     eigenvalues of a list keep the law that their indices have on token sequences, which is not Gaussian (theory note, section 10).
-    sample_minimum: of each sample, where it has several minima (docs/weak_decay.md).
+    sample_minimum: of each sample, where it has several minima (docs/weak_decay.md). extra: settings that the model has beyond these,
+    as a mapping or as pairs of name and value.
 
     Raises:
         InvalidParameter: a parameter outside its domain.
@@ -85,9 +88,7 @@ class Problem:
             raise InvalidParameter("lambda_", 0, rule, "use 1e-6")
         self._require_model()
         for name in ("alpha", "width", "beta", "beta0"):
-            value = getattr(self, name)
-            if not 0 < value < float("inf"):
-                raise InvalidParameter(name, value, "must be positive and finite", "try 1")
+            positive(name, getattr(self, name))
         for name in ("lambda_", "noise"):
             value = getattr(self, name)
             if not 0 <= value < float("inf"):
@@ -109,6 +110,7 @@ class Problem:
             if value not in set(kind):
                 raise InvalidParameter(name, value, f"must be one of {', '.join(kind)}", f"try {next(iter(kind))}")
             object.__setattr__(self, name, kind(value))
+        object.__setattr__(self, "extra", _pairs(self.extra))
 
     def _require_model(self) -> None:
         if self.model not in available():
@@ -119,8 +121,7 @@ class Problem:
         needed = own_parts(self.model)
         if sorted(name for name, _ in self.extra) != sorted(needed):
             rule = f"must state {', '.join(needed) or 'nothing'} for the model {self.model}"
-            raise InvalidParameter("extra", self.extra, rule, "give pairs of name and value")
-
+            raise InvalidParameter("extra", self.extra, rule, _BY_NAME)
         self._require_used()
 
     def _require_class(self) -> None:
@@ -280,6 +281,16 @@ class Problem:
     def rho(self) -> float:
         """Variance per unit of the noisy target index."""
         return float(call(self.generated.noisy_variance, (self.q0,), self.settings))
+
+
+def _pairs(extra: object) -> tuple[tuple[str, float], ...]:
+    """Settings by name, of a mapping in the order of the names, which is none of its own."""
+    pairs: Any = extra
+    try:
+        named = sorted(extra.items()) if isinstance(extra, Mapping) else [(name, value) for name, value in pairs]
+    except (TypeError, ValueError):
+        raise InvalidParameter("extra", extra, "must be names with values", _BY_NAME) from None
+    return tuple((name, real(name, value)) for name, value in named)
 
 
 def require_problem(value: object) -> None:

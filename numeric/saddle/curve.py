@@ -33,7 +33,7 @@ def learning_curve(
         One Solution per alpha, converged or not: read `status`, or call `unwrap()`. Where several were found, the physical one.
 
     Raises:
-        InvalidParameter: no Problem is given, or one alpha in place of a list.
+        InvalidParameter: no Problem is given, one alpha in place of a list, or as `solve`.
         Interrupted: with the points that had finished.
 
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from numeric.channel.rules import coarse_rules
-from numeric.maths.domain import OutsideDomain
+from numeric.maths.domain import InvalidParameter, OutsideDomain, real, require_kind
 from numeric.maths.fixed_point import Vector
 from numeric.model import require_of_now
 from numeric.problem.conjugates import Conjugates
@@ -113,7 +113,7 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     at several times the price.
 
     Raises:
-        InvalidParameter: no Problem is given.
+        InvalidParameter: no Problem is given, a start that is no Solution, or no accuracy above 0 and below 1.
         BadInput: the file of the model was changed since its equations were generated.
 
     Source: theory note, section 3; arXiv 2509.24914, Claim 3.1.
@@ -124,6 +124,10 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
     ('CONVERGED', 0.102, True)
     """
     require_problem(problem)
+    if start is not None:
+        require_kind("start", start, Solution, "give the Solution at a nearby point, or leave it out")
+    if accuracy is not None:
+        accuracy = _relative(accuracy)
     require_of_now(problem.model)
     found = _timed(problem, start, accuracy)
     if start is None or found.status is not Status.INACCURATE:
@@ -141,6 +145,14 @@ def _timed(problem: Problem, start: Solution | None, accuracy: float | None) -> 
         *(found.iterations, found.residual, time.perf_counter() - started),
     )
     return found
+
+
+def _relative(accuracy: object) -> float:
+    """An error that is asked for, as a share of the value."""
+    asked = real("accuracy", accuracy)
+    if not 0 < asked < 1:
+        raise InvalidParameter("accuracy", accuracy, "must be above 0 and below 1, a relative error", "try 1e-4")
+    return asked
 
 
 def solve_near(problem: Problem, x: Vector) -> Solution:

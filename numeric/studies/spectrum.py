@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from numeric.laws.law import Array, Target, edge_grid
-from numeric.maths.domain import NoAnswer
+from numeric.maths.domain import NoAnswer, count
 from numeric.model import float64 as generated
 from numeric.problem.problem import Parametrisation
 from numeric.problem.solution import Solution, require_solution
@@ -121,7 +121,7 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
     Of a general matrix the singular values.
 
     Raises:
-        InvalidParameter: no Solution is given.
+        InvalidParameter: no Solution is given, or no number of points.
         NotConverged: the solution is none.
         NoAnswer: the target is learned perfectly, so that no noise is left.
         ValueError: a general matrix trained on symmetric scores, whose singular values are not those of one law.
@@ -133,6 +133,7 @@ def learned_spectrum(solution: Solution, points: int = 400) -> LearnedSpectrum:
     (0.3557, [(0.0, 3.947)])
     """
     require_solution(solution)
+    points = count("points", points)
     problem = solution.unwrap().problem
     if problem.parametrisation is Parametrisation.GENERAL:
         raise ValueError("the spectrum of a general matrix is not known; train it symmetric, or factors")

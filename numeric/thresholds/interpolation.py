@@ -50,7 +50,8 @@ def interpolation(
     Where eigenvalues of either sign are learned it is the number of parameters over that of labels, whatever target and noise.
 
     Args:
-        target: law of the eigenvalues of S0, not all of it at 0, in float64 (taken as its binary value) or exact.
+        target: law of the eigenvalues of S0, not all of it at 0: exact, or in float64. A MarchenkoPastur of Fractions is the law of
+            these; floats, and eigenvalues of lists and power laws, are taken as their binary values.
         noise: Delta > 0, variance of the label noise inside the softmax.
         tokens: T >= 2.
         digits: significant digits asked for, 1 to MAX_DIGITS (digits times eigenvalues up to MAX_WORK for finite lists).

@@ -1,4 +1,4 @@
-"""Examples in docstrings of what `import attention_erm` and `import numeric` offer, run as they stand."""
+"""Examples in docstrings of what `import attention_erm` and `import numeric` offer, and of figures, run as they stand."""
 
 import doctest
 
@@ -6,9 +6,14 @@ import pytest
 
 import attention_erm
 import numeric
+from numeric import plots
 
 OFFERED = {f"attention_erm.{name}": getattr(attention_erm, name) for name in attention_erm._PUBLIC}
 OFFERED |= {f"numeric.{name}": getattr(numeric, name) for name in numeric._PUBLIC if name not in attention_erm._PUBLIC}
+FIGURES = {
+    f"numeric.plots.{draw.__name__}": draw
+    for draw in (plots.curve_figure, plots.spectrum_figure, plots.decomposition_figure, plots.scaling_figure)
+}
 FINDER = doctest.DocTestFinder(recurse=False)
 
 
@@ -18,11 +23,12 @@ def examples(name, value):
     return [test for test in found if test.examples]
 
 
-@pytest.mark.parametrize("name", ["attention_erm", "numeric", *OFFERED])
+@pytest.mark.parametrize("name", ["attention_erm", "numeric", *OFFERED, *FIGURES])
 def test_examples_print_what_they_show(name):
-    value = {"attention_erm": attention_erm, "numeric": numeric, **OFFERED}[name]
+    value = {"attention_erm": attention_erm, "numeric": numeric, **OFFERED, **FIGURES}[name]
     tests = examples(name, value)
-    assert tests or not name.startswith("attention_erm"), "each name that one starts with has an example"
+    needed = name.startswith("attention_erm") or name in FIGURES
+    assert tests or not needed, "each name that one starts with has an example, and what draws its results"
     for test in tests:
         printed: list[str] = []
         outcome = doctest.DocTestRunner().run(test, out=printed.append)

@@ -1,5 +1,6 @@
 """What `import attention_erm` offers, one kind of target and of number everywhere, and files of the user's beside it."""
 
+import math
 import pydoc
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 import attention_erm
 import numeric
+from numeric.laws.eigenvalue_list import singular_values
 from numeric.maths.domain import InvalidParameter
 from numeric.plots import curve_figure
 
@@ -90,7 +92,7 @@ def test_thresholds_take_the_targets_that_problems_take(target):
         (lambda one: attention_erm.to_frame(one), "solutions = .*: must be a list"),
         (lambda one: attention_erm.to_frame([one.problem]), "solution = .*: must be a Solution"),
         (lambda one: curve_figure(one), "solutions = .*: must be a list"),
-        (lambda one: curve_figure([one.problem]), "solution = .*: must be a Solution"),
+        (lambda one: curve_figure([one.problem]), r"solutions\[0\] = .*: must be a Solution; give what solve returns"),
     ],
 )
 def test_one_in_place_of_several_and_a_problem_in_place_of_its_solution_are_refused(refused, said):
@@ -152,6 +154,65 @@ def test_thresholds_take_numbers_of_any_kind(noise):
 def test_what_is_no_value_of_a_field_is_refused_in_a_line(name, value, rule):
     with pytest.raises(InvalidParameter, match=f"{name} = .*: {rule}"):
         attention_erm.Problem(**{**STATED, name: value})
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: attention_erm.power_law(-1, 100), "gamma = -1: must be positive"),
+        (lambda: attention_erm.power_law("3/4", 100), "gamma = '3/4': must be one number"),
+        (lambda: attention_erm.power_law([1], 100), r"gamma = \[1\]: must be one number"),
+        (lambda: attention_erm.power_law(1, 1e9), "dim = 1000000000.0: must be an integer"),
+        (lambda: attention_erm.power_law(1, 100.0), "dim = 100.0: must be an integer"),
+        (lambda: attention_erm.power_law(1, "100"), "dim = '100': must be an integer"),
+        (lambda: attention_erm.power_law(1, True), "dim = True: must be an integer"),
+        (lambda: attention_erm.power_law(1, 0), "dim = 0: must be 1 or more"),
+        (lambda: attention_erm.power_law(1, 100, q0=-1), "q0 = -1: must be positive"),
+        (lambda: attention_erm.power_law(1, 100, per_octave=0), "per_octave = 0: must be 1 or more"),
+        (lambda: attention_erm.Eigenvalues(3, weights=1), "eigenvalues = 3: must be a list"),
+        (lambda: attention_erm.Eigenvalues([3], weights=1), "weights = 1: must be a list"),
+        (lambda: attention_erm.Eigenvalues(["a"], [1]), "eigenvalues = 'a': must be one number"),
+        (lambda: numeric.finite_rank(3, 100), "values = 3: must be a list"),
+        (lambda: numeric.finite_rank([3], 0), "dim = 0: must be 1 or more"),
+        (lambda: singular_values(3, [1]), "values = 3: must be a list"),
+        (lambda: singular_values([3], ["a"]), "weights = 'a': must be one number"),
+    ],
+)
+def test_what_is_no_target_of_a_list_or_a_power_law(made, said):
+    """Each was an error from inside, or passed; 100.0 and True are 100 and 1 to the cache of targets, which holds these."""
+    assert attention_erm.power_law(1, 100).dim == 100 and attention_erm.power_law(1, 1).dim == 1
+    with pytest.raises(InvalidParameter, match=f"^{said}"):
+        made()
+
+
+@pytest.mark.parametrize("gamma", [Fraction(3, 4), np.float32(0.75), np.array(0.75)], ids=repr)
+def test_a_power_law_takes_numbers_of_any_kind(gamma):
+    plain = attention_erm.power_law(0.75, 100)
+    for made in (attention_erm.power_law(gamma, np.int64(100)), type(plain)(gamma, np.int64(100))):
+        assert made == plain and repr(made) == repr(plain) and made.eigenvalues == plain.eigenvalues
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        *(({"accuracy": value}, f"accuracy = {value}: must be above 0 and below 1") for value in (-1, 0, 1, math.nan)),
+        ({"accuracy": "x"}, "accuracy = 'x': must be one number"),
+        ({"start": 3}, "start = 3: must be a Solution"),
+    ],
+)
+def test_what_is_no_option_of_a_solve(options, said):
+    problem = attention_erm.Problem(**STATED)
+    with pytest.raises(InvalidParameter, match=f"^{said}"):
+        attention_erm.solve(problem, **options)
+    if "accuracy" in options:
+        with pytest.raises(InvalidParameter, match=f"^{said}"):
+            attention_erm.learning_curve(problem, [1.0], **options)
+
+
+def test_a_spectrum_has_a_point_or_more():
+    solution = attention_erm.solve(attention_erm.Problem(**STATED))
+    with pytest.raises(InvalidParameter, match=r"^points = -1: must be 1 or more"):
+        attention_erm.learned_spectrum(solution, points=-1)
 
 
 @pytest.mark.parametrize(

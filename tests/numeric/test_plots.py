@@ -4,9 +4,11 @@ import io
 import itertools
 import json
 import math
+import re
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import matplotlib
 import numpy as np
@@ -690,3 +692,40 @@ def test_settings_in_which_problems_differ_are_not_told(solved):
 def test_nothing_is_no_figure(draw):
     with pytest.raises(InvalidParameter, match="holds nothing to draw"):
         draw([])
+
+
+@pytest.mark.parametrize(
+    ("draw", "given", "name", "kind"),
+    [
+        (curve_figure, [3], "solutions[0]", "Solution"),
+        (optimal_figure, [3], "found[0]", "Optimum"),
+        (cost_figure, [3], "points[0]", "CostPoint"),
+        (bayes_figure, [3], "points[0]", "BayesPoint"),
+        (recovery_figure, [3], "rows[0]", "RecoveryRow"),
+        (decomposition_figure, [3], "parts[0]", "Decomposition"),
+        (partial(scaling_figure, Problem(1.0, power_law(0.75, 50), 0.1, 0.5)), [3], "points[0]", "ScalingPoint"),
+        (lambda other: scaling_figure(other, [3]), 3, "problem", "Problem"),
+        (spectrum_figure, 3, "spectrum", "LearnedSpectrum"),
+        (phase_figure, 3, "diagram", "PhaseDiagram"),
+    ],
+)
+def test_what_a_figure_is_not_of_is_refused_by_name(draw, given, name, kind):
+    with pytest.raises(InvalidParameter, match=rf"^{re.escape(name)} = 3: must be a {kind}; give "):
+        draw(given)
+
+
+def test_one_in_place_of_several_is_no_list_of_points(solved):
+    for draw in (curve_figure, optimal_figure, cost_figure, bayes_figure, recovery_figure, decomposition_figure):
+        with pytest.raises(InvalidParameter, match="must be a list"):
+            draw(solved[0])
+
+
+@pytest.mark.parametrize("ax", [3, "axes", [3], Figure()], ids=["number", "text", "list", "figure"])
+def test_what_are_no_axes_is_refused(solved, ax):
+    for draw in (
+        lambda: curve_figure(solved, ax=ax),
+        lambda: spectrum_figure(learned_spectrum(solved[0]), ax=ax),
+        lambda: optimal_figure([Optimum(0.1, solved[0], 0.0)], ax=ax),
+    ):
+        with pytest.raises(InvalidParameter, match=r"^ax = .*: must be \d axes; make them by subplots"):
+            draw()

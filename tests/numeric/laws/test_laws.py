@@ -1,7 +1,9 @@
 """Laws by two routes: one law in two classes, its mirror image, grids, quantiles, blocks of a power law."""
 
 import math
+import pickle
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -166,6 +168,24 @@ def test_blocks_stand_for_the_eigenvalues_that_they_replace(gamma, monkeypatch):
     off = np.abs(np.log(standing / whole))
     assert off.max() < 1.05 * truncation(gamma, 1000, 16) and law.q0 == pytest.approx(2.0)
     assert truncation(gamma, 64) == 0.0 and truncation(gamma, 65, 16) == pytest.approx(2 ** (gamma / 16) - 1)
+
+
+def test_a_target_of_a_fraction_differs_from_that_of_the_float_only_where_the_numbers_do():
+    exact, rounded = MarchenkoPastur(Fraction(1, 20)), MarchenkoPastur(0.05)
+    assert exact != rounded and (exact.kappa0, exact.law, exact.q0) == (rounded.kappa0, rounded.law, rounded.q0)
+    assert repr(exact) == "MarchenkoPastur(kappa0=Fraction(1, 20), scale=1.0)"
+    assert repr(rounded) == "MarchenkoPastur(kappa0=0.05, scale=1.0)"
+    half = MarchenkoPastur(Fraction(1, 2), Fraction(2))
+    assert half == MarchenkoPastur(0.5, 2.0) and hash(half) == hash(MarchenkoPastur(0.5, 2.0))
+    for again in (pickle.loads(pickle.dumps(exact)), eval(repr(exact)), exact.scaled(1)):
+        assert again == exact and hash(again) == hash(exact) and again.exact().zero_mass == Fraction(19, 20)
+
+
+@pytest.mark.parametrize("value", [0, -1, math.inf, math.nan, "1/20"])
+@pytest.mark.parametrize("name", ["kappa0", "scale"])
+def test_what_is_no_parameter_of_a_target_is_refused_by_name(name, value):
+    with pytest.raises(InvalidParameter, match=f"^{name} = "):
+        MarchenkoPastur(**{"kappa0": 0.5, name: value})
 
 
 def test_singular_values_stand_with_either_sign():

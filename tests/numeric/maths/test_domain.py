@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from numeric.maths.domain import InvalidParameter, fraction, integer, real
+from numeric.maths.domain import InvalidParameter, count, fraction, integer, positive, real, require_list
 
 
 def test_numbers_of_any_kind_are_read():
@@ -26,7 +26,9 @@ def test_numbers_of_any_kind_are_read():
     ("read", "value"),
     [
         *((real, value) for value in ("1", None, "half", [1.0, 2.0])),
-        *((integer, value) for value in (2.0, "2", None)),
+        *((positive, value) for value in (0, -1, float("inf"), float("nan"), "1")),
+        *((integer, value) for value in (2.0, "2", None, True)),
+        *((count, value) for value in (0, -1, 1.0, True)),
         *((fraction, value) for value in ("half", "1/0", float("inf"), float("nan"), None)),
     ],
 )
@@ -34,6 +36,12 @@ def test_what_is_no_number_is_refused_by_name(read, value):
     with pytest.raises(InvalidParameter, match=r"^x = ") as refused:
         read("x", value)
     assert (refused.value.name, refused.value.value) == ("x", value)
+
+
+@pytest.mark.parametrize("value", [1, None, "ab", np.array(1.0)], ids=repr)
+def test_one_thing_is_no_list(value):
+    with pytest.raises(InvalidParameter, match=r"^x = .*: must be a list"):
+        require_list("x", value)
 
 
 @pytest.mark.parametrize("length", [10, 58, 59, 200])

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -74,6 +75,30 @@ def test_ends_of_ranges_belong_to_them(changed):
 def test_what_lies_beyond_is_refused_by_name(changed, name):
     with pytest.raises(InvalidParameter, match=f"^{name}"):
         replace(PLAIN, **changed)
+
+
+@pytest.mark.parametrize(
+    "extra", [{"mu": 0.1}, (("mu", 0.1),), [["mu", np.float64(0.1)]], {"mu": Fraction(1, 10)}], ids=repr
+)
+def test_settings_of_a_model_are_a_mapping_or_pairs(extra):
+    found = replace(PLAIN, model="elastic_attention", extra=extra)
+    assert found.extra == (("mu", 0.1),) and found.settings["mu"] == 0.1
+    assert hash(found) == hash(replace(found, extra=dict(found.extra)))
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        (3, "extra = 3: must be names with values; give them by name"),
+        (("mu", 0.1), "extra = .*: must be names with values"),
+        ({"nu": 0.1}, "extra = .*: must state mu for the model elastic_attention; give them by name"),
+        ((("mu", 0.1), ("mu", 0.2)), "extra = .*: must state mu"),
+        ({"mu": "x"}, "mu = 'x': must be one number"),
+    ],
+)
+def test_what_states_no_settings_of_a_model(extra, said):
+    with pytest.raises(InvalidParameter, match=f"^{said}"):
+        replace(PLAIN, model="elastic_attention", extra=extra)
 
 
 def test_leading_features_are_the_largest_eigenvalues():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from flint import arb
 
+from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.balls import BITS_PER_DIGIT, Unresolved, decimal, working
 from numeric.model import balls as generated
 from numeric.proven_laws.finite import exact_list, exact_power_law
@@ -24,6 +25,30 @@ THREE_ROOTS = {"width": Fraction(1, 4), "noise": Fraction(2, 10**5), "tokens": 2
 
 def mp_law(kappa0):
     return exact_marchenko_pastur(Fraction(kappa0))
+
+
+THRESHOLDS = (
+    lambda target: recovery(target, digits=50),
+    lambda target: bayes_recovery(target, digits=50),
+    lambda target: interpolation(target, ONE, digits=50),
+    lambda target: interpolation(target, ONE, digits=50, width=HALF),
+)
+
+
+@pytest.mark.parametrize("threshold", THRESHOLDS, ids=["recovery", "bayes", "interpolation", "narrow"])
+def test_a_target_of_a_fraction_has_the_digits_of_the_fraction(threshold):
+    """They were those of the nearest float, other from the sixteenth on than the command line prints."""
+    exact, rounded = MarchenkoPastur(Fraction(1, 20)), MarchenkoPastur(0.05)
+    assert threshold(exact) == threshold(mp_law(Fraction(1, 20)))
+    assert threshold(rounded) == threshold(mp_law(0.05)) != threshold(exact)
+
+
+@pytest.mark.parametrize("factor", [Fraction(1, 3), 2])
+def test_a_scale_of_fractions_is_kept_too(factor):
+    target = MarchenkoPastur(Fraction(1, 20), Fraction(1, 10)).scaled(factor)
+    law = rational_law("tied_attention", kappa0=Fraction(1, 20), scale=Fraction(factor) / 10)
+    assert interpolation(target, ONE, digits=40) == interpolation(law, ONE, digits=40)
+    assert (target.kappa0, target.scale) == (0.05, float(Fraction(factor) / 10))
 
 
 @pytest.fixture(scope="module")
