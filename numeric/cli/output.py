@@ -197,19 +197,18 @@ def data_of(figure: Path) -> Path:
 
 def warn_of_values(solutions) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
     """What is to be known of values along the sample ratio, solved at the default accuracy: a line each on stderr."""
-    warn_unstable(solutions)
+    warn_of_statuses(solutions)
     warn_inexact(solutions)
 
 
-def warn_unstable(solutions, name: str = "alpha", values: Sequence[float] = ()) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
-    """One line on stderr where values are approximations, along the sample ratio or `values` of another parameter."""
+def warn_of_statuses(solutions, name: str = "alpha", values: Sequence[float] = ()) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
+    """A line on stderr where values are approximations and where nothing is learned, along the sample ratio or other `values`."""
     from numeric.problem.solution import Status
 
     along = values or [solution.problem.alpha for solution in solutions]
-    unstable = [value for value, solution in zip(along, solutions, strict=True) if solution.status is Status.UNSTABLE]
-    if unstable:
-        where = f"{name} = {stretches(unstable, along)}"
-        _LOG.warning("%s (%s): %s", counted(unstable), where, Status.UNSTABLE.value)
+    for status in (Status.UNSTABLE, Status.UNLEARNED):
+        if places := [value for value, one in zip(along, solutions, strict=True) if one.status is status]:
+            _LOG.warning("%s (%s = %s): %s", counted(places), name, stretches(places, along), status.value)
 
 
 def warn_inexact(solutions, accuracy: float | None = None, where: str = " in python -m numeric curve") -> None:  # type: ignore[no-untyped-def]  # likewise
@@ -236,7 +235,7 @@ def counted(points: Sequence[object]) -> str:
 
 
 def print_unsolved(solutions, name: str = "alpha", values: Sequence[float] = ()) -> int:  # type: ignore[no-untyped-def]  # likewise
-    """One line on stderr for each point that was not solved, by its place as in `warn_unstable`; the exit code, 1 if there is one."""
+    """One line on stderr for each point that was not solved, placed as in `warn_of_statuses`; the exit code, 1 if there is one."""
     along = values or [solution.problem.alpha for solution in solutions]
     unsolved = [(value, one) for value, one in zip(along, solutions, strict=True) if not one.trusted]
     for value, solution in unsolved:

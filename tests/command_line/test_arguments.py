@@ -43,7 +43,7 @@ from numeric.cli.output import (
     print_unsolved,
     save,
     so_far,
-    warn_unstable,
+    warn_of_statuses,
     with_kinks,
     write_table,
 )
@@ -293,10 +293,12 @@ def test_the_fitted_minimum_beside_leading_features_is_refused():
 
 def test_points_of_broken_symmetry_are_said_along_what_was_asked(caplog):
     broken = replace(POINT, status=Status.UNSTABLE)
-    warn_unstable([POINT, POINT])
+    warn_of_statuses([POINT, POINT])
     assert not caplog.records
-    warn_unstable([broken, POINT, broken], "n", [10.0, 20.0, 30.0])
+    warn_of_statuses([broken, POINT, broken], "n", [10.0, 20.0, 30.0])
     assert caplog.records[0].message.startswith("2 points (n = 10, 30): solved, but replica symmetry is broken")
+    warn_of_statuses([POINT, failed(PROBLEM.at(2.0), Status.UNLEARNED)])
+    assert caplog.records[1].message.startswith("1 point (alpha = 2): the minimiser is S = 0")
 
 
 def test_a_point_of_a_curve_has_no_number_that_json_does_not_know():

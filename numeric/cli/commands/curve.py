@@ -16,7 +16,7 @@ from numeric.cli.output import (
     save,
     so_far,
     warn_inexact,
-    warn_unstable,
+    warn_of_statuses,
     with_kinks,
     with_old_names,
     write_table,
@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(document)
     else:
         print_points(solutions)
-    warn_unstable(solutions)
+    warn_of_statuses(solutions)
     warn_inexact(solutions, accuracy, where="")
     return print_unsolved(solutions)
 

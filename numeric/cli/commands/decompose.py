@@ -81,10 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
             "test_error = least + mismatch + excess_overfitting + excess_underfitting + excess_approximation\n"
             "gain: of unlearned features, what S holds of them (in `scaling` it is c/c*)\n"
         )
-        if not any(parts.gain for parts in found.values()):
-            sys.stdout.write(
-                "gain is 0 where as many eigenvectors of S as the target's rank count as features, whether they stand apart or not\n"
-            )
+        sys.stdout.write(
+            "parts jump where a feature leaves the bulk, from where on it counts as learned; their sum does not\n"
+            if any(parts.gain for parts in found.values())
+            else "gain is 0 where as many eigenvectors of S as the target's rank count as features, whether they stand apart or not\n"
+        )
     warn_of_values(solutions)
     return print_unsolved(solutions)
 

@@ -28,7 +28,7 @@ from numeric.cli.output import (
     print_unsolved,
     so_far,
     warn_inexact,
-    warn_unstable,
+    warn_of_statuses,
 )
 from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import decay_exponent
@@ -220,7 +220,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
             print_rows(recovery)
     places = [getattr(point, along) for point in found]
-    warn_unstable([point.solution for point in found], AXES[along], places)
+    warn_of_statuses([point.solution for point in found], AXES[along], places)
     if not asked.leading:  # no command takes both --leading and --accuracy
         warn_inexact([point.solution for point in found])
     return print_unsolved([point.solution for point in found], AXES[along], places)
