@@ -39,10 +39,10 @@ from numeric.studies.spectrum import LearnedSpectrum
 
 _ERRORS = (
     ("test_error", "test error", "C0", "-"),
-    ("train_error", "training error", "C1", "--"),
+    ("train_error", "train error", "C1", "--"),
     ("estimation_error", "estimation error", "C2", ":"),
 )
-_ALPHA = r"$\alpha=n/d^2$"
+_ALPHA = r"sample ratio $\alpha=n/d^2$"
 _BROKEN = "replica symmetry broken, an approximation"
 _CIRCLES = "open circles: "
 
@@ -84,7 +84,7 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
     >>> problem = Problem(alpha=1, target=MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
     >>> figure = curve_figure(learning_curve(problem, [0.5, 1, 2]))
     >>> [line.get_label() for line in figure.axes[0].lines]
-    ['test error', 'training error', 'estimation error']
+    ['test error', 'train error', 'estimation error']
     """
     _require_some("solutions", solutions, Solution, "solve")
     figure, (axes,) = panels(ax)

@@ -131,7 +131,7 @@ def test_what_vanishes_leaves_the_panel_and_what_is_inaccurate_leaves_a_gap_both
     vanishing = replace(solved[0], train_error=0.0, errors=solved[0].errors | {"train_error": 1e-14})
     (axes,) = (figure := curve_figure([vanishing, *solved[1:]])).axes
     assert axes.get_ylim()[0] > 1e-6
-    assert "not drawn: training error below" in caption_of(figure)
+    assert "not drawn: train error below" in caption_of(figure)
     assert all(np.nanmin(path.vertices[:, 1]) > 1e-6 for band in axes.collections for path in band.get_paths())
     middle = curve_figure([solved[0], replace(solved[1], status=Status.INACCURATE), solved[2]])
     assert r"left out as inaccurate or unsolved: $\alpha$ = $1$" in caption_of(middle)

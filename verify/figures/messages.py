@@ -14,6 +14,7 @@ from numeric.journal.caption import add_caption, settings
 from numeric.journal.style import COLOURS, Sheet
 from verify.judging.scores import Score
 from verify.messages.study import TrajectoryPoint
+from verify.training.data import DataKind
 
 #: Panels: what they are of, with the quantities of a Stage drawn in each.
 PANELS = (
@@ -26,8 +27,8 @@ MARKERS = ("o", "s", "^")  #: of the sizes, from the smallest
 LINES = ("-", "--")  #: of the quantities in one panel
 
 
-def trajectory_figure(points: Sequence[TrajectoryPoint]) -> Figure:
-    """State evolution as lines, messages as points with their standard errors, at every size; one colour for each sample ratio."""
+def trajectory_figure(points: Sequence[TrajectoryPoint], data: DataKind) -> Figure:
+    """State evolution as lines, messages on such data as points with their standard errors, at every size; a colour for each alpha."""
     figure = Sheet(2, 2.2)
     for axes, (name, quantities) in zip(figure.subplots(1, len(PANELS)), PANELS, strict=True):
         for colour, point in zip(cycle(COLOURS), points, strict=False):
@@ -36,7 +37,7 @@ def trajectory_figure(points: Sequence[TrajectoryPoint]) -> Figure:
         axes.set(xlabel="step", ylabel=name)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _add_legend(figure, points)
-    add_caption(figure, settings(points[0].problem, "alpha"))
+    add_caption(figure, settings(points[0].problem, "alpha"), f"data: {data}")
     return figure
 
 

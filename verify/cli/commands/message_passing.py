@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         "seconds": time.perf_counter() - started,
     }
     if figure:
-        write_figure(figure, lambda: trajectory_figure(trajectories), document)
+        write_figure(figure, lambda: trajectory_figure(trajectories, base.data), document)
     if arguments.json:
         print_json(document)
     else:
