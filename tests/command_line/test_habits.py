@@ -320,7 +320,7 @@ def test_only_what_trains_needs_torch():
         ("curv --alpha 1", "'curv': is no command here; use curve"),
         ("threshold interpolaton", ": 'interpolaton' is none of the choices; use interpolation; see "),
         (
-            "exponents --model tied_atention",
+            "exponents --gamma 1 --model tied_atention",
             "--model 'tied_atention': is not a generated model; use tied_attention, or ",
         ),
     ],
