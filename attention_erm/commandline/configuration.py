@@ -4,14 +4,13 @@ Numbers keep their text, so that 0.05 means one twentieth exactly, as it does on
 """
 
 import argparse
-import difflib
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from attention_erm.commandline import CONFIG
-from attention_erm.commandline.refusal import BadInput, fail, shortened
+from attention_erm.commandline.refusal import BadInput, fail, nearest, shortened
 
 _HERE_ONLY = {"--help", CONFIG, "--version", "--print-completion"}  # say something of the command line itself
 
@@ -81,8 +80,8 @@ def _option(parser: argparse.ArgumentParser, path: str, key: str) -> argparse.Ac
     if flag in known:
         return parser._option_string_actions[flag]
     names = sorted(option[2:] for option in known if option.startswith("--"))
-    near = difflib.get_close_matches(key, names, 1)
-    way_out = f"write {near[0]}" if near else f"use one of {', '.join(names)}"
+    near = nearest(key, names)
+    way_out = f"write {near}" if near else f"use one of {', '.join(names)}"
     fail(f"{path}: {shortened(key)}: is no option of {parser.prog} that a file may state; {way_out}")
 
 

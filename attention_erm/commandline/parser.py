@@ -3,14 +3,13 @@
 import argparse
 import sys
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from itertools import takewhile
 from typing import Any, NoReturn
 
 from attention_erm import __version__
 from attention_erm.commandline import CONFIG, provenance
 from attention_erm.commandline.log import DEFAULT, LEVELS, set_level
-from attention_erm.commandline.refusal import fail
+from attention_erm.commandline.refusal import fail, nearest
 
 SHELLS = ("bash", "zsh", "tcsh")
 MANY = 8  #: options that a command may have of its own before it takes a file of them
@@ -62,9 +61,12 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"{name}: is no option here{_like(name, self._option_string_actions)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """As argparse does, but of a mistyped command without all that there are."""
+        """As argparse does, but with the command or choice that a mistyped one is like in place of all that there are."""
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
             self.error(f"{value!r}: is no command here{_like(value, action.choices)}")
+        choices = action.choices or ()
+        if value not in choices and (way_out := _like(str(value), map(str, choices))):
+            raise argparse.ArgumentError(action, f"{value!r} is none of the choices{way_out}")
         super()._check_value(action, value)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -77,10 +79,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def _like(name: str, known: Iterable[str]) -> str:
-    """The way out where a known name is like a mistyped one, dashes apart, which make all options alike."""
-    words = {one.lstrip("-"): one for one in known}
-    like = get_close_matches(name.lstrip("-"), words, n=1)
-    return f"; use {words[like[0]]}" if like else ""
+    """The way out where a known name is like a mistyped one."""
+    near = nearest(name, known)
+    return f"; use {near}" if near else ""
 
 
 def add_habits(parser: Parser, program: str) -> None:

@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from attention_erm.commandline.refusal import fail
+from attention_erm.commandline.refusal import fail, nearest
 from derive import models
 from derive.cli.output import PATIENCE, note, refuse, told
 from derive.language.errors import DerivationError, ModelError
@@ -77,7 +77,9 @@ def one(name: str, work: Callable[[Model], T], doing: str) -> T:
 def known_name(argument: str, name: str) -> None:
     """Exit 2 unless there is a model file of this name."""
     if name not in models.available():
-        fail(f"{argument} {name}: no such model; `python -m derive list` names those that there are")
+        near = nearest(name, models.available())
+        way_out = f"use {near}" if near else "`python -m derive list` names those that there are"
+        fail(f"{argument} {name}: no such model; {way_out}")
 
 
 def chosen(names: Sequence[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from attention_erm.code import digest, model_sources
 from derive.code import structure
 from derive.code.manifest import EQUATIONS, MANIFEST, generator
+from derive.code.orphans import IMPORT, SHARED
 from derive.code.printers import balls, float64, latex, multiprecision, torch
 from derive.code.proofs import accuracy, oracles
 from derive.code.sharing import Part, parts
@@ -18,9 +19,7 @@ from derive.pipeline import derive, functions
 from derive.scaling import exponent_tables
 
 ORACLES = "oracles.json"
-SHARED = "shared"  #: folder of generated/ with what models share, in one folder for each language
 PRINTERS = {"float64": float64, "multiprecision": multiprecision, "balls": balls}
-IMPORT = re.compile(rf"^from generated\.{SHARED}\.(\w+)\.(\w+) import \(\n[^)]*\)\n", re.M)
 
 
 def origin(model: Model) -> dict[str, str]:

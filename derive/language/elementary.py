@@ -6,8 +6,12 @@ is added by adding its row.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import sympy as sp
+from sympy.core.function import Application
+
+from derive.language.errors import ModelError
 
 #: Sizes of the error of the argument, of the argument and of the value, the first in units of the rounding of one operation.
 ERROR, ARGUMENT, VALUE = sp.symbols("error argument value", positive=True)
@@ -219,3 +223,29 @@ def written_out(expression: sp.Expr, argument: Callable[[sp.Expr], sp.Expr] = sp
         if row.evaluated:
             expression = expression.replace(row.symbolic, lambda w, value=row.evaluated: value(argument(w)))
     return expression
+
+
+@cache
+def stateable() -> tuple[str, ...]:
+    """Names of the functions that a model file may state: training evaluates them and their slopes, which have code too."""
+    trained = {_called(row): row.symbolic for row in TABLE if row.torch}
+    x = sp.Symbol("x", real=True)
+    return tuple(name for name, symbolic in trained.items() if _names(symbolic(x).diff(x)) <= trained.keys())
+
+
+def require_stateable(what: str, expression: sp.Basic) -> None:
+    """Raises ModelError for a function that generated code lacks."""
+    if strange := _names(expression).difference(stateable()):
+        raise ModelError(
+            f"{what}: {min(strange)} is no function of generated code; write it in {', '.join(stateable())}"
+        )
+
+
+def _called(row: Elementary) -> str:
+    """Its name in a model file."""
+    return str(row.symbolic.__name__)
+
+
+def _names(expression: sp.Basic) -> set[str]:
+    """Of all functions in it; powers are none."""
+    return {one.func.__name__ for one in expression.atoms(Application)}

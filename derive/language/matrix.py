@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import sympy as sp
 
 from derive.language.errors import ModelError, require_exact
+from derive.language.notation import sym
 
 
 class Kind(enum.Enum):
@@ -46,6 +47,25 @@ class Matrix:
         if self.linear == 0 and self.rank_ratio != 1:
             raise ModelError(
                 f"matrix: rank_ratio = {self.rank_ratio} with a quadratic penalty alone, which is not trained by factors; leave it out"
+            )
+        self._require_decay()
+
+    def _require_decay(self) -> None:
+        """Raises ModelError for a penalty without the decay that commands state, or without the threshold of positive matrices."""
+        linear, quadratic, (decay,) = self.linear, self.quadratic, sym("lambda_")
+        if quadratic == 0 and linear.subs(decay, 0) != 0:
+            raise ModelError(
+                f"matrix: linear = {linear} does not vanish with the weight decay lambda_; multiply it by lambda_"
+            )
+        if linear == 0 and self.kind is Kind.POSITIVE:
+            raise ModelError(
+                f"matrix: quadratic = {quadratic} alone sets positive matrices no threshold, which all that is derived of them has; "
+                "give linear a weight decay beside it, or matrix kind SYMMETRIC"
+            )
+        if decay not in linear.free_symbols | quadratic.free_symbols:
+            raise ModelError(
+                f"matrix: linear = {linear} and quadratic = {quadratic} have no weight decay lambda_, "
+                "which commands state as --lambda; multiply one of them by lambda_"
             )
 
     @property

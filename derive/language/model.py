@@ -11,6 +11,7 @@ import sympy as sp
 
 from derive.language.admissible import require_least
 from derive.language.channel import Channel
+from derive.language.elementary import require_stateable
 from derive.language.errors import ModelError, require_exact
 from derive.language.index import CrossScores, Index, SymmetricScores
 from derive.language.matrix import Kind, Matrix
@@ -64,6 +65,8 @@ class Model:
         if len(self.output_of_index) > MEMBERS:
             raise ModelError(f"channel: output has {len(self.output_of_index)} numbers; at most {MEMBERS} are derived")
         require_exact("channel: loss", self.loss_of_numbers)
+        require_stateable("channel: output", self.output_of_index)
+        require_stateable("channel: loss", self.loss_of_numbers)
         for part, symbols in self._stated_symbols():
             for symbol in sorted(symbols, key=str):
                 require_setting(part, symbol)

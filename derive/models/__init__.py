@@ -49,7 +49,9 @@ def load(name: str) -> Model:
 
 def require_name(name: str, what: str) -> None:
     """Raises ModelError for what cannot be the name of a model."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+    if keyword.iskeyword(name):
+        raise ModelError(f"{what}: is a keyword of Python, which no module can be named; write {name}_model")
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise ModelError(f"{what}: must be a Python name; write lower-case letters, digits and underscores")
     if name in RESERVED:
         raise ModelError(f"{what}: generated/{name} is taken, by what models share; choose another")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 
+from attention_erm.commandline.refusal import nearest
 from numeric import model
 from numeric.cli.arguments import BadInput, number
 
@@ -79,11 +80,21 @@ def chosen_model(arguments: argparse.Namespace) -> str:
         BadInput: there is none of this name, or its file was changed since it was generated.
     """
     name = str(arguments.model)
-    if name not in model.available():
-        way_out = f"use one of `python -m derive list`, or generate it by `python -m derive gen {name}`"
-        raise BadInput("--model", repr(name), "is not a generated model", way_out)
-    model.require_of_now(name)  # before its settings, which may be those of before
+    require_generated(name)
     return name
+
+
+def require_generated(name: str) -> None:
+    """Refuse a model before its settings are looked at, which may be none, or those of before.
+
+    Raises:
+        BadInput: there is none of this name, or its file was changed since it was generated.
+    """
+    if name not in model.available():
+        known = nearest(name, model.available()) or "one of `python -m derive list`"
+        way_out = f"use {known}, or generate it by `python -m derive gen {name}`"
+        raise BadInput("--model", repr(name), "is not a generated model", way_out)
+    model.require_of_now(name)
 
 
 def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict[str, Fraction]:

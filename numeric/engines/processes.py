@@ -123,6 +123,15 @@ class WorkerProcesses:
         self._open.close()
 
 
+def end_where_a_worker_imports() -> None:
+    """End a process that comes to ask for workers while it begins as one: it imports a script without a main guard.
+
+    In silence, as the process that waits for it says what to do; a traceback of each worker would come before that.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):  # as multiprocessing itself asks, and refuses
+        raise SystemExit(1)
+
+
 def _ended_by(code: int) -> str:
     """In words, after the process that had this exit code."""
     if code == -signal.SIGKILL:

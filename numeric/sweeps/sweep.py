@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
-from numeric.engines.processes import Processes
+from numeric.engines.processes import Processes, end_where_a_worker_imports
 from numeric.engines.progress import seconds_bar
 from numeric.engines.task import Engine, Outcome
 from numeric.maths.domain import NoAnswer
@@ -72,6 +72,8 @@ def carry_out(plan: SweepPlan, out: Path | None, engine: Engine, progress: bool 
 
     Raises as `sweep`, and BlocksFailed where tasks ended with an error, after all others were stored.
     """
+    if isinstance(engine, Processes):
+        end_where_a_worker_imports()  # before it finds the store in use
     with ZarrStore(out, plan) if out else Memory(plan) as store:
         held = store.holds()
         missing = {block.task.key: block for block in plan.blocks if block.task.key not in held}

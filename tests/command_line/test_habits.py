@@ -318,6 +318,11 @@ def test_only_what_trains_needs_torch():
         ("curve --alpha 1 --hold 1", "numeric curve: --hold: is no option here; see "),  # and not --help
         ("--vresion", "numeric: --vresion: is no option here; use --version; see "),
         ("curv --alpha 1", "'curv': is no command here; use curve"),
+        ("threshold interpolaton", ": 'interpolaton' is none of the choices; use interpolation; see "),
+        (
+            "exponents --gamma 1 --model tied_atention",
+            "--model 'tied_atention': is not a generated model; use tied_attention, or ",
+        ),
     ],
 )
 def test_a_mistyped_option_is_named_with_what_is_like_it(line, named, said):

@@ -30,6 +30,7 @@ PROGRAMS = {"derive": derive, "numeric": numeric, "verify": verify}
 WORK = (
     "verify.jobs.pool.WorkerProcesses", "numeric.engines.processes.WorkerProcesses", "numeric.engines.dask_workers.Client",
     "numeric.engines.dask_workers.LocalCluster", "derive.cli.catalogue.ProcessPoolExecutor", "derive.code.emit.write",
+    "derive.cli.commands.gen.delete_unused",
 )  # fmt: skip
 ODD = (
     "", " ", "0", "-0", "-1", "1e400", "-1e400", "1e-400", "nan", "inf", "-inf", "1/0", "0/1", "1/3", "3/2", "abc", "١",

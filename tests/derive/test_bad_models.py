@@ -33,6 +33,26 @@ def with_channel(output="identity", loss="square_loss"):
 
 
 BAD = {
+    "function without code in the output": (
+        with_channel("lambda h: [sp.erf(h[0])]"),
+        "line 10: channel: output: erf is no function of generated code; write it in sqrt, tanh, exp, log, Logistic,",
+    ),
+    "function without code in the loss": (
+        with_channel(loss="lambda o, y: sp.log(sp.cosh(o[0] - y[0]))"),
+        "line 10: channel: loss: cosh is no function of generated code",
+    ),
+    "function whose slope has no code": (
+        with_channel(loss="lambda o, y: abs(o[0] - y[0])"),
+        "channel: loss: Abs is no",
+    ),
+    "function by cases": (
+        with_channel(loss="lambda o, y: sp.Piecewise((o[0] - y[0], o[0] > y[0]), (y[0] - o[0], True))"),
+        "channel: loss: Piecewise is no",
+    ),
+    "penalty that is a number": (
+        f"{HEAD}MODEL = replace(BASE, name='bad', matrix=replace(BASE.matrix, linear=1))\n",
+        "line 10: matrix: linear = 1 does not vanish with the weight decay lambda_; multiply it by lambda_",
+    ),
     "three free Poisson parts": (
         f"{HEAD}from derive.language.target import Target\n"
         "g, kappa0, r1, r2 = sym('g kappa0 r1 r2')\n"
@@ -145,7 +165,7 @@ def test_a_bad_file_stops_no_other_model(model_file, command, tmp_path, monkeypa
 
 
 def test_what_no_pass_covers_is_said_in_one_line(model_file, command):
-    model_file("bad", with_channel(loss="lambda o, y: sp.Piecewise((o[0] - y[0], o[0] > y[0]), (y[0] - o[0], True))"))
+    model_file("bad", with_channel(loss="lambda o, y: ((o[0] - y[0]) ** 2 + 1) ** sp.Rational(1, 3)"))
     code, _, err = command("gen", "bad")
     lines = [line for line in err.splitlines() if not line.startswith("derive: ")]
     assert code == 2 and len(lines) == 1

@@ -11,7 +11,7 @@ import pytest
 from derive import __main__ as command
 from derive import models
 from derive.cli.commands import diff
-from derive.code import emit, manifest
+from derive.code import emit, manifest, orphans
 from derive.models import available, load
 from derive.tools.diff import Change
 
@@ -44,6 +44,8 @@ def derive(monkeypatch, capsys):
         (["explain", "generated/tied_attention_two_bulks/float64.py:99999"], "not 99999"),
         (["explain", "nowhere.py:1"], "nowhere.py"),
         (["gen", "no_such_model"], "no_such_model"),
+        (["gen", "tied_atention"], "MODEL tied_atention: no such model; use tied_attention\n"),
+        (["new", "lambda", "--from", "tied_attention"], "NAME lambda: is a keyword of Python"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
@@ -127,7 +129,7 @@ def test_check_names_what_is_wrong(derive, one_process, tmp_path, monkeypatch):
         shutil.copytree(ROOT / "generated" / name, tmp_path / name)
     (tmp_path / SOFTMAX / "balls.py").unlink()
     (tmp_path / "left_over").mkdir()
-    monkeypatch.setattr(emit, "unused", lambda: ["shared.py"])
+    monkeypatch.setattr(orphans, "unused", lambda: ["shared.py"])
     code, out, _ = derive("check")
     lines = out.splitlines()
     assert code == 1 and lines[:3] == [
@@ -137,6 +139,20 @@ def test_check_names_what_is_wrong(derive, one_process, tmp_path, monkeypatch):
     ]
     assert f"{SOFTMAX}: 1 problems" in lines
     assert lines[-1].startswith(f"{QUICKEST}: ") and "stored values met" in lines[-1]
+
+
+def test_gen_deletes_what_nobody_shares_any_more_where_all_is_up_to_date(derive, one_process, tmp_path, monkeypatch):
+    """It stayed until a model was written: here all that other models share."""
+    monkeypatch.setattr(models, "available", lambda: (QUICKEST,))
+    monkeypatch.setattr(manifest, "GENERATED", tmp_path)
+    for name in QUICKEST, "shared":
+        shutil.copytree(ROOT / "generated" / name, tmp_path / name)
+    left = orphans.unused()
+    assert left and derive("gen", QUICKEST)[1] == f"{QUICKEST}: up to date\n" and orphans.unused() == left
+    deleted = ", ".join(f"{name.removeprefix('shared/')} (deleted)" for name in left)
+    assert derive("gen")[1] == f"{QUICKEST}: up to date\nshared: {deleted}\n"
+    assert orphans.unused() == [] and manifest.is_current(QUICKEST)
+    assert derive("gen")[1] == f"{QUICKEST}: up to date\n"
 
 
 def test_list_names_equations_and_diff_finds_them_unchanged(derive, two_models):

@@ -1,5 +1,7 @@
 """The table of elementary functions: all columns of a row say the same, and its bound on the rounding error holds."""
 
+from pathlib import Path
+
 import mpmath
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from flint import acb, arb
 from derive.code.printers import balls, float64, multiprecision
 from derive.code.proofs import oracles, translation
 from derive.code.proofs.generated_module import load
-from derive.language.elementary import TABLE, Logistic
+from derive.language.elementary import TABLE, Logistic, stateable
 from derive.language.step import Function, Output, Step
 
 x = sp.Symbol("x")
@@ -52,3 +54,8 @@ def test_no_argument_overflows_a_logistic_function():
     steps = (Step("test", "test", "", functions=(Function("f", "test", (x,), (Output("f", "f", Logistic(x)),)),)),)
     found = load(float64.module("test", steps)).f(at)
     assert np.all(found[:4] < 1e-300) and np.all(found[4:] == 1.0)
+
+
+def test_what_a_model_file_may_state_is_documented():
+    words = (Path(__file__).parents[2] / "docs" / "models.md").read_text()
+    assert all(f"`{name}`" in words for name in stateable())

@@ -15,7 +15,7 @@ import pytest
 import sympy as sp
 
 from attention_erm.code import digest
-from derive.code import check, emit, manifest
+from derive.code import check, emit, manifest, orphans
 from derive.code.files import build, place
 from derive.code.printers import latex
 from derive.code.proofs import accuracy
@@ -93,7 +93,7 @@ def test_gen_into_an_empty_folder_gives_what_is_committed(model, tmp_path, monke
     monkeypatch.setattr(manifest, "GENERATED", elsewhere)
     emit.generate(model, force=False, reason=None)
     assert contents(elsewhere / model.name) == committed
-    assert not emit.REASONS.exists() and emit.unused() == []
+    assert not emit.REASONS.exists() and orphans.unused() == []
 
 
 @EVERY_MODEL
@@ -234,12 +234,12 @@ def test_models_do_not_disturb_each_other(elsewhere):
         "law_marchenko_pastur",
     }
     shutil.rmtree(elsewhere / other.name)
-    left = emit.unused()
+    left = orphans.unused()
     assert {Path(name).name.rpartition("_")[0] for name in left} == {
         *("symmetric_frobenius", "tied_softmax", "thresholds_symmetric"),
     }
     assert [f"{name} (deleted)" for name in left] == emit.generate(one, force=False, reason=None)
-    assert contents(elsewhere / one.name) == alone and emit.unused() == []
+    assert contents(elsewhere / one.name) == alone and orphans.unused() == []
 
 
 @pytest.mark.slow

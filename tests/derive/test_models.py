@@ -17,6 +17,7 @@ from derive.language.setting import setting
 from derive.models import available, load
 from derive.passes.channel import any_channel, block, quadratic, visible
 from derive.passes.channel.injective import is_injective
+from derive.passes.free_entropy.saddle_point import reduced
 from derive.passes.limits.interpolation import interpolation
 from derive.passes.softmax import label_numbers, two_tokens
 from derive.pipeline import missing_thresholds
@@ -133,6 +134,10 @@ def test_slope_and_curvature_of_each_block_are_differences_of_its_loss(name):
         (lambda: Matrix(Kind.POSITIVE, linear=sp.Float(0.5)), "floats"),
         (lambda: Matrix(Kind.POSITIVE, linear=-lambda_), "negative"),
         (lambda: Matrix(Kind.POSITIVE, quadratic=lambda_, rank_ratio=kappa), "rank_ratio"),
+        (lambda: Matrix(Kind.POSITIVE, linear=1), "linear = 1 does not vanish with the weight decay lambda_"),
+        (lambda: Matrix(Kind.POSITIVE, linear=1 + lambda_), "does not vanish with the weight decay"),
+        (lambda: Matrix(Kind.POSITIVE, linear=kappa, quadratic=kappa), "have no weight decay lambda_"),
+        (lambda: Matrix(Kind.POSITIVE, quadratic=lambda_), "sets positive matrices no threshold"),
         (lambda: SymmetricScores(0), "tokens = 0"),
         (lambda: CrossScores(2, 1.5), "keys = 1.5"),
         (lambda: Channel(identity, square_loss, beta=sp.Integer(0)), "beta = 0"),
@@ -146,6 +151,16 @@ def test_what_is_no_theory_is_refused_in_one_line(build, words):
     with pytest.raises(ModelError, match="(?s)" + words.replace("(", r"\(").replace(")", r"\)")) as refused:
         build()
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("linear", [1, sp.sqrt(kappa), kappa * lambda_, setting("aa", "share") * sp.sqrt(kappa)])
+def test_the_threshold_takes_the_place_of_any_linear_penalty(linear):
+    """It took that of one setting, and what had none, or the last one by name elsewhere too, was said to be an untaken limit."""
+    orders = [
+        reduced(replace(TIED, matrix=Matrix(Kind.POSITIVE, one, quadratic=lambda_, rank_ratio=kappa)))
+        for one in (linear, setting("own", "the whole"))
+    ]
+    assert dict(orders[0]) == dict(orders[1])
 
 
 def test_directions_that_are_no_rational_ones_are_refused():

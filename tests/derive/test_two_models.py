@@ -72,7 +72,7 @@ def test_a_new_file_declares_settings_and_takes_functions_of_its_model(folder, m
     [
         ("tied_attention", "there is such a model"),
         ("no-name", "Python name"),
-        ("class", "Python name"),
+        ("class", "keyword of Python"),
         ("shared", "taken"),
     ],
 )

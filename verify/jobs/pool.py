@@ -16,7 +16,7 @@ import torch
 from filelock import FileLock
 
 from attention_erm.commandline.interrupts import answered
-from numeric.engines.processes import NONE_BEGAN, WorkerProcesses, cores, use_one_thread
+from numeric.engines.processes import NONE_BEGAN, WorkerProcesses, cores, end_where_a_worker_imports, use_one_thread
 from numeric.engines.progress import seconds_bar
 from numeric.maths.domain import NoAnswer
 from verify.batches.execute import execute_batch
@@ -108,6 +108,7 @@ class Pool:
         self._look_up(jobs)
         missing = sorted({job for job in jobs if job not in self._known}, key=lambda job: -job.cost)
         if missing:
+            end_where_a_worker_imports()  # before it finds a store in use
             if any(job.store and job.stage == "training" for job in missing):
                 require_stated_heads()
             self._lock(jobs)

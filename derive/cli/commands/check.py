@@ -28,16 +28,16 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print problems and proofs; exit 1 if there is a problem, 2 if a model is refused."""
-    from derive.code import check, emit
+    from derive.code import check, orphans
 
     results = list(each(chosen(arguments.models), check.report, "checking"))
     reports = [result.value for result in results if result.value is not None]
     refused = {result.name: result.refusal for result in results if result.refusal}
     problems = [problem for report in reports for problem in report.problems]
     if not arguments.models:
-        orphans = emit.orphaned_folders(models.available())
-        problems += [check.Problem(f"generated/{name}/", "no model of this name") for name in orphans]
-        problems += [check.Problem(f"generated/{name}", "no model's code imports it") for name in emit.unused()]
+        folders = orphans.orphaned_folders(models.available())
+        problems += [check.Problem(f"generated/{name}/", "no model of this name") for name in folders]
+        problems += [check.Problem(f"generated/{name}", "no model's code imports it") for name in orphans.unused()]
     document = {
         "models": [report.record() for report in reports],
         "problems": [vars(problem) for problem in problems],

@@ -10,13 +10,15 @@ from attention_erm.commandline.refusal import fail
 from derive.cli.catalogue import chosen, each
 from derive.cli.output import command, say
 from derive.code.manifest import is_current
+from derive.code.orphans import SHARED, delete_unused
 
 if TYPE_CHECKING:
     from derive.language.model import Model
 
 DESCRIPTION = """
-Derive the models whose files are not current and write their code, LaTeX and reference values. Prints the files written of each. Files
-edited by hand are not overwritten without --force, reference values do not change without --reason.
+Derive the models whose files are not current and write their code, LaTeX and reference values; without names, delete what no model
+shares any more. Prints the files written of each. Files edited by hand are not overwritten without --force, reference values do not
+change without --reason.
 """
 
 
@@ -36,8 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
     written, refused = _written(arguments, stale) if stale else ({}, {})
     current: dict[str, list[str]] = {name: [] for name in names if name not in stale}
     document = {name: (current | written | refused)[name] for name in names}
+    deleted = [] if arguments.models else delete_unused()  # what a model shared whose file and folder are gone
+    if deleted:
+        document[SHARED] = [f"{name.removeprefix(f'{SHARED}/')} (deleted)" for name in deleted]
     lines = (f"{name}: {', '.join(files) or 'up to date'}" for name, files in document.items() if name not in refused)
-    if len(refused) < len(names) or arguments.json:
+    if len(refused) < len(document) or arguments.json:
         say(arguments, document, "\n".join(lines))
     return 2 if refused else 0
 

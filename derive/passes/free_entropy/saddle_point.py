@@ -1,6 +1,7 @@
 """Stationarity of the free entropy: six saddle-point equations, and their reduction to what a solver needs."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 
@@ -8,6 +9,7 @@ import sympy as sp
 
 from derive.language.model import Model
 from derive.language.notation import LATEX, sym
+from derive.language.setting import setting
 from derive.language.step import Display, Function, Output, Step, scalar
 from derive.passes.free_entropy import estimation_error
 from derive.passes.free_entropy.free_entropy import ENVELOPE, SPECTRAL, free_entropy
@@ -16,6 +18,7 @@ from derive.passes.free_entropy.prior import denoiser
 alpha, beta, c, b, delta, v, x = sym("alpha beta c b delta v x")
 m, q, V, mh, qh, Vh, q0 = sym("m q V mh qh Vh q0")
 M, M_m, M_q, M_V, J, J_v, J_b = sym("M M_m M_q M_V J J_v J_b")
+_FACTOR = setting("factor", "of the linear penalty, which no equation keeps")
 
 
 def name_channel(expression: sp.Expr) -> sp.Expr:
@@ -60,6 +63,7 @@ def solve_for_order_parameters(energy: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
 @cache
 def reduced(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
     """Order parameters in the reduced variables: gain c, semicircle variance v, threshold b (theory note, section 3)."""
+    model = _named(model)
     prior, equations = denoiser(model), stationarity(model)
     (at_gain,) = sp.solve(prior.gain - c, mh)
     conjugate_of = {mh: at_gain, qh: sp.solve(prior.variance - v, qh)[0].subs(mh, at_gain)}
@@ -70,10 +74,14 @@ def reduced(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
     return MappingProxyType(result)
 
 
+def _named(model: Model) -> Model:
+    """With a factor in front of the linear penalty, so that the threshold can take its place whatever settings the penalty has."""
+    return replace(model, matrix=replace(model.matrix, linear=_FACTOR * model.matrix.linear))
+
+
 def _at_threshold(expression: sp.Expr, threshold: sp.Expr) -> sp.Expr:
-    """With the threshold named b, by one of the settings that it depends on; without any it is zero."""
-    given = sorted(threshold.free_symbols - {mh}, key=str)
-    return expression.subs(given[-1], sp.solve(threshold - b, given[-1])[0]) if given else expression
+    """With the threshold named b; where the penalty sets none it is zero."""
+    return expression if threshold == 0 else expression.subs(_FACTOR, sp.solve(threshold - b, _FACTOR)[0])
 
 
 def unreduced(model: Model) -> dict[sp.Symbol, sp.Expr]:

@@ -184,17 +184,19 @@ def test_places_are_all_combinations(sizes):
     assert all(tuple(settings.values()) == index for index, settings in found)
 
 
-def test_a_script_without_a_guard_is_told_so(tmp_path):
-    """Its workers import it, and would begin the sweep anew."""
+@pytest.mark.parametrize("out", ["None", "'swept'"])  # which its workers find in use
+def test_a_script_without_a_guard_is_told_so(out, tmp_path):
+    """Its workers import it, and would begin the sweep anew; their tracebacks came before what it is told."""
     script = tmp_path / "script.py"
     script.write_text(
         "import numeric\n"
         "problem = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.1, noise=0.5)\n"
-        "numeric.sweep(problem, {'alpha': [1.0, 2.0]}, progress=False)\n"
+        f"numeric.sweep(problem, {{'alpha': [1.0, 2.0]}}, {out}, progress=False)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(numeric.__file__).parents[1])}
-    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, check=False)
+    ended = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert ended.returncode == 1
+    assert ended.stderr.count("Traceback") == 2  # of this process, with its cause
     assert "no worker process could begin" in ended.stderr.splitlines()[-1]
     assert '`if __name__ == "__main__":`' in ended.stderr.splitlines()[-1]
 

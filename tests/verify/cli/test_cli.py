@@ -45,6 +45,19 @@ SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "-
         (["cross-validate", "--decays", "1,0.1,0.01"], "--decays .*: must be three or more, positive and increasing"),
         (["curve", "--model", "quadratic_network", "--tokens", "3"], "--tokens 3: is for tied attention"),
         (["curve", "--model", "nowhere"], "--model 'nowhere'"),
+        (
+            ["models", "--model", "mine", "--alpha", "1"],
+            "--model 'mine': is not a generated model; .* derive gen mine`",
+        ),
+        (
+            ["models", "--model", "mine", "--alpha", "1", "--settings", "steep=1"],
+            "--model 'mine': is not a generated model",
+        ),
+        (["models", "--model", "tied_atention", "--alpha", "1"], "--model 'tied_atention': .*; use tied_attention, or"),
+        (
+            ["models", "--model", "tied_attention_two_bulks", "--alpha", "1"],
+            "is not a model with a target of rank kappa0",
+        ),
         (["models", "--model", "quadratic_network", "--lambda", "1"], "--lambda 1: is part of a setting"),
         (["exponents", "--gamma", "1/2"], "--gamma 1/2: must exceed 1/2"),
         (["exponents", "--cell", "width"], "--cell width: is no cell; use decay or noise"),

@@ -12,7 +12,7 @@ from typing import Any
 
 from numeric import model as models
 from numeric.cli.arguments import BadInput, grid, integer, non_negative, positive, print_json
-from numeric.cli.model_arguments import listed_settings
+from numeric.cli.model_arguments import listed_settings, require_generated
 from numeric.problem.problem import own_parts
 from verify.cli.arguments import integers, output_folder, size_counts
 from verify.cli.output import write_document, write_file
@@ -73,6 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     sizes = size_counts(arguments.dim, arguments.runs)
     if len(sizes) < 2:
         raise BadInput("--dim", sizes[0][0], "one size cannot be extrapolated", "try --dim 20,30")
+    for name in [] if arguments.model == "all" else arguments.model.split(","):
+        require_generated(name)
     own = _own(arguments)
     names = _names(arguments.model, own)
     _require_used(names, own)
@@ -160,7 +162,7 @@ def _require_own(model: str, own: dict[str, float]) -> None:
 
 
 def _names(text: str, own: dict[str, float]) -> list[str]:
-    """Models asked for. Raises BadInput for one that is not known, or whose target has no rank ratio."""
+    """Models asked for. Raises BadInput for one whose target has no rank ratio."""
     known = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
     names = [name for name in known if own.keys() >= _domains(name).keys()] if text == "all" else text.split(",")
     for name in names:
