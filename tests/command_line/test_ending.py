@@ -66,6 +66,37 @@ def test_a_disk_that_refuses_is_one_line(number, way_out, capsys, monkeypatch, t
     assert not list(tmp_path.iterdir())
 
 
+def test_an_error_of_another_kind_in_writing_is_one_line(tmp_path, capsys):
+    """As where a folder is removed while the work goes on; a traceback before. Notes say what is not lost."""
+
+    def main():
+        try:
+            write_atomically(tmp_path / "gone" / "curve.csv", b"1")
+        except OSError as error:
+            error.add_note("the rest is kept")
+            raise
+
+    with pytest.raises(SystemExit) as stop:
+        run_to_exit(main)
+    said = capsys.readouterr().err
+    assert stop.value.code == 1 and said.count("\n") == 1
+    assert (
+        f"{tmp_path / 'gone' / 'curve.csv'}: cannot be written (No such file or directory); the rest is kept: " in said
+    )
+
+
+@pytest.mark.parametrize("package", ["derive", "numeric", "verify"])
+def test_a_working_folder_that_was_deleted_is_one_line(package, tmp_path):
+    """A traceback before, whatever was asked for."""
+    program = "import os, runpy, sys; os.rmdir(os.getcwd()); sys.argv[1:] = ['--help']; "
+    program += f"runpy.run_module('{package}', run_name='__main__', alter_sys=True)"
+    (folder := tmp_path / "folder").mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "the folder that you work in was deleted" in done.stderr
+
+
 def test_a_read_only_installation_takes_no_new_model(capsys, monkeypatch):
     def refuse(*_, **__):
         raise OSError(errno.EROFS, "Read-only file system", "derive/models")
