@@ -41,7 +41,8 @@ def run_to_exit(main: Callable[[], int]) -> NoReturn:
     except OSError as error:
         if not isinstance(error, NotWritten) and error.errno not in _DISK:
             raise
-        kept = "".join(f"{note}: " for note in getattr(error, "__notes__", ()))
+        notes = getattr(error, "__notes__", ())
+        kept = f"{', '.join(notes)}: " if notes else ""
         way_out = "make room" if error.errno in FULL else "name a folder that you may write to"
         what = error.filename or "the output"
         sys.stderr.write(f"failed: {what}: cannot be written ({error.strerror}); {kept}{way_out} and start again\n")

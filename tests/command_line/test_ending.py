@@ -1,6 +1,7 @@
 """Whatever ends a command says so in one line: interrupts at any moment, a system that shuts down, a disk that refuses."""
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -11,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from attention_erm.commandline.ending import run_to_exit
+from attention_erm.commandline.ending import NotWritten, run_to_exit
 from derive import __main__ as derive
 from numeric.cli.arguments import run, write_atomically
 
 ROOT = Path(__file__).parents[2]
+POINT = "--alpha 1 --kappa0 .5 --lambda .1 --noise .5"
 CURVE = ("numeric", "curve", "--alpha", "0.001:10:100", "--kappa0", ".5", "--lambda", ".001", "--noise", ".5")
 
 
@@ -64,6 +66,40 @@ def test_a_disk_that_refuses_is_one_line(number, way_out, capsys, monkeypatch, t
         assert stop.value.code == 1 and said.count("\n") == 1
         assert f"{tmp_path / 'curve.csv'}: cannot be written" in said and way_out in said
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"curve {POINT} --csv FILE",
+        f"curve {POINT} --plot FILE.png --json",
+        f"curve {POINT} --model quadratic_network --digits 5 --csv FILE",
+        f"spectrum {POINT} --csv FILE",
+        f"decompose {POINT} --plot FILE.png",
+        f"cost {POINT} --csv FILE --json",
+        "phase-diagram --gamma 3/4 --plot FILE.png",
+    ],
+)
+def test_what_was_found_is_printed_where_a_file_is_refused(line, said, monkeypatch, tmp_path):
+    """It was lost, and the line said that it was kept."""
+
+    def refuse(path, _):
+        raise NotWritten(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    monkeypatch.setattr("numeric.cli.output.write_atomically", refuse)
+    code, out, errors = said(*line.replace("FILE", str(tmp_path / "f")).split(), "--log-level", "error")
+    assert code == 1 and errors.count("\n") == 1 and "Traceback" not in errors
+    assert f"failed: {tmp_path / 'f'}" in errors and errors.endswith(
+        "; what was found is printed: make room and start again\n"
+    )
+    assert out.count("\n") > 1 and ("--json" not in line or json.loads(out)["points"])
+
+
+def test_a_device_that_is_full_is_named(said):
+    code, _, errors = said("recovery", "--kappa0", "1/2", "--csv", "/dev/full")
+    assert code == 1 and errors.startswith(
+        "failed: /dev/full: cannot be written (No space left on device); what was found"
+    )
 
 
 def test_an_error_of_another_kind_in_writing_is_one_line(tmp_path, capsys):
