@@ -127,15 +127,15 @@ def write_table(path: Path, points: Sequence[Mapping[str, object]], parameters: 
     """Write the points as comma-separated values, whole or not at all.
 
     Columns: those of the points, the error bar of each quantity that has one under the name that it has in the Dataset of a sweep,
-    then on every row the parameters, version, commit and the command that repeats it: rows of several tables may be put together, and
-    no reader has lines to skip. A parameter that a column states already is not repeated.
+    then on every row the parameters, whether the command was interrupted, version, commit and the command that repeats it: rows of
+    several tables may be put together, and no reader has lines to skip. A parameter that a column states already is not repeated.
     """
     from numeric.problem.solution import ERROR_BAR  # not at the top: thresholds need no numpy
 
     names = [name for name in points[0] if name != "errors"]
     barred = [name for name in names if any(name in _errors(point) for point in points)]
     stated = {name: value for name, value in parameters.items() if name not in names}
-    common = {**stated, **provenance.current().columns()}
+    common = {**stated, **provenance.cut_short(), **provenance.current().columns()}
     said = [",".join(map(str, value)) if isinstance(value, list) else value for value in common.values()]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+from attention_erm.commandline import interrupts
 from numeric.journal.numbers import in_mathtext
 from numeric.journal.style import Sheet
 from numeric.laws.eigenvalue_list import Eigenvalues
@@ -51,7 +52,8 @@ def caption_of(figure: Figure) -> str:
 
 def add_caption(figure: Figure, *parts: str) -> None:
     """Below all panels of a sheet, in lines of its width. A figure that is not ours is captioned by its owner: `caption_of`."""
-    text = "; ".join(filter(None, parts))
+    cut = "interrupted before it had finished" if interrupts.interrupted() else ""
+    text = "; ".join(filter(None, (*parts, cut)))
     if isinstance(figure, Sheet):
         _captions[figure] = [text]
         figure.supxlabel("\n".join(_lines(text, 72 * (figure.get_figwidth() - _MARGINS))), color="0.3")
