@@ -96,6 +96,12 @@ BAD = [
     (replaced(RECOVERY, "--width", "1/4"), "--width"),
     (replaced(CURVE, "--alpha", "0"), "--alpha"),
     (replaced(CURVE, "--alpha", "-1"), "--alpha"),
+    (
+        replaced(CURVE, "--alpha", "-1,2"),
+        "--alpha -1: must be positive",
+    ),  # argparse saw no argument in a list that begins so
+    (replaced(CURVE, "--alpha", "-.5:2:3"), "--alpha -.5: must be positive"),
+    (replaced(CURVE, "--kappa0", "-1/2"), "--kappa0 -1/2: must be positive"),
     (replaced(CURVE, "--alpha", "1:2"), "--alpha"),
     (replaced(CURVE, "--alpha", "0.1,,2"), "--alpha"),
     (replaced(CURVE, "--alpha", "1:2:1"), "--alpha"),
@@ -351,7 +357,7 @@ def test_scaling_accepts_powers_of_the_dimension(monkeypatch, capsys):
         (["exponents", "--gamma", "3/4", "--model", "cross_attention"], "regimes"),
         (["phase-diagram", "--gamma", "3/4", "--model", "signed_quadratic_network"], "regimes"),
         (["recovery", "--kappa0", "1/10,1/2", "--model", "cross_attention"], "rows"),
-        (["curve", "--eigenvalues=-1,2,0,0", *STATED, "--model", "signed_quadratic_network"], "points"),
+        (["curve", "--eigenvalues", "-1,2,0,0", *STATED, "--model", "signed_quadratic_network"], "points"),
         (["curve", "--power-law", "3/4", "--dim", "20", *STATED, "--model", "cross_attention"], "points"),
         (["curve", "--eigenvalues=-1,2,0", *STATED, "--model", "signed_quadratic_network", "--digits", "20"], "points"),
     ],
