@@ -121,17 +121,21 @@ def _target(problem: Problem) -> str:
         case Eigenvalues() as law:
             if gamma := _listed_power(law):
                 return _power_law(gamma, int(np.sum(law.arrays[0] > 0)), law.q0)
-            largest = law.eigenvalues[::-1][:_LISTED]
-            rest = f" and {len(law.eigenvalues) - _LISTED} more" if len(law.eigenvalues) > _LISTED else ""
-            shares = law.arrays[1][::-1][:_LISTED]
-            listed = (f"{value:.4g} ({share:.3g})" for value, share in zip(largest, shares, strict=True))
-            return f"eigenvalues (and shares) {', '.join(listed)}{rest}"
+            return _listed(list(zip(*law.arrays, strict=True))[::-1])
         case RationalTarget() as law:
             names = structure(law.model)["target"]
             told = zip((_TARGET.get(name, name) for name in names), law.settings, strict=True)
             return ", ".join(f"{name} = {value:.4g}" for name, value in told)
         case _:
             return ""
+
+
+def _listed(eigenvalues: Sequence[tuple[float, float]]) -> str:
+    """The first ones with their shares, and zero, which most of them may be."""
+    told = [*eigenvalues[:_LISTED], *(one for one in eigenvalues[_LISTED:] if one[0] == 0)]
+    left_out = len(eigenvalues) - len(told)
+    rest = f" and {left_out} more" if left_out else ""
+    return f"eigenvalues (and shares) {', '.join(f'{value:.4g} ({share:.3g})' for value, share in told)}{rest}"
 
 
 def _power_law(gamma: float, dim: int, second_moment: float) -> str:
