@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from attention_erm.commandline.ending import NotWritten, run_to_exit
+from attention_erm.commandline.ending import run_to_exit
 from derive import __main__ as derive
 from numeric.cli.arguments import run, write_atomically
 
@@ -83,10 +83,10 @@ def test_a_disk_that_refuses_is_one_line(number, way_out, capsys, monkeypatch, t
 def test_what_was_found_is_printed_where_a_file_is_refused(line, said, monkeypatch, tmp_path):
     """It was lost, and the line said that it was kept."""
 
-    def refuse(path, _):
-        raise NotWritten(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("numeric.cli.output.write_atomically", refuse)
+    monkeypatch.setattr("os.fdopen", refuse)
     code, out, errors = said(*line.replace("FILE", str(tmp_path / "f")).split(), "--log-level", "error")
     assert code == 1 and errors.count("\n") == 1 and "Traceback" not in errors
     assert f"failed: {tmp_path / 'f'}" in errors and errors.endswith(
