@@ -99,6 +99,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt as interrupt:
         return interrupts.tell(str(interrupt))
+    except OSError as error:
+        error.add_note("finished runs are kept")
+        raise
 
 
 def command_line() -> NoReturn:

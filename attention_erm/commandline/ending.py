@@ -14,6 +14,10 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  #: errors of a disk without ro
 _DISK = (*FULL, errno.EROFS, errno.EACCES)  #: and of one that nobody may write to
 
 
+class NotWritten(OSError):
+    """A file that could not be written: errno, words and name; its notes say what is not lost with it."""
+
+
 def run_to_exit(main: Callable[[], int]) -> NoReturn:
     """Exit with the code of `main`; bad input gives its one line on stderr and 2, a disk that refuses a line and 1.
 
@@ -35,13 +39,13 @@ def run_to_exit(main: Callable[[], int]) -> NoReturn:
         sys.stderr.write(f"{error}\n")
         raise SystemExit(2) from None
     except OSError as error:
-        if error.errno not in _DISK:
+        if not isinstance(error, NotWritten) and error.errno not in _DISK:
             raise
-        what = f"{error.filename}: " if error.filename else ""
+        notes = getattr(error, "__notes__", ())
+        kept = f"{', '.join(notes)}: " if notes else ""
         way_out = "make room" if error.errno in FULL else "name a folder that you may write to"
-        sys.stderr.write(
-            f"failed: {what}cannot be written ({error.strerror}); what had finished is kept: {way_out} and start again\n"
-        )
+        what = error.filename or "the output"
+        sys.stderr.write(f"failed: {what}: cannot be written ({error.strerror}); {kept}{way_out} and start again\n")
         raise SystemExit(1) from None
     except Exception:
         if not interrupts.interrupted():

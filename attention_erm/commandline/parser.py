@@ -1,6 +1,7 @@
 """A command line with the habits of all: its options from a file, `--log-level`, `--version`, `--print-completion`."""
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
@@ -12,6 +13,9 @@ from attention_erm.commandline.log import DEFAULT, LEVELS, set_level
 from attention_erm.commandline.refusal import fail, nearest
 
 SHELLS = ("bash", "zsh", "tcsh")
+_NEGATIVE = re.compile(
+    r"-\.?\d"
+)  # how a value begins that is no option: a list or a fraction, too, which argparse takes for none
 MANY = 8  #: options that a command may have of its own before it takes a file of them
 
 
@@ -30,6 +34,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"formatter_class": Help, **options})
+        self._negative_number_matcher = _NEGATIVE
 
     def error(self, message: str) -> NoReturn:
         """Print one line and exit with 2."""

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from attention_erm import ROOT
+from attention_erm.commandline.refusal import fail
 
 
 def derive() -> None:
@@ -31,5 +32,9 @@ def search_no_working_folder() -> None:
 
     A verify.py of the user's in it would be taken for a package of ours.
     """
-    if not sys.flags.safe_path and Path(sys.path[0]) == Path.cwd() != ROOT:
+    try:
+        here = Path.cwd()
+    except FileNotFoundError:
+        fail("the folder that you work in was deleted: files are read and written there; change to another one")
+    if not sys.flags.safe_path and Path(sys.path[0]) == here != ROOT:
         del sys.path[0]

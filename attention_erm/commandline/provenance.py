@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from attention_erm import ROOT, __version__
+from attention_erm.commandline import interrupts
 
 DISTRIBUTION = "attention-erm"
 
@@ -86,9 +87,15 @@ def begin(parser: argparse.ArgumentParser, line: Sequence[str], arguments: argpa
     _stated = (shlex.join([*parser.prog.split(), *line]), named)
 
 
+def cut_short() -> dict[str, object]:
+    """What results say of themselves besides where an interrupt cut the command short, and nothing where none did."""
+    return {"interrupted": True} if interrupts.interrupted() else {}
+
+
 def document_text(document: Mapping[str, object]) -> str:
     """A document as JSON, with its `provenance`. Raises ValueError for NaN and infinities, which JSON does not have."""
-    return json.dumps({**document, "provenance": current().document()}, indent=1, allow_nan=False) + "\n"
+    whole = {**document, **cut_short(), "provenance": current().document()}
+    return json.dumps(whole, indent=1, allow_nan=False) + "\n"
 
 
 @cache

@@ -1,6 +1,7 @@
 """Command-line arguments shared by all commands: exact numbers, one-line errors, files written whole or not at all."""
 
 import argparse
+import errno
 import os
 import re
 import sys
@@ -11,10 +12,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NoReturn
 
-from attention_erm.commandline.ending import run_to_exit
+from attention_erm.commandline.ending import NotWritten, run_to_exit
 from attention_erm.commandline.provenance import document_text
 from attention_erm.commandline.refusal import BadInput as BadInput  # of all commands, and named here by each
+from attention_erm.folders import require_writable
 from numeric.maths.domain import InvalidParameter, NoAnswer
+
+_BEGINNING = 40  # characters of a file's name that its temporary one has: it may be as long as a name can be
 
 
 def bad_argument(error: InvalidParameter) -> BadInput:
@@ -188,36 +192,60 @@ def writable(name: str, path: str | None, *suffixes: str) -> Path | None:
     target = Path(path)
     if path == "-":
         raise BadInput(name, path, "names no file", "name one, e.g. result.csv")
-    if target.is_dir():
-        raise BadInput(name, path, "is a folder", "name a file")
     if suffixes and target.suffix not in suffixes:
         raise BadInput(name, path, f"must end in {', '.join(suffixes)}", f"try {target.stem}{suffixes[0]}")
-    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK):
-        raise BadInput(
-            name, path, "cannot be written: its folder does not exist or is read-only", "name an existing folder"
-        )
+    try:
+        if target.is_dir():
+            raise BadInput(name, path, "is a folder", "name a file")
+        _try(target)
+    except OSError as error:
+        rule = f"cannot be written ({error.strerror})"
+        raise BadInput(name, path, rule, "name a file in a folder that you may write to") from None
     return target
+
+
+def _try(path: Path) -> None:
+    """Raises OSError if `write_atomically` could not write there; where a link leads nowhere, it is made there."""
+    if _is_no_file(path):
+        if not os.access(path, os.W_OK):  # to open a pipe would wait for its reader
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return
+    end = Path(os.path.realpath(path))
+    if end.is_symlink():  # of links in a circle
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    require_writable(end.parent)
+
+
+def _is_no_file(path: Path) -> bool:
+    """Whether a device or a pipe is there, which is written to as it is."""
+    return path.exists() and not path.is_file()
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write through a temporary file in the same folder, so that the file is old or new, never half.
 
-    A link stays one, and what it names is written; a device or a pipe is written to as it is.
+    A link stays one, and what it names is written; a device or a pipe is written to as it is. Raises NotWritten.
     """
-    path = path.resolve()
-    if path.exists() and not path.is_file():
-        path.write_bytes(content)
-        return
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+    try:
+        if _is_no_file(path):
+            path.write_bytes(content)
+        else:
+            _replace(path.resolve(), content)
+    except BrokenPipeError:  # whoever read it has gone
+        raise
+    except OSError as error:
+        raise NotWritten(error.errno, error.strerror, str(path)) from None
+
+
+def _replace(path: Path, content: bytes) -> None:
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:_BEGINNING]}.")
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
-    except BaseException as error:
+    except BaseException:
         Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename = path
         raise
 
 

@@ -5,11 +5,12 @@ import logging
 import sys
 import time
 from fractions import Fraction
+from functools import partial
 
 from attention_erm.commandline.log import progress
-from numeric.cli.arguments import BadInput, exact_text, integer, print_json
+from numeric.cli.arguments import BadInput, exact_text, integer
 from numeric.cli.model_arguments import chosen_model, own_settings
-from numeric.cli.output import outputs, so_far, with_old_names, write_table
+from numeric.cli.output import outputs, printed, so_far, with_old_names, write_table
 from numeric.cli.problem_arguments import problem_of
 from numeric.cli.target_arguments import lists_target, target_law
 from numeric.engines.interrupted import keeping
@@ -54,19 +55,19 @@ def run(arguments: argparse.Namespace) -> int:
 
     so_far(along, progress(arguments.alpha, desc="alpha"))
     _, given = problem_of(arguments, arguments.alpha[0])
-    if table and points:
-        write_table(table, points, given)
-    if arguments.json:
-        documented = [with_old_names(point) for point in points]
-        print_json({"parameters": given, "points": documented, "seconds": time.perf_counter() - started})
-    else:
-        for point in points:
-            sys.stdout.write(
-                "".join(f"{name:>17}  {value}\n" for name, value in point.items() if value is not None) + "\n"
-            )
+    documented = [with_old_names(point) for point in points]
+    document = {"parameters": given, "points": documented, "seconds": time.perf_counter() - started}
+    with printed(arguments, document, partial(_print_points, points)):
+        if table and points:
+            write_table(table, points, given)
     for line in failures:
         _LOG.error(line)
     return 1 if failures else 0
+
+
+def _print_points(points: list[dict[str, object]]) -> None:
+    for point in points:
+        sys.stdout.write("".join(f"{name:>17}  {value}\n" for name, value in point.items() if value is not None) + "\n")
 
 
 def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred

@@ -6,7 +6,8 @@ import io
 import logging
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -126,15 +127,15 @@ def write_table(path: Path, points: Sequence[Mapping[str, object]], parameters: 
     """Write the points as comma-separated values, whole or not at all.
 
     Columns: those of the points, the error bar of each quantity that has one under the name that it has in the Dataset of a sweep,
-    then on every row the parameters, version, commit and the command that repeats it: rows of several tables may be put together, and
-    no reader has lines to skip. A parameter that a column states already is not repeated.
+    then on every row the parameters, whether the command was interrupted, version, commit and the command that repeats it: rows of
+    several tables may be put together, and no reader has lines to skip. A parameter that a column states already is not repeated.
     """
     from numeric.problem.solution import ERROR_BAR  # not at the top: thresholds need no numpy
 
     names = [name for name in points[0] if name != "errors"]
     barred = [name for name in names if any(name in _errors(point) for point in points)]
     stated = {name: value for name, value in parameters.items() if name not in names}
-    common = {**stated, **provenance.current().columns()}
+    common = {**stated, **provenance.cut_short(), **provenance.current().columns()}
     said = [",".join(map(str, value)) if isinstance(value, list) else value for value in common.values()]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -160,24 +161,44 @@ def deliver(  # type: ignore[no-untyped-def]
     draw,
     document,
     drawn: Mapping[str, object] = MappingProxyType({}),
+    below: str = "",
 ) -> None:
     """Write the table and the figure asked for, and print the rows, or the document that `document()` gives if it is JSON.
 
     `draw` makes the figure from the module numeric.plots, which is imported only if it is needed; `drawn` is what the data beside the
-    figure hold in place of the document's, where kinks are drawn with more points.
+    figure hold in place of the document's, where kinks are drawn with more points; `below` is printed after the rows.
     """
-    table, figure = outputs(arguments)
     written = document()
-    if table:
-        write_table(table, rows, written["parameters"])
-    if figure:
-        from numeric import plots
 
-        save(draw(plots), figure, {**written, **drawn})
-    if arguments.json:
-        print_json(written)
-    else:
+    def show() -> None:
         print_rows(rows)
+        sys.stdout.write(below)
+
+    with printed(arguments, written, show):
+        if arguments.csv:
+            write_table(Path(arguments.csv), rows, written["parameters"])
+        if arguments.plot:
+            from numeric import plots
+
+            save(draw(plots), Path(arguments.plot), {**written, **drawn})
+
+
+@contextmanager
+def printed(arguments: argparse.Namespace, document: Mapping[str, object], show: Callable[[], None]) -> Iterator[None]:
+    """Print the document, if it is asked for, or what `show` does, after the files that are written within, or are not.
+
+    A disk that refuses a file would otherwise lose what took long to find.
+    """
+    try:
+        yield
+    except OSError as error:
+        error.add_note("what was found is printed")
+        raise
+    finally:
+        if arguments.json:
+            print_json(document)
+        else:
+            show()
 
 
 def save(figure, path: Path, document: Mapping[str, object]) -> None:  # type: ignore[no-untyped-def]  # matplotlib is imported where needed

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+from attention_erm.commandline import interrupts
 from numeric.journal.numbers import in_mathtext
 from numeric.journal.style import Sheet
 from numeric.laws.eigenvalue_list import Eigenvalues
@@ -51,7 +52,8 @@ def caption_of(figure: Figure) -> str:
 
 def add_caption(figure: Figure, *parts: str) -> None:
     """Below all panels of a sheet, in lines of its width. A figure that is not ours is captioned by its owner: `caption_of`."""
-    text = "; ".join(filter(None, parts))
+    cut = "interrupted before it had finished" if interrupts.interrupted() else ""
+    text = "; ".join(filter(None, (*parts, cut)))
     if isinstance(figure, Sheet):
         _captions[figure] = [text]
         figure.supxlabel("\n".join(_lines(text, 72 * (figure.get_figwidth() - _MARGINS))), color="0.3")
@@ -119,17 +121,21 @@ def _target(problem: Problem) -> str:
         case Eigenvalues() as law:
             if gamma := _listed_power(law):
                 return _power_law(gamma, int(np.sum(law.arrays[0] > 0)), law.q0)
-            largest = law.eigenvalues[::-1][:_LISTED]
-            rest = f" and {len(law.eigenvalues) - _LISTED} more" if len(law.eigenvalues) > _LISTED else ""
-            shares = law.arrays[1][::-1][:_LISTED]
-            listed = (f"{value:.4g} ({share:.3g})" for value, share in zip(largest, shares, strict=True))
-            return f"eigenvalues (and shares) {', '.join(listed)}{rest}"
+            return _listed(list(zip(*law.arrays, strict=True))[::-1])
         case RationalTarget() as law:
             names = structure(law.model)["target"]
             told = zip((_TARGET.get(name, name) for name in names), law.settings, strict=True)
             return ", ".join(f"{name} = {value:.4g}" for name, value in told)
         case _:
             return ""
+
+
+def _listed(eigenvalues: Sequence[tuple[float, float]]) -> str:
+    """The first ones with their shares, and zero, which most of them may be."""
+    told = [*eigenvalues[:_LISTED], *(one for one in eigenvalues[_LISTED:] if one[0] == 0)]
+    left_out = len(eigenvalues) - len(told)
+    rest = f" and {left_out} more" if left_out else ""
+    return f"eigenvalues (and shares) {', '.join(f'{value:.4g} ({share:.3g})' for value, share in told)}{rest}"
 
 
 def _power_law(gamma: float, dim: int, second_moment: float) -> str:

@@ -25,6 +25,8 @@ from numeric.saddle.estimator import Denoising, estimator_of
 from numeric.saddle.solve import solve
 from numeric.studies.regimes import Regime, axes, regime_at
 
+_ROUNDED = 1e-12  # relative, of a share of all eigenvalues
+
 
 @dataclass(frozen=True)
 class ScalingPoint:
@@ -201,7 +203,7 @@ def _spectrum(solution: Solution, at: Denoising, c_star: float, dim: int) -> tup
     """Gain, learned, features and bulk_edge of a ScalingPoint."""
     if at.energy is None or at.b is None or solution.q == 0:
         return math.nan, 0.0, 0.0, 0.0
-    target, learned = solution.seen_target, at.energy.mass * dim
+    target, learned = solution.seen_target, _number(at.energy.mass, dim)
     assert isinstance(target, Eigenvalues)  # as those of a power law
     left = round(
         sum(end.features(at.v) for end in solution.problem.ends(target)) * dim
@@ -209,6 +211,13 @@ def _spectrum(solution: Solution, at: Denoising, c_star: float, dim: int) -> tup
     features = min(learned, float(left))
     edge = target.noise_bulk(at.v).high
     return at.c / c_star, learned, features, max(0.0, float(generated.shrinkage(edge, at.b, at.c)))
+
+
+def _number(share: float, dim: int) -> float:
+    """So many of all; a share that was summed up misses a whole number by rounding."""
+    number = share * dim
+    whole = float(round(number))
+    return whole if math.isclose(number, whole, rel_tol=_ROUNDED) else number
 
 
 def _with_slopes(points: list[ScalingPoint], along: str) -> list[ScalingPoint]:

@@ -19,6 +19,7 @@ from numeric.saddle.estimator import learned_overlaps
 from numeric.saddle.solve import solve
 
 SPLIT_TOLERANCE = 1e-4  # of log(alpha), between the last point of one bulk and the first of two
+_NO_MASS = 1e-9  # what rounding leaves of an interval where the width of the student cuts just below its upper end
 _OUTLIER_POINTS = 40  # a single eigenvalue is nearly a semicircle, for which Chebyshev nodes are exact
 
 
@@ -190,6 +191,8 @@ def _end(solution: Solution, target: Target, points: int) -> _End:
         outlier = isolated.get(low)
         x, weights = edge_grid(max(low, cut), high, _OUTLIER_POINTS if outlier else points)
         values, density = learned(x), target.density(v, x)
+        if np.sum(weights * density) < _NO_MASS:
+            continue
         found = found._replace(moment=found.moment + float(np.sum(weights * density * values**2)))
         if outlier:
             value = float(learned(np.array(outlier.position)))

@@ -1,6 +1,7 @@
 """Whatever ends a command says so in one line: interrupts at any moment, a system that shuts down, a disk that refuses."""
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from derive import __main__ as derive
 from numeric.cli.arguments import run, write_atomically
 
 ROOT = Path(__file__).parents[2]
+POINT = "--alpha 1 --kappa0 .5 --lambda .1 --noise .5"
 CURVE = ("numeric", "curve", "--alpha", "0.001:10:100", "--kappa0", ".5", "--lambda", ".001", "--noise", ".5")
 
 
@@ -64,6 +66,71 @@ def test_a_disk_that_refuses_is_one_line(number, way_out, capsys, monkeypatch, t
         assert stop.value.code == 1 and said.count("\n") == 1
         assert f"{tmp_path / 'curve.csv'}: cannot be written" in said and way_out in said
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"curve {POINT} --csv FILE",
+        f"curve {POINT} --plot FILE.png --json",
+        f"curve {POINT} --model quadratic_network --digits 5 --csv FILE",
+        f"spectrum {POINT} --csv FILE",
+        f"decompose {POINT} --plot FILE.png",
+        f"cost {POINT} --csv FILE --json",
+        "phase-diagram --gamma 3/4 --plot FILE.png",
+    ],
+)
+def test_what_was_found_is_printed_where_a_file_is_refused(line, said, monkeypatch, tmp_path):
+    """It was lost, and the line said that it was kept."""
+
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fdopen", refuse)
+    code, out, errors = said(*line.replace("FILE", str(tmp_path / "f")).split(), "--log-level", "error")
+    assert code == 1 and errors.count("\n") == 1 and "Traceback" not in errors
+    assert f"failed: {tmp_path / 'f'}" in errors and errors.endswith(
+        "; what was found is printed: make room and start again\n"
+    )
+    assert out.count("\n") > 1 and ("--json" not in line or json.loads(out)["points"])
+
+
+def test_a_device_that_is_full_is_named(said):
+    code, _, errors = said("recovery", "--kappa0", "1/2", "--csv", "/dev/full")
+    assert code == 1 and errors.startswith(
+        "failed: /dev/full: cannot be written (No space left on device); what was found"
+    )
+
+
+def test_an_error_of_another_kind_in_writing_is_one_line(tmp_path, capsys):
+    """As where a folder is removed while the work goes on; a traceback before. Notes say what is not lost."""
+
+    def main():
+        try:
+            write_atomically(tmp_path / "gone" / "curve.csv", b"1")
+        except OSError as error:
+            error.add_note("the rest is kept")
+            raise
+
+    with pytest.raises(SystemExit) as stop:
+        run_to_exit(main)
+    said = capsys.readouterr().err
+    assert stop.value.code == 1 and said.count("\n") == 1
+    assert (
+        f"{tmp_path / 'gone' / 'curve.csv'}: cannot be written (No such file or directory); the rest is kept: " in said
+    )
+
+
+@pytest.mark.parametrize("package", ["derive", "numeric", "verify"])
+def test_a_working_folder_that_was_deleted_is_one_line(package, tmp_path):
+    """A traceback before, whatever was asked for."""
+    program = "import os, runpy, sys; os.rmdir(os.getcwd()); sys.argv[1:] = ['--help']; "
+    program += f"runpy.run_module('{package}', run_name='__main__', alter_sys=True)"
+    (folder := tmp_path / "folder").mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "the folder that you work in was deleted" in done.stderr
 
 
 def test_a_read_only_installation_takes_no_new_model(capsys, monkeypatch):

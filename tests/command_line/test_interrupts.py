@@ -1,5 +1,6 @@
 """Ctrl-C with real signals, at any moment: one line, exit 130, no process left, what had finished is given or kept, in seconds."""
 
+import csv
 import json
 import os
 import shutil
@@ -79,15 +80,20 @@ def heard(running, word):
     raise AssertionError(f"ended without saying {word}")
 
 
-def test_what_had_finished_of_a_curve_is_printed():
-    running = started(f"-m numeric curve {ALPHA} --json --log-level debug")
+def test_what_had_finished_of_a_curve_is_printed(tmp_path):
+    table, figure = tmp_path / "curve.csv", tmp_path / "curve.png"
+    running = started(f"-m numeric curve {ALPHA} --json --log-level debug --csv {table} --plot {figure}")
     for _ in range(3):
         heard(running, "converged")  # a line for each solve, just before it counts
     output, errors = interrupted(running)
-    points = json.loads(output)["points"]
+    document = json.loads(output)
+    points = document["points"]
+    assert document["interrupted"] is True and json.loads(figure.with_suffix(".json").read_text()) == document
+    with table.open(newline="") as stream:
+        assert [row["interrupted"] for row in csv.DictReader(stream)] == ["True"] * len(points)
     assert 2 <= len(points) < 300 and all(point["status"] == "converged" for point in points)
     assert errors[-1] == "interrupted: what had finished is given"
-    assert all("converged" in line for line in errors[:-1])
+    assert all("converged" in line for line in errors[:-1] if "its data are in" not in line)
 
 
 @pytest.mark.parametrize("command", ["numeric curve " + ALPHA, "verify curve --runs 2", "derive check"])

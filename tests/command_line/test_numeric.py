@@ -96,6 +96,12 @@ BAD = [
     (replaced(RECOVERY, "--width", "1/4"), "--width"),
     (replaced(CURVE, "--alpha", "0"), "--alpha"),
     (replaced(CURVE, "--alpha", "-1"), "--alpha"),
+    (
+        replaced(CURVE, "--alpha", "-1,2"),
+        "--alpha -1: must be positive",
+    ),  # argparse saw no argument in a list that begins so
+    (replaced(CURVE, "--alpha", "-.5:2:3"), "--alpha -.5: must be positive"),
+    (replaced(CURVE, "--kappa0", "-1/2"), "--kappa0 -1/2: must be positive"),
     (replaced(CURVE, "--alpha", "1:2"), "--alpha"),
     (replaced(CURVE, "--alpha", "0.1,,2"), "--alpha"),
     (replaced(CURVE, "--alpha", "1:2:1"), "--alpha"),
@@ -181,6 +187,36 @@ def test_bad_output_path_is_found_before_any_work(tmp_path, monkeypatch):
         run(command.main)
     assert stop.value.code == 2
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--csv", "--plot"])
+@pytest.mark.parametrize(
+    ("leads_to", "said"),
+    [
+        ("/proc/a.png", "No such file"),
+        ("nowhere/a.png", "No such file"),
+        ("a.png", "Too many levels"),
+        ("b" * 300, "File name too long"),
+    ],
+)
+def test_a_folder_that_takes_no_file_is_found_before_any_work(option, leads_to, said, tmp_path, monkeypatch, capsys):
+    """A traceback after the work: the system calls /proc writable, and looks at no link."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.png").symlink_to(leads_to)
+    assert numeric([*CURVE, option, "a.png"], monkeypatch) == 2
+    out, err = capsys.readouterr()
+    assert not out and err.count("\n") == 1 and f"{option} a.png: cannot be written ({said}" in err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+
+
+def test_a_file_may_be_where_a_link_will_lead_a_device_or_of_any_name(tmp_path, monkeypatch, capsys):
+    """A name that a folder can hold was too long with what its temporary file had besides."""
+    link, long = tmp_path / "link", tmp_path / ("a" * 255)
+    link.symlink_to("new.csv")
+    for path in (link, long, Path("/dev/null")):
+        assert numeric([*CURVE, "--csv", str(path)], monkeypatch) == 0
+    assert link.is_symlink() and (tmp_path / "new.csv").read_text() and long.read_text()
+    assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_threshold_as_json(monkeypatch, capsys):
@@ -321,7 +357,7 @@ def test_scaling_accepts_powers_of_the_dimension(monkeypatch, capsys):
         (["exponents", "--gamma", "3/4", "--model", "cross_attention"], "regimes"),
         (["phase-diagram", "--gamma", "3/4", "--model", "signed_quadratic_network"], "regimes"),
         (["recovery", "--kappa0", "1/10,1/2", "--model", "cross_attention"], "rows"),
-        (["curve", "--eigenvalues=-1,2,0,0", *STATED, "--model", "signed_quadratic_network"], "points"),
+        (["curve", "--eigenvalues", "-1,2,0,0", *STATED, "--model", "signed_quadratic_network"], "points"),
         (["curve", "--power-law", "3/4", "--dim", "20", *STATED, "--model", "cross_attention"], "points"),
         (["curve", "--eigenvalues=-1,2,0", *STATED, "--model", "signed_quadratic_network", "--digits", "20"], "points"),
     ],

@@ -17,6 +17,7 @@ from attention_erm.commandline import provenance
 from numeric import __main__ as command
 from numeric.cli.arguments import run
 from numeric.cli.output import save, write_table
+from numeric.journal.caption import add_caption, caption_of
 
 ROOT = Path(__file__).parents[2]
 CURVE = ["curve", "--alpha", "0.5,1", "--kappa0", ".5", "--lambda", ".01", "--noise", ".5"]
@@ -54,6 +55,19 @@ def test_table_document_and_figure_of_a_curve_stand_alone(numeric, tmp_path, kno
     text = Image.open(figure).text
     assert text["Description"] == said["command"] and "9.8.7" in text["Software"] and "c0ffee" in text["Software"]
     assert json.loads(text["Comment"]) == said["arguments"]
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_what_an_interrupt_cut_short_says_so_and_nothing_else_does(cut, tmp_path, monkeypatch):
+    """Three points of sixty had the provenance of all sixty, and nothing else."""
+    monkeypatch.setattr("attention_erm.commandline.interrupts.interrupted", lambda: cut)
+    figure, table = Figure(), tmp_path / "points.csv"
+    add_caption(figure, "settings")
+    write_table(table, [{"alpha": 1.0}], {})
+    (row,) = rows_of(table)
+    assert json.loads(provenance.document_text({"points": []})).get("interrupted", False) is cut
+    assert row.get("interrupted") == ("True" if cut else None)
+    assert caption_of(figure) == "settings" + ("; interrupted before it had finished" if cut else "")
 
 
 def test_the_command_repeats_the_numbers(numeric, tmp_path):

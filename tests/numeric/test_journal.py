@@ -81,6 +81,13 @@ def test_few_eigenvalues_are_listed_and_the_others_counted():
     )
 
 
+def test_zeros_are_told_however_many_eigenvalues_are_left_out():
+    """The one of share .8 was "1 more"."""
+    first = "eigenvalues (and shares) 6 (0.05), 5 (0.05), 4 (0.05), 3 (0.05), 0 (0.8)"
+    assert told(0, 3, 4, 5, 6, weights=[0.8, *4 * [0.05]]) == first
+    assert told(0, 1, 3, 4, 5, 6, weights=[0.75, *5 * [0.05]]) == first.replace("0.8", "0.75") + " and 1 more"
+
+
 def test_a_list_is_a_power_law_by_its_weights_as_well():
     """Of five eigenvalues k^-1: with other weights, or with zeros, they are another target, and four are told one by one."""
     powers = [1 / k for k in range(5, 0, -1)]

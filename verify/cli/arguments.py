@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from attention_erm.folders import require_folder
 from numeric.cli.arguments import BadInput, integer, number, positive
 from numeric.cli.power_laws.exponents import decay_exponent
 from numeric.laws.law import Target
@@ -15,7 +16,7 @@ from numeric.problem.problem import Problem
 from numeric.studies.regimes import LEAST_GAMMA
 from verify.exponents.measure import StudentResult
 from verify.exponents.plan import Misstatement
-from verify.jobs.store import AnyResult, Store, require_folder
+from verify.jobs.store import AnyResult, Store
 from verify.training.data import DataKind
 from verify.training.measure import RunResult
 from verify.training.minimise import MINIMISERS

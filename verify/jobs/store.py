@@ -14,6 +14,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 from filelock import FileLock, Timeout
 
 from attention_erm.code import code_digest
+from attention_erm.folders import require_folder
 from numeric.maths.domain import InvalidParameter
 from numeric.model import packages
 from numeric.problem.problem import Problem
@@ -133,12 +134,3 @@ class Store(Generic[AnyResult]):
         models = packages([problem.model] if isinstance(problem, Problem) else [])
         code = code_digest(self._kind.__module__, *models, *batches)
         return record_digest({"code": code, "depends_on": self._depends_on})
-
-
-def require_folder(folder: Path) -> None:
-    """Raises OSError if nothing could be written in the folder, which is made, where there is none yet, at the first write."""
-    there = next(one for one in (folder, *folder.parents) if one.exists())
-    if not there.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(there))
-    if not os.access(there, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(there))

@@ -199,10 +199,11 @@ def scaling_jobs(plan: ScalingPlan, store: Store[RunResult]) -> list[Job]:
 
 
 def _line_jobs(plan: ScalingPlan) -> list[Job]:
-    """The theory of Gaussian indices as a curve at each of the plan's places."""
+    """The theory of Gaussian indices as a curve at each of the plan's places, at whole numbers of samples, as runs have."""
     alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), _LINE))
     return [
-        scaling_curve_job(plan.run_at(dim, decay).problem, (alphas * dim**2).tolist()) for dim, decay in plan.places()
+        scaling_curve_job(plan.run_at(dim, decay).problem, sorted({max(1, round(n)) for n in alphas * dim**2}))
+        for dim, decay in plan.places()
     ]
 
 

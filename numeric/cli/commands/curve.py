@@ -5,14 +5,16 @@ import logging
 import sys
 import time
 from fractions import Fraction
+from functools import partial
 
 from attention_erm.commandline.log import progress
 from numeric.cli import digits
-from numeric.cli.arguments import exact_text, number, print_json
+from numeric.cli.arguments import exact_text, number
 from numeric.cli.output import (
     add_outputs,
     outputs,
     print_unsolved,
+    printed,
     save,
     so_far,
     warn_inexact,
@@ -81,23 +83,20 @@ def run(arguments: argparse.Namespace) -> int:
     accuracy = float(arguments.accuracy) if arguments.accuracy else None
     solutions = so_far(learning_curve, asked, alphas, lambda grid: progress(grid, desc="alpha"), accuracy)
     points = [point(solution) for solution in solutions]
-    if table:
-        write_table(table, points, given)
     document = {
         "parameters": given,
         "points": [with_old_names(one) for one in points],
         "seconds": time.perf_counter() - started,
     }
-    if figure:
-        from numeric.plots import curve_figure, drawn_errors
+    with printed(arguments, document, partial(print_points, solutions)):
+        if table:
+            write_table(table, points, given)
+        if figure:
+            from numeric.plots import curve_figure, drawn_errors
 
-        drawn = with_kinks(solutions, drawn_errors, solve_between)
-        data = [with_old_names(point(solution)) for solution in drawn]
-        save(curve_figure(drawn), figure, {**document, "points": data})
-    if arguments.json:
-        print_json(document)
-    else:
-        print_points(solutions)
+            drawn = with_kinks(solutions, drawn_errors, solve_between)
+            data = [with_old_names(point(solution)) for solution in drawn]
+            save(curve_figure(drawn), figure, {**document, "points": data})
     warn_of_statuses(solutions)
     warn_inexact(solutions, accuracy, where="")
     return print_unsolved(solutions)

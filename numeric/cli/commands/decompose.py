@@ -3,7 +3,6 @@
 import argparse
 import logging
 import math
-import sys
 import time
 
 from attention_erm.commandline.log import progress
@@ -66,6 +65,15 @@ def run(arguments: argparse.Namespace) -> int:
 
     points = records(solutions)
     drawn = with_kinks(solutions, drawn_parts, solve_between) if arguments.plot else solutions
+    legend = (
+        "test_error = least + mismatch + excess_overfitting + excess_underfitting + excess_approximation\n"
+        "gain: of unlearned features, what S holds of them (in `scaling` it is c/c*)\n"
+    )
+    legend += (
+        "parts jump where a feature leaves the bulk, from where on it counts as learned; their sum does not\n"
+        if any(parts.gain for parts in found.values())
+        else "gain is 0 where as many eigenvectors of S as the target's rank count as features, whether they stand apart or not\n"
+    )
     deliver(
         arguments,
         points,
@@ -75,17 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
         ),
         lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
         {"points": records(drawn)},
+        legend,
     )
-    if not arguments.json:
-        sys.stdout.write(
-            "test_error = least + mismatch + excess_overfitting + excess_underfitting + excess_approximation\n"
-            "gain: of unlearned features, what S holds of them (in `scaling` it is c/c*)\n"
-        )
-        sys.stdout.write(
-            "parts jump where a feature leaves the bulk, from where on it counts as learned; their sum does not\n"
-            if any(parts.gain for parts in found.values())
-            else "gain is 0 where as many eigenvectors of S as the target's rank count as features, whether they stand apart or not\n"
-        )
     warn_of_values(solutions)
     return print_unsolved(solutions)
 

@@ -4,11 +4,12 @@ import argparse
 import dataclasses
 import logging
 import sys
+from functools import partial
 from typing import Any
 
 from attention_erm.commandline.log import at_work
-from numeric.cli.arguments import BadInput, positive, print_json
-from numeric.cli.output import add_outputs, outputs, save, warn_of_values, write_table
+from numeric.cli.arguments import BadInput, positive
+from numeric.cli.output import add_outputs, outputs, printed, save, warn_of_values, write_table
 from numeric.cli.problem_arguments import add_parametrisation, add_problem, add_sample_minimum, problem_of
 
 _LOG = logging.getLogger(__name__)
@@ -66,27 +67,29 @@ def run(arguments: argparse.Namespace) -> int:
         "residual": solution.residual,
         "error_estimate": solution.error_estimate,
     }
-    if table:
-        write_table(table, rows(found), {**document["parameters"], "status": document["status"]})
-    if figure:
-        from numeric.plots import spectrum_figure
+    with printed(arguments, document, partial(_print, found, solution)):
+        if table:
+            write_table(table, rows(found), {**document["parameters"], "status": document["status"]})
+        if figure:
+            from numeric.plots import spectrum_figure
 
-        save(spectrum_figure(found), figure, document)
-    if arguments.json:
-        print_json(document)
-    else:
-        sys.stdout.write(f"mass at zero {found.zero_mass:.6f}, second moment {found.second_moment:.6f}\n")
-        for low, high in found.bulks:
-            sys.stdout.write(f"bulk from {low:.6f} to {high:.6f}\n")
-        for outlier in found.outliers:
-            sys.stdout.write(
-                f"outlier at {outlier.value:.6f} from {outlier.target:.6f}, overlap {outlier.overlap:.6f}, "
-                f"weight {outlier.weight:.3g}\n"
-            )
-        status = solution.status.name.lower()
-        sys.stdout.write(f"{status}, residual {solution.residual:.1e}, relative error {solution.error_estimate:.1e}\n")
+            save(spectrum_figure(found), figure, document)
     warn_of_values([solution])
     return 0
+
+
+def _print(found, solution) -> None:  # type: ignore[no-untyped-def]  # the import is deferred
+    """The law for a reader."""
+    sys.stdout.write(f"mass at zero {found.zero_mass:.6f}, second moment {found.second_moment:.6f}\n")
+    for low, high in found.bulks:
+        sys.stdout.write(f"bulk from {low:.6f} to {high:.6f}\n")
+    for outlier in found.outliers:
+        sys.stdout.write(
+            f"outlier at {outlier.value:.6f} from {outlier.target:.6f}, overlap {outlier.overlap:.6f}, "
+            f"weight {outlier.weight:.3g}\n"
+        )
+    status = solution.status.name.lower()
+    sys.stdout.write(f"{status}, residual {solution.residual:.1e}, relative error {solution.error_estimate:.1e}\n")
 
 
 def rows(found) -> list[dict[str, object]]:  # type: ignore[no-untyped-def]  # the import is deferred

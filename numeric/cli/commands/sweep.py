@@ -9,6 +9,7 @@ from pathlib import Path
 
 from attention_erm.commandline import interrupts
 from attention_erm.commandline.ending import FULL
+from attention_erm.folders import require_folder, require_writable
 from numeric.cli.arguments import BadInput, print_json
 from numeric.cli.study.engine import SLURM, add_engine, engine_of, slurm_script
 from numeric.cli.study.file import StudyFile, read_study
@@ -64,8 +65,7 @@ def study_attributes(study: StudyFile) -> dict[str, str]:
 def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> int:  # type: ignore[no-untyped-def]  # deferred
     """Carry out a plan as the arguments say, or only say how long it takes."""
     out = Path(arguments.out) if arguments.out else study.path.with_suffix(".zarr")
-    if not out.parent.is_dir():
-        raise BadInput("--out", out, "cannot be written: its folder does not exist", "name a folder in one that does")
+    _require_store(out)
     slurm = study.table("slurm", SLURM)
     engine = engine_of(arguments, slurm)
     if arguments.dry_run:
@@ -80,10 +80,9 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
     except OSError as error:
         if error.errno in FULL:
             error.filename = out  # not the file of the store that was written last
+            error.add_note("finished points are stored")
             raise
-        raise BadInput(
-            "--out", out, f"cannot be written ({error.strerror})", "name a folder you may write to"
-        ) from None
+        raise _unwritable(out, error) from None
     statuses = _statuses(swept.dataset)
     document = {
         "out": str(out),
@@ -102,6 +101,21 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
             sys.stdout.write(f"{name}: {', '.join(f'{count} {ending}' for ending, count in counts.items())}\n")
         sys.stdout.write("".join(f"{line}\n" for line in _in_words(statuses, swept.dataset)))
     return 0
+
+
+def _require_store(out: Path) -> None:
+    """Raises BadInput if no store can be made or gone on with there."""
+    if not out.parent.is_dir():
+        raise BadInput("--out", out, "cannot be written: its folder does not exist", "name a folder in one that does")
+    try:
+        require_writable(out.parent)  # which holds the lock
+        require_folder(out)
+    except OSError as error:
+        raise _unwritable(out, error) from None
+
+
+def _unwritable(out: Path, error: OSError) -> BadInput:
+    return BadInput("--out", out, f"cannot be written ({error.strerror})", "name a folder you may write to")
 
 
 def _say(arguments: argparse.Namespace, plan, slurm: dict[str, object]) -> int:  # type: ignore[no-untyped-def]  # deferred

@@ -14,10 +14,9 @@ from numeric.cli.arguments import (
     exact_text,
     exact_texts,
     integer,
-    print_json,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import add_figure, figure_asked, print_rows, save, so_far, with_old_names
+from numeric.cli.output import add_figure, figure_asked, print_rows, printed, save, so_far, with_old_names
 from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import gamma, monomial
 from numeric.cli.power_laws.scaling import decay_law, dimension
@@ -110,18 +109,19 @@ def run(arguments: argparse.Namespace) -> int:
         "points": [with_old_names(point) for point in points],
         "seconds": time.perf_counter() - started,
     }
-    if figure:
-        from numeric.plots import phase_figure
 
-        save(phase_figure(diagram), figure, document)
-    if arguments.json:
-        print_json(document)
-        return 0
-    for regime in diagram.regimes:
-        powers = zip(("n", second, "d"), map(exact_text, regime.risk), strict=True)
-        sys.stdout.write(f"{regime.name}: R ~ {monomial(dict(powers))}\n")
-    if points:
-        print_rows(points)
+    def show() -> None:
+        for regime in diagram.regimes:
+            powers = zip(("n", second, "d"), map(exact_text, regime.risk), strict=True)
+            sys.stdout.write(f"{regime.name}: R ~ {monomial(dict(powers))}\n")
+        if points:
+            print_rows(points)
+
+    with printed(arguments, document, show):
+        if figure:
+            from numeric.plots import phase_figure
+
+            save(phase_figure(diagram), figure, document)
     return 0
 
 

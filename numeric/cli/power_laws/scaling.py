@@ -3,11 +3,11 @@
 import argparse
 import math
 import re
-import sys
 import time
 
 from attention_erm.commandline import interrupts
 from attention_erm.commandline.log import progress
+from attention_erm.commandline.table import table_text
 from numeric.cli.arguments import (
     BadInput,
     add_problem_arguments,
@@ -24,7 +24,6 @@ from numeric.cli.output import (
     add_outputs,
     deliver,
     outputs,
-    print_rows,
     print_unsolved,
     so_far,
     warn_inexact,
@@ -202,23 +201,21 @@ def run(arguments: argparse.Namespace) -> int:
     given |= {setting: str(value) for setting, value in own.items()}
     given |= exact_texts(arguments, "q0", "noise", "tokens", "beta", "beta0")
     given["width"] = [exact_text(value) for value in arguments.width]
+    below = (
+        "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*\n"
+        f"local_slope = d log(risk)/d log({AXES[along]}); "
+        + ("exponent: that of the regime\n" if axes(name) else f"no exponents are derived for {name}\n")
+    )
+    if recovery:
+        below += "features leave the bulk between `after` and `before` samples (-: beyond the range given):\n"
+        below += table_text(recovery)
     deliver(
         arguments,
         points,
         lambda plots: plots.scaling_figure(asked, found, recovered, along),
         lambda: {"parameters": given, "points": points, "recovery": recovery, "seconds": time.perf_counter() - started},
+        below=below,
     )
-    if not arguments.json:
-        sys.stdout.write(
-            "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*\n"
-            f"local_slope = d log(risk)/d log({AXES[along]}); "
-            + ("exponent: that of the regime\n" if axes(name) else f"no exponents are derived for {name}\n")
-        )
-        if recovery:
-            sys.stdout.write(
-                "features leave the bulk between `after` and `before` samples (-: beyond the range given):\n"
-            )
-            print_rows(recovery)
     places = [getattr(point, along) for point in found]
     warn_of_statuses([point.solution for point in found], AXES[along], places)
     if not asked.leading:  # no command takes both --leading and --accuracy

@@ -25,7 +25,7 @@ from numeric.studies import phase_diagram as phase_diagrams
 from numeric.studies.decompose import decompose
 from numeric.studies.phase_diagram import phase_diagram, spectrum_sketches
 from numeric.studies.regimes import Regime, regime_at, regimes, symbolic
-from numeric.studies.scaling import local_slope, regime_of, scaling_curve, slope_between
+from numeric.studies.scaling import _number, local_slope, regime_of, scaling_curve, slope_between
 
 GAMMA, NOISE = Fraction(3, 4), 0.5
 
@@ -168,6 +168,15 @@ def test_the_exponents_hold_where_eigenvalues_of_either_sign_are_learned(name, i
     assert regime.id == id
     point = local_slope(Problem(1.0, power_law_for(name, dim, 16), decay, 0.5, model=name), samples)
     assert abs(point.slope - float(regime.risk[0])) < allowed + point.slope_error
+
+
+@pytest.mark.parametrize(
+    ("share", "dim", "number"),
+    [(29 / 200 - 3e-17, 200, 29), (7 / 200 + 3e-17, 200, 7), (0.5, 3, 1.5), (0.25, 10, 2.5)],
+)
+def test_a_count_is_whole_where_it_misses_a_whole_number_by_rounding(share, dim, number):
+    """28.999999999999996 of 200 were learned."""
+    assert _number(share, dim) == number
 
 
 @pytest.mark.parametrize(

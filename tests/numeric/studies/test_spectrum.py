@@ -28,6 +28,15 @@ def test_the_spectrum_of_minus_a_target_is_the_mirror_image():
     np.testing.assert_allclose(left.singular_values().x, right.singular_values().x, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize(("width", "bulks"), [(0.1, 0), (0.25, 1)])
+def test_a_bulk_without_mass_is_none(width, bulks):
+    """Of a student as wide as two eigenvalues of weight 1/20 rounding left an interval of 1e-10, with a line in the figure."""
+    target = Eigenvalues((0.0, 3.0, 4.0, 5.0, 6.0), (0.8, 0.05, 0.05, 0.05, 0.05))
+    found = learned_spectrum(solve(Problem(0.5, target, 0.1, 0.5, width)))
+    assert len(found.bulks) == bulks and bool(found.x.size) == bool(bulks)
+    assert found.zero_mass == pytest.approx(1 - width)
+
+
 OUTLIER = LearnedOutlier(5.0, 5.5, 6.0, 0.9, 0.1)
 #: Half of the mass on [1, 3] at density 1/4, a tenth on [4, 4.5] at .2, a tenth at 6, the rest at 0.
 SPECTRUM = LearnedSpectrum(

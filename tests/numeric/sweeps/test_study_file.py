@@ -128,6 +128,10 @@ def test_a_mistake_is_one_line_about_its_key(text, said, tmp_path, monkeypatch, 
         (("--on", "slurm"), "--on slurm: needs cores and memory of a job"),
         (("--on", "slurm", "--workers", "2"), "--workers 2: is of this machine"),
         (("--out", "nowhere/out"), "--out nowhere/out: cannot be written: its folder does not exist"),
+        (
+            ("--out", "/proc/out"),
+            "--out /proc/out: cannot be written (No such file or directory)",
+        ),  # no other process has it
         (("--out", "."), "--out .: is no store of a sweep"),
     ],
 )

@@ -3,6 +3,7 @@
 import csv
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
@@ -12,7 +13,7 @@ from attention_erm.commandline import provenance
 from attention_erm.commandline.refusal import BadInput
 from attention_erm.commandline.table import WIDTH
 from verify.__main__ import build_parser, main
-from verify.cli.arguments import output_folder
+from verify.cli.arguments import output_folder, result_store
 from verify.cli.commands import curve as command
 from verify.cli.output import write_document, write_figures
 from verify.judging.scores import BAND
@@ -112,3 +113,14 @@ def test_a_folder_is_made_at_the_first_write(tmp_path):
     assert json.loads((folder / "one.json").read_text())["agrees"]
     with pytest.raises(BadInput, match=r"cannot be written \(Not a directory"):
         output_folder(folder / "one.json")
+
+
+def test_a_folder_that_takes_no_file_is_refused_before_any_work(tmp_path, monkeypatch):
+    """The system calls /proc writable; where a link leads nowhere no folder can be made in its place. Both were tracebacks."""
+    monkeypatch.chdir(tmp_path)
+    Path("link").symlink_to("nowhere")
+    for folder, said in (("/proc/x/y", "No such file or directory"), ("link/x", "Not a directory")):
+        with pytest.raises(BadInput, match=rf"--out {folder}: cannot be written \({said}\)"):
+            output_folder(folder)
+        with pytest.raises(BadInput, match=rf"cannot be written \({said}\)"):
+            result_store(Path(folder))

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from attention_erm.commandline.log import progress
-from numeric.cli.arguments import GRID, BadInput, grid, print_json
-from numeric.cli.output import TABLE, add_figure, outputs, print_rows, write_table
+from numeric.cli.arguments import GRID, BadInput, grid
+from numeric.cli.output import TABLE, add_figure, outputs, print_rows, printed, write_table
 from numeric.model import DEFAULT
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
@@ -77,19 +77,20 @@ def run(arguments: argparse.Namespace) -> int:
     document = {"parameters": given(arguments), **comparison_document(comparison), "seed": arguments.seed}
     document |= {"line": line_document(line)} if figure else {}
     document |= {"seconds": time.perf_counter() - started}
-    if table:
-        write_table(table, rows, stated)
-    if figure:
-        curve = Curve(rf"$\kappa = {base.problem.width:g}$", tuple(line), comparison.scores)
-        write_figure(figure, partial(trained_figure, curve), document)
-    if arguments.json:
-        print_json(document)
-    else:
+
+    def show() -> None:
         sys.stdout.write(f"{_settings_line(arguments)}\n")
         shown = [{name: value for name, value in row.items() if name != "theory_status"} for row in rows]
         print_rows(shown)  # a line says the status of the theory
         sys.stdout.write(f"{_residual_line([dim for dim, _ in sizes])}\n")
         sys.stdout.write("".join(comparison_lines(arguments.data, comparison)))
+
+    with printed(arguments, document, show):
+        if table:
+            write_table(table, rows, stated)
+        if figure:
+            curve = Curve(rf"$\kappa = {base.problem.width:g}$", tuple(line), comparison.scores)
+            write_figure(figure, partial(trained_figure, curve), document)
     return 0 if comparison.agrees else 1
 
 

@@ -15,9 +15,8 @@ from numeric.cli.arguments import (
     exact_texts,
     grid,
     integer,
-    print_json,
 )
-from numeric.cli.output import add_figure, figure_asked
+from numeric.cli.output import add_figure, figure_asked, printed
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.messages.stages import FirstMessage
 from numeric.studies.against_bayes import bayes_curve
@@ -87,14 +86,15 @@ def run(arguments: argparse.Namespace) -> int:
         "seed": arguments.seed,
         "seconds": time.perf_counter() - started,
     }
-    if figure:
-        write_figure(figure, lambda: trajectory_figure(trajectories, base.data), document)
-    if arguments.json:
-        print_json(document)
-    else:
+
+    def show() -> None:
         sys.stdout.write("".join(line for point in trajectories for line in trajectory_lines(point)))
         sys.stdout.write("".join(line for point in points for line in message_passing_lines(point)))
         sys.stdout.write("".join(optimum_line(point) for point in optima))
+
+    with printed(arguments, document, show):
+        if figure:
+            write_figure(figure, lambda: trajectory_figure(trajectories, base.data), document)
     return 0 if agrees else 1
 
 
