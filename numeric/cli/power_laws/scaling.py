@@ -4,6 +4,7 @@ import argparse
 import math
 import re
 import time
+from collections.abc import Mapping, Sequence
 
 from attention_erm.commandline import interrupts
 from attention_erm.commandline.log import progress
@@ -151,18 +152,45 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the scaling curve; exit 1 if a point was not solved."""
     outputs(arguments)  # refused before any work
     started = time.perf_counter()
-    if min(arguments.samples) < 1:
-        raise BadInput(
-            "--samples",
-            exact_text(min(arguments.samples)),
-            "must be at least 1",
-            SAMPLES,
-        )
-    from numeric.problem.problem import Problem, SampleMinimum
-    from numeric.studies.regimes import axes
-    from numeric.studies.scaling import power_law_for, scaling_curve, width_curve
+    along = _axis(arguments)
+    asked, given = _stated(arguments)
+    from numeric.studies.scaling import scaling_curve, width_curve
     from numeric.studies.sequential_recovery import sequential_recovery
 
+    samples = sorted(map(float, arguments.samples))
+    hidden = sorted({max(1, round(float(ratio) * arguments.dim)) for ratio in arguments.width})
+    curve, values = (scaling_curve, samples) if along == "samples" else (width_curve, hidden)
+    found = so_far(curve, asked, values, lambda values: progress(values, desc=along))
+    points = [record(point, along) for point in found]
+    tell_crossovers(slope for point in found for slope in slopes_of(point, along))
+    features = progress(range(1, arguments.recovery + 1), disable=not arguments.recovery, desc="recovery")
+    recovered = [] if interrupts.interrupted() else so_far(sequential_recovery, asked, found, features)
+    recovery = [recovery_record(one) for one in recovered]
+    deliver(
+        arguments,
+        points,
+        lambda plots: plots.scaling_figure(asked, found, recovered, along),
+        lambda: {"parameters": given, "points": points, "recovery": recovery, "seconds": time.perf_counter() - started},
+        below=_legend(asked.model, along, recovery),
+    )
+    solutions, places = [point.solution for point in found], [getattr(point, along) for point in found]
+    warn_of_statuses(solutions, AXES[along], places)
+    if not asked.leading:  # no command takes both --leading and --accuracy
+        warn_inexact(solutions)
+    return print_unsolved(solutions, AXES[along], places)
+
+
+def _stated(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  # the import is deferred
+    """The Problem at the first of the samples and widths, and all parameters but the samples, as they are told.
+
+    Raises:
+        BadInput: an argument is outside its domain, or two exclude each other.
+    """
+    from numeric.problem.problem import Problem, SampleMinimum
+    from numeric.studies.scaling import power_law_for
+
+    if min(arguments.samples) < 1:
+        raise BadInput("--samples", exact_text(min(arguments.samples)), "must be at least 1", SAMPLES)
     name = chosen_model(arguments)
     own = own_settings(arguments, name, listed=True)
     target = power_law_for(name, float(arguments.power_law), arguments.dim, float(arguments.q0))
@@ -172,55 +200,38 @@ def run(arguments: argparse.Namespace) -> int:
             rule = f"must be below {count}, the number of distinct eigenvalues"
             raise BadInput(f"--{several}", str(getattr(arguments, several)), rule, "give fewer")
     if arguments.leading and arguments.sample_minimum == "fitted":
-        raise BadInput(
-            "--sample-minimum", "fitted", "takes minutes a point beside --leading, and more", "give one of them"
-        )
+        rule = "takes minutes a point beside --leading, and more"
+        raise BadInput("--sample-minimum", "fitted", rule, "give one of them")
     try:
         decay = decay_law(arguments.lambda_).at(arguments.dim)
     except InvalidParameter as error:
         raise bad_argument(error) from None
-    along = _axis(arguments)
-    samples, widths = (sorted(map(float, values)) for values in (arguments.samples, arguments.width))
     asked = Problem(
-        samples[0] / target.dim**2, target, decay, float(arguments.noise), widths[0],
+        float(min(arguments.samples)) / target.dim**2, target, decay, float(arguments.noise), float(min(arguments.width)),
         tokens=arguments.tokens, beta=float(arguments.beta), beta0=float(arguments.beta0), leading=arguments.leading,
         sample_minimum=SampleMinimum(arguments.sample_minimum), model=name,
         extra=tuple((setting, float(value)) for setting, value in own.items()),
     )  # fmt: skip
-    hidden = sorted({max(1, round(ratio * target.dim)) for ratio in widths})
-    curve, values = (scaling_curve, samples) if along == "samples" else (width_curve, hidden)
-    found = so_far(curve, asked, values, lambda values: progress(values, desc=along))
-    points = [record(point, along) for point in found]
-    tell_crossovers(slope for point in found for slope in slopes_of(point, along))
-    features = progress(range(1, arguments.recovery + 1), disable=not arguments.recovery, desc="recovery")
-    recovered = [] if interrupts.interrupted() else so_far(sequential_recovery, asked, found, features)
-    recovery = [recovery_record(one) for one in recovered]
     given = {"model": name, "power_law": exact_text(arguments.power_law), "dim": arguments.dim}
     given |= {"lambda": arguments.lambda_, "lambda_value": decay, "leading": arguments.leading}
     given["sample_minimum"] = arguments.sample_minimum
     given |= {setting: str(value) for setting, value in own.items()}
     given |= exact_texts(arguments, "q0", "noise", "tokens", "beta", "beta0")
-    given["width"] = [exact_text(value) for value in arguments.width]
-    below = (
-        "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*\n"
-        f"local_slope = d log(risk)/d log({AXES[along]}); "
-        + ("exponent: that of the regime\n" if axes(name) else f"no exponents are derived for {name}\n")
-    )
+    return asked, {**given, "width": [exact_text(value) for value in arguments.width]}
+
+
+def _legend(model: str, along: str, recovery: Sequence[Mapping[str, object]]) -> str:
+    """What columns mean, and where features leave the bulk."""
+    from numeric.studies.regimes import axes
+
+    exponent = "exponent: that of the regime" if axes(model) else f"no exponents are derived for {model}"
+    lines = [
+        "risk = tr(S/c - S0)^2/d, c the gain of S; gain = c/c*",
+        f"local_slope = d log(risk)/d log({AXES[along]}); {exponent}",
+    ]
     if recovery:
-        below += "features leave the bulk between `after` and `before` samples (-: beyond the range given):\n"
-        below += table_text(recovery)
-    deliver(
-        arguments,
-        points,
-        lambda plots: plots.scaling_figure(asked, found, recovered, along),
-        lambda: {"parameters": given, "points": points, "recovery": recovery, "seconds": time.perf_counter() - started},
-        below=below,
-    )
-    places = [getattr(point, along) for point in found]
-    warn_of_statuses([point.solution for point in found], AXES[along], places)
-    if not asked.leading:  # no command takes both --leading and --accuracy
-        warn_inexact([point.solution for point in found])
-    return print_unsolved([point.solution for point in found], AXES[along], places)
+        lines.append("features leave the bulk between `after` and `before` samples (-: beyond the range given):")
+    return "\n".join([*lines, ""]) + (table_text(recovery) if recovery else "")
 
 
 AXES = {"samples": "n", "hidden": "m"}  #: what slopes are along, and its symbol
