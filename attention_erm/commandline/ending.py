@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -24,6 +25,7 @@ def run_to_exit(main: Callable[[], int]) -> NoReturn:
     An interrupt ends with a line and 130, whatever it made of the command, and whoever stops reading the output, as `head` does, ends
     the command in silence.
     """
+    _open_what_is_closed()
     try:
         code = main()
         sys.stdout.flush()
@@ -54,3 +56,10 @@ def run_to_exit(main: Callable[[], int]) -> NoReturn:
     finally:
         interrupts.leave_if_interrupted()
         gc.freeze()  # the interpreter's search for garbage at exit would take .15 s, among all that numba holds
+
+
+def _open_what_is_closed() -> None:
+    """Where a shell closed an output, as by `>&-`, Python has none, and what is written to it is lost as it was asked to be."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, io.StringIO())

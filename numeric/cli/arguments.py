@@ -190,7 +190,7 @@ def writable(name: str, path: str | None, *suffixes: str) -> Path | None:
     if path is None:
         return None
     target = Path(path)
-    if path == "-":
+    if path in ("", "-"):
         raise BadInput(name, path, "names no file", "name one, e.g. result.csv")
     if suffixes and target.suffix not in suffixes:
         raise BadInput(name, path, f"must end in {', '.join(suffixes)}", f"try {target.stem}{suffixes[0]}")

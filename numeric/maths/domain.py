@@ -38,10 +38,10 @@ def real(name: str, value: object) -> float:
     """
     number: Any = value
     try:
-        if isinstance(value, str):
+        if isinstance(value, (str, bool)):
             raise TypeError
         return float(number)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidParameter(name, value, "must be one number", "give a float, an integer or a Fraction") from None
 
 

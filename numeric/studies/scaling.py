@@ -14,7 +14,7 @@ from fractions import Fraction
 from numeric.engines.interrupted import keeping
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.power_law import PowerLaw, power_law
-from numeric.maths.domain import InvalidParameter, require_list
+from numeric.maths.domain import InvalidParameter, positive, require_list
 from numeric.model import float64 as generated
 from numeric.model import has_singular_values
 from numeric.prediction.prediction import Prediction, prediction_of
@@ -125,6 +125,8 @@ def _curve(
 ) -> list[ScalingPoint]:
     """Points at these values of one field, each from the one before, with slopes along it."""
     require_list(along, values)
+    for value in values:
+        positive(along, value)
     dim, prediction = power_law_of(problem).dim, prediction_of(problem)
     prediction.best_multiple()  # if there is none, no point needs to be solved
     points: list[ScalingPoint] = []

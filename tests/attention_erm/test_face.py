@@ -4,6 +4,7 @@ import math
 import pydoc
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from importlib.metadata import version
 
@@ -17,6 +18,7 @@ from numeric.maths.domain import InvalidParameter
 from numeric.plots import curve_figure
 
 TARGET = attention_erm.MarchenkoPastur(0.5)
+POWER_LAW = attention_erm.power_law(0.75, 20)
 STATED = {"alpha": 1.0, "target": TARGET, "lambda_": 0.01, "noise": 0.5}
 
 
@@ -89,6 +91,16 @@ def test_thresholds_take_the_targets_that_problems_take(target):
     [
         (lambda one: attention_erm.learning_curve(one.problem, 1), "alphas = 1: must be a list; put it in brackets"),
         (lambda one: attention_erm.scaling_curve(one.problem, 1e4), "target = .*: has no exponent"),
+        (
+            lambda one: attention_erm.scaling_curve(replace(one.problem, target=POWER_LAW), [1e3, -1]),
+            "samples = -1: must be",
+        ),
+        (
+            lambda one: attention_erm.scaling_curve(replace(one.problem, target=POWER_LAW), [None]),
+            "samples = None: must be",
+        ),
+        (lambda one: replace(one.problem, alpha=10**400), "alpha = 1000000.*: must be one number"),
+        (lambda one: replace(one.problem, noise=True), "noise = True: must be one number"),
         (lambda one: attention_erm.to_frame(one), "solutions = .*: must be a list"),
         (lambda one: attention_erm.to_frame([one.problem]), "solution = .*: must be a Solution"),
         (lambda one: curve_figure(one), "solutions = .*: must be a list"),

@@ -48,6 +48,21 @@ def test_an_interrupt_at_any_moment_is_one_line(command, after, number, tmp_path
     assert said[-1].startswith("interrupted") and "Traceback" not in "".join(said)
 
 
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_an_output_that_a_shell_closed_is_written_to_in_silence(closed, monkeypatch, capsys):
+    """`>&-` leaves Python without one: it was a traceback, or nothing was written at all."""
+    monkeypatch.setattr(sys, closed, None)
+
+    def write():
+        for stream in (sys.stdout, sys.stderr):
+            stream.write("said\n")
+        return 0
+
+    with pytest.raises(SystemExit, match="0"):
+        run_to_exit(write)
+    assert sorted(capsys.readouterr()) == ["", "said\n"]
+
+
 @pytest.mark.parametrize(
     ("number", "way_out"),
     [(errno.ENOSPC, "make room"), (errno.EDQUOT, "make room"), (errno.EROFS, "name a folder that you may write to")],

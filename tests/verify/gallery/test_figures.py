@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from numeric.cli.arguments import BadInput
-from verify.__main__ import main
+from verify.__main__ import build_parser, main
+from verify.cli.commands.figure import request
 from verify.gallery.drawn import DrawnFigure
 from verify.gallery.figures import FIGURES
 from verify.gallery.scaling import SCALING_FIGURES
@@ -57,6 +58,12 @@ def test_all_figures_are_written_with_a_page(tmp_path, monkeypatch, capsys):
     assert written.pop("provenance")["command"] == f"python -m verify {' '.join(given)}" and written == {"value": 1.5}
     assert main([*given[:2], "1", *given[3:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["1"]["value"] == 1.5
+
+
+def test_one_size_takes_the_runs_of_the_first(tmp_path):
+    """`--dim 20` alone was answered by the number of runs, which nobody had given."""
+    asked = build_parser().parse_args(["figure", "3", "--dim", "20", "--out", str(tmp_path)])
+    assert request(FIGURES["3"], asked).sizes == ((20, FIGURES["3"].sizes(False)[0][1]),)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,9 @@ def request(figure: PaperFigure, arguments: argparse.Namespace) -> Request:
         name, shown = "--dim" if dims else "--runs", ",".join(map(str, given))
         raise BadInput(name, shown, "has no meaning where nothing is trained", "leave it out")
     own_dims, own_runs = zip(*own, strict=True) if own else ((), ())
-    sizes = size_counts(dims or own_dims, runs or own_runs) if own else ()
+    asked = dims or own_dims
+    usual = own_runs if len(asked) == len(own_runs) else own_runs[:1]
+    sizes = size_counts(asked, runs or usual) if own else ()
     result_store(folder)  # one that is unwritable is refused before an hour of training
     return Request(folder, sizes, arguments.paper, execution_fields(arguments))
 
