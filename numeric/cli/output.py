@@ -238,15 +238,19 @@ def warn_inexact(solutions, accuracy: float | None = None, where: str = " in pyt
     `where`: to ask for a smaller one.
     """
     from numeric.channel.rules import default_accuracy
+    from numeric.problem.solution import QUANTITIES
 
     def goal(problem) -> float:  # type: ignore[no-untyped-def]
         return accuracy or default_accuracy(problem) or math.inf
 
     inexact = [one for one in solutions if one.trusted and one.error_estimate > goal(one.problem)]
     if inexact:
-        worst = max(solution.error_estimate for solution in inexact)
+        worst = max(inexact, key=lambda one: one.error_estimate)
+        name = max(QUANTITIES, key=lambda name: worst.relative_error((name,)))
         way_out = "no finer rule is tried" if accuracy else f"a smaller --accuracy takes longer and comes closer{where}"
-        errors = f"relative errors of up to {worst:.1e}, more than {goal(inexact[0].problem):.0e}"
+        errors = (
+            f"relative errors of up to {worst.error_estimate:.1e} ({name}), more than {goal(inexact[0].problem):.0e}"
+        )
         _LOG.warning("%s with %s; %s", counted(inexact), errors, way_out)
 
 

@@ -326,9 +326,9 @@ def test_errors_are_said_where_they_exceed_what_was_asked(caplog):
     output.warn_inexact([closed], where="")  # rounding: no rule is any finer
     closer = "more than 1e-04; a smaller --accuracy takes longer and comes closer"
     assert [record.message for record in caplog.records] == [
-        "2 points with relative errors of up to 3.0e-02, more than 1e-02; no finer rule is tried",
-        f"1 point with relative errors of up to 1.0e-02, {closer}",
-        f"1 point with relative errors of up to 2.0e-04, {closer} in python -m numeric curve",
+        "2 points with relative errors of up to 3.0e-02 (m), more than 1e-02; no finer rule is tried",
+        f"1 point with relative errors of up to 1.0e-02 (m), {closer}",
+        f"1 point with relative errors of up to 2.0e-04 (m), {closer} in python -m numeric curve",
     ]
 
 
