@@ -76,6 +76,8 @@ def _said(error: BaseException) -> str:
         return str(error)
     if isinstance(error, SyntaxError):
         return f"not Python: {error.msg}; correct the line"
+    if isinstance(error, ValueError) and "null bytes" in str(error):  # no SyntaxError before Python 3.11.4
+        return f"not Python: {error}; remove them"
     if isinstance(error, AttributeError) and error.name == "MODEL":
         return "MODEL: missing; end the file with MODEL = Model(...) or MODEL = replace(..., name=...)"
     if missing := re.fullmatch(r"(\w+)\.__init__\(\) missing .*?argument.*?: (.*)", str(error)):

@@ -223,7 +223,7 @@ def test_random_studies(program, tmp_path_factory, only_refusals):
 #: What was found so, each refused in one line now.
 FOUND = [
     (["exponents", "--config", "options.toml"], {"options.toml": 'out = "a\\u0000b"\n'}),
-    (["figure", "6", "--dim", "12"], {}),  # left an empty folder
+    (["figure", "6", "--dim", "12,12"], {}),  # left an empty folder
 ]
 
 
