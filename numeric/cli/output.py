@@ -46,9 +46,12 @@ def add_outputs(parser: argparse.ArgumentParser, table: bool = True) -> None:
 def add_figure(parser: argparse.ArgumentParser, text: str = FIGURE) -> None:
     """Add --plot, and --style, which goes with it."""
     parser.add_argument("--plot", metavar="F", help=text)
-    parser.add_argument(
-        "--style", metavar="NAME", help="draw it with a style of matplotlib over ours, a name or a file"
-    )
+    add_style(parser)
+
+
+def add_style(parser: argparse.ArgumentParser) -> None:
+    """Add --style."""
+    parser.add_argument("--style", metavar="NAME", help="draw with a style of matplotlib over ours, a name or a file")
 
 
 def outputs(arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_SUFFIXES) -> tuple[Path | None, Path | None]:
@@ -65,20 +68,24 @@ def figure_asked(arguments: argparse.Namespace, formats: Sequence[str] = FIGURE_
     figure = writable("--plot", arguments.plot, *formats)
     if figure:
         writable("--plot", str(data_of(figure)))
-    _take_style(arguments)
+    _take_style_of_plot(arguments)
     return figure
 
 
-def _take_style(arguments: argparse.Namespace) -> None:
+def _take_style_of_plot(arguments: argparse.Namespace) -> None:
     """Matplotlib is imported where there is a figure only.
 
     Raises:
         BadInput: no figure is drawn, or there is no such style.
     """
-    if arguments.plot is None:
-        if arguments.style is not None:
-            raise BadInput("--style", arguments.style, "is of the figure that --plot writes", "add --plot F")
-        return
+    if arguments.plot is not None:
+        take_style(arguments)
+    elif arguments.style is not None:
+        raise BadInput("--style", arguments.style, "is of the figure that --plot writes", "add --plot F")
+
+
+def take_style(arguments: argparse.Namespace) -> None:
+    """Draw figures from here on in the style asked for, over ours. Raises BadInput if there is no such style."""
     from numeric.journal.style import choose_styles
 
     choose_styles(*([] if arguments.style is None else [arguments.style]))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import BadInput, print_json
+from numeric.cli.output import add_style, take_style
 from verify.cli.arguments import add_execution, execution_fields, integers, result_store, size_counts
 from verify.cli.output import write_file
 from verify.gallery.drawn import DrawnFigure, PaperFigure, Request
@@ -33,6 +34,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--runs", type=integers("--runs", 2), metavar="N",
                         help="runs per point, one number or one for each size (default: the figure's)")  # fmt: skip
     add_paper(parser)
+    add_style(parser)
     add_execution(parser)
     parser.set_defaults(run=run)
 
@@ -67,8 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
 def request(figure: PaperFigure, arguments: argparse.Namespace) -> Request:
     """What the arguments ask of a figure.
 
-    Raises BadInput for sizes where nothing is trained, and for a folder that cannot be written.
+    Raises BadInput for sizes where nothing is trained, an unknown style, and a folder that cannot be written.
     """
+    take_style(arguments)
     folder, own = Path(arguments.out), figure.sizes(arguments.paper)
     dims, runs = vars(arguments).get("dim"), vars(arguments).get("runs")
     if not own and (given := dims or runs):

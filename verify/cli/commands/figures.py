@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from numeric.cli.arguments import print_json
+from numeric.cli.output import add_style
 from verify.cli.arguments import add_execution
 from verify.cli.commands.figure import add_paper, figure_name, request, write
 from verify.cli.output import write_file
@@ -34,6 +35,7 @@ def add(commands: Any) -> None:
         "--only", type=_names, default=",".join(FIGURES), metavar="N,N", help="which figures (default all)"
     )
     add_paper(parser)
+    add_style(parser)
     add_execution(parser)
     parser.set_defaults(run=run)
 
