@@ -10,9 +10,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from ctypes import c_bool
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
-from multiprocessing.synchronize import Event
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -94,7 +94,7 @@ class WorkerProcesses:
         with passed_over():
             _start_server()
         ended, self._open = context.Pipe(duplex=False)  # closing our end tells every worker
-        self._begun = context.Event()
+        self._begun = context.RawValue(c_bool, False)  # without a lock, which a worker that is killed may hold
         on_leaving(_kill_server)
         self._executor = ProcessPoolExecutor(workers, context, _begin, (ended, self._begun, level_set(), prepare))
 
@@ -104,7 +104,7 @@ class WorkerProcesses:
 
     def began(self) -> bool:
         """Whether any of the processes has come as far as to take work."""
-        return self._begun.is_set()
+        return bool(self._begun.value)
 
     def cause_of_death(self) -> str:
         """What ended the process that broke the pool, in words; the executor ends the others by SIGTERM."""
@@ -175,14 +175,14 @@ def _start_server() -> None:
                 os.environ[name] = value
 
 
-def _begin(ended: Connection, begun: Event, level: str, prepare: Callable[[], None] | None) -> None:
+def _begin(ended: Connection, begun: c_bool, level: str, prepare: Callable[[], None] | None) -> None:
     set_level(level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is the parent's to answer, in one line
     use_one_thread()
     if prepare is not None:
         prepare()
     threading.Thread(target=_end_with, args=(ended,), daemon=True).start()
-    begun.set()
+    begun.value = True
 
 
 def _end_with(ended: Connection) -> None:
