@@ -125,6 +125,7 @@ def _curve(
 ) -> list[ScalingPoint]:
     """Points at these values of one field, each from the one before, with slopes along it."""
     require_list(along, values)
+    values = list(values)  # which may be read only once
     for value in values:
         positive(along, value)
     dim, prediction = power_law_of(problem).dim, prediction_of(problem)

@@ -113,6 +113,12 @@ def test_one_in_place_of_several_and_a_problem_in_place_of_its_solution_are_refu
         refused(solution)
 
 
+def test_samples_may_be_read_only_once():
+    """They were read to be checked, and none was left to be solved."""
+    problem = attention_erm.Problem(**{**STATED, "target": POWER_LAW})
+    assert len(attention_erm.scaling_curve(problem, iter([1e3, 2e3]))) == 2
+
+
 def test_no_solutions_are_an_empty_table():
     assert attention_erm.to_frame([]).empty
 
