@@ -1,6 +1,7 @@
 """Engines give the same outcomes, errors included; digests of code see code and not words."""
 
 import ast
+import ctypes
 import multiprocessing
 import os
 import signal
@@ -64,6 +65,17 @@ def test_a_task_that_kills_every_worker_ends_in_a_line(number, cause):
     said = f"worker processes died {1 + RETRIES} times, the last one {cause}"
     with pytest.raises(EngineFailed, match=said), Processes(2) as engine:
         list(engine.outcomes([Task("die", die, (number,), 0.0), Task("sleep", time.sleep, (9,), 0.0)]))
+
+
+def test_whether_a_worker_began_is_asked_of_no_lock():
+    """A worker that was killed while it held that of an Event kept its parent waiting for ever, one time in many."""
+    workers = processes.WorkerProcesses(1, [time.sleep])
+    try:
+        assert not workers.began()
+        workers.submit(time.sleep, 0).result()
+        assert workers.began() and isinstance(workers._begun, ctypes.c_bool)
+    finally:
+        workers.end(at_once=True)
 
 
 def test_a_worker_that_ended_of_itself_has_an_exit_code():

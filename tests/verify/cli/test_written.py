@@ -1,7 +1,9 @@
 """What commands of verify write can stand alone: each figure beside its data, each document and page with its provenance."""
 
 import csv
+import errno
 import json
+import os
 import shlex
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from attention_erm.commandline import provenance
+from attention_erm.commandline.ending import run_to_exit
 from attention_erm.commandline.refusal import BadInput
 from attention_erm.commandline.table import WIDTH
 from verify.__main__ import build_parser, main
@@ -113,6 +116,17 @@ def test_a_folder_is_made_at_the_first_write(tmp_path):
     assert json.loads((folder / "one.json").read_text())["agrees"]
     with pytest.raises(BadInput, match=r"cannot be written \(Not a directory"):
         output_folder(folder / "one.json")
+
+
+def test_a_disk_that_refuses_a_report_keeps_the_runs_and_says_so(monkeypatch, capsys):
+    def refuse(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "report/index.html")
+
+    monkeypatch.setattr(command, "run", refuse)
+    with pytest.raises(SystemExit, match="1"):
+        run_to_exit(lambda: main(["curve", "--alpha", "1"]))
+    line = "failed: report/index.html: cannot be written (No space left on device); finished runs are kept: make room and start again"
+    assert capsys.readouterr().err == f"{line}\n"
 
 
 def test_a_folder_that_takes_no_file_is_refused_before_any_work(tmp_path, monkeypatch):
