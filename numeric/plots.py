@@ -43,7 +43,7 @@ _ERRORS = (
     ("estimation_error", "estimation error", "C2", ":"),
 )
 _ALPHA = r"sample ratio $\alpha=n/d^2$"
-_BROKEN = "replica symmetry broken, an approximation"
+BROKEN = "replica symmetry broken, an approximation"  #: what a caption says of points where it is
 _CIRCLES = "open circles: "
 
 
@@ -105,7 +105,7 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     axes.set(xlabel=_ALPHA, ylabel="error")
     logarithmic(axes.xaxis)
-    notes = ["" if stable.all() else _CIRCLES + _BROKEN, _left_out(left_out, alphas.tolist())]
+    notes = ["" if stable.all() else _CIRCLES + BROKEN, _left_out(left_out, alphas.tolist())]
     if any(solution.trusted for solution in solutions):  # a log of nothing cannot be drawn
         logarithmic(axes.yaxis)
         notes.append(_below(keep_in_view(axes), lines))
@@ -133,8 +133,8 @@ def _broken(solutions: Sequence[Solution], values: Sequence[float] = (), glyph: 
     along = values or [solution.problem.alpha for solution in solutions]
     where = [value for value, solution in zip(along, solutions, strict=True) if solution.status is Status.UNSTABLE]
     if len(along) == 1:  # which the caption has stated
-        return _BROKEN if where else ""
-    return f"{_BROKEN}: {_ranges(where, along, glyph)}" if where else ""
+        return BROKEN if where else ""
+    return f"{BROKEN}: {_ranges(where, along, glyph)}" if where else ""
 
 
 def _circled(told: str) -> str:

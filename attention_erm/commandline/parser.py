@@ -13,9 +13,7 @@ from attention_erm.commandline.log import DEFAULT, LEVELS, set_level
 from attention_erm.commandline.refusal import fail, nearest
 
 SHELLS = ("bash", "zsh", "tcsh")
-_NEGATIVE = re.compile(
-    r"-\.?\d"
-)  # how a value begins that is no option: a list or a fraction, too, which argparse takes for none
+_NEGATIVE = re.compile(r"-\.?\d")  # how a value begins that is no option: lists and fractions too, unlike in argparse
 MANY = 8  #: options that a command may have of its own before it takes a file of them
 
 

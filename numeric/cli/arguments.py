@@ -221,6 +221,11 @@ def _is_no_file(path: Path) -> bool:
     return path.exists() and not path.is_file()
 
 
+def unwritable(out: Path, error: OSError) -> BadInput:
+    """The refusal of a folder of --out."""
+    return BadInput("--out", out, f"cannot be written ({error.strerror})", "name a folder you may write to")
+
+
 def write_atomically(path: Path, content: bytes) -> None:
     """Write through a temporary file in the same folder, so that the file is old or new, never half.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from attention_erm.folders import require_folder
-from numeric.cli.arguments import BadInput, integer, number, positive
+from numeric.cli.arguments import BadInput, integer, number, positive, unwritable
 from numeric.cli.power_laws.exponents import decay_exponent
 from numeric.laws.law import Target
 from numeric.problem.problem import Problem
@@ -123,7 +123,7 @@ def output_folder(path: str | Path) -> Path:
     try:
         require_folder(folder)
     except OSError as error:
-        raise _unwritable(folder, error) from None
+        raise unwritable(folder, error) from None
     return folder
 
 
@@ -132,11 +132,7 @@ def opened(open_store: Callable[[Path], Store[AnyResult]], folder: Path) -> Stor
     try:
         return open_store(folder)
     except OSError as error:
-        raise _unwritable(folder, error) from None
-
-
-def _unwritable(folder: Path, error: OSError) -> BadInput:
-    return BadInput("--out", folder, f"cannot be written ({error.strerror})", "name a folder you may write to")
+        raise unwritable(folder, error) from None
 
 
 def result_store(folder: Path) -> Store[RunResult]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from attention_erm.commandline import interrupts
 from attention_erm.commandline.ending import FULL
 from attention_erm.folders import require_folder, require_writable
-from numeric.cli.arguments import BadInput, print_json
+from numeric.cli.arguments import BadInput, print_json, unwritable
 from numeric.cli.study.engine import SLURM, add_engine, engine_of, slurm_script
 from numeric.cli.study.file import StudyFile, read_study
 
@@ -82,7 +82,7 @@ def carry_out_study(arguments: argparse.Namespace, study: StudyFile, plan) -> in
             error.filename = out  # not the file of the store that was written last
             error.add_note("finished points are stored")
             raise
-        raise _unwritable(out, error) from None
+        raise unwritable(out, error) from None
     statuses = _statuses(swept.dataset)
     document = {
         "out": str(out),
@@ -111,11 +111,7 @@ def _require_store(out: Path) -> None:
         require_writable(out.parent)  # which holds the lock
         require_folder(out)
     except OSError as error:
-        raise _unwritable(out, error) from None
-
-
-def _unwritable(out: Path, error: OSError) -> BadInput:
-    return BadInput("--out", out, f"cannot be written ({error.strerror})", "name a folder you may write to")
+        raise unwritable(out, error) from None
 
 
 def _say(arguments: argparse.Namespace, plan, slurm: dict[str, object]) -> int:  # type: ignore[no-untyped-def]  # deferred

@@ -71,12 +71,8 @@ def read_study(path: str, tables: Sequence[str]) -> StudyFile:
         text = Path(path).read_text()
         content = tomllib.loads(text, parse_float=_Number)
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(
-            "study file",
-            path,
-            f"cannot be read ({type(error).__name__})",
-            "name one, as docs/tutorials/sweeps.md shows",
-        ) from None
+        rule, way_out = f"cannot be read ({type(error).__name__})", "name one, as docs/tutorials/sweeps.md shows"
+        raise BadInput("study file", path, rule, way_out) from None
     except tomllib.TOMLDecodeError as error:
         raise BadInput(
             "study file", path, f"is no TOML: {error}", 'write texts in quotes, e.g. kappa0 = "1/2"'

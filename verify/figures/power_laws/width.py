@@ -10,6 +10,7 @@ from numeric.journal.caption import add_caption, settings
 from numeric.journal.log_axes import logarithmic
 from numeric.journal.stretches import stretches
 from numeric.journal.style import COLOURS, Sheet, legend_above
+from numeric.plots import BROKEN
 from numeric.problem.solution import Status
 from verify.networks.width import WidthPoint
 
@@ -28,6 +29,6 @@ def width_figure(points: Sequence[WidthPoint]) -> Figure:
     axes.set(xlabel="hidden units $m$", ylabel=r"estimation error $\|S-S_0\|^2/d$")
     legend_above(axes)
     broken = [point.hidden for point in points if point.solution.status is Status.UNSTABLE]
-    told = f"replica symmetry broken, an approximation: $m$ = {stretches(broken, m)}" if broken else ""
+    told = f"{BROKEN}: $m$ = {stretches(broken, m)}" if broken else ""
     add_caption(figure, settings(points[0].solution.problem, "width"), told)
     return figure
