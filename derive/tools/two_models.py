@@ -1,10 +1,12 @@
 """`derive diff A B`: what two models state and what follows from each, part by part and equation by equation."""
 
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import sympy as sp
 
+from attention_erm.commandline.table import WIDTH
 from derive.code.proofs import oracles
 from derive.code.proofs.translation import same
 from derive.language.model import Model
@@ -53,30 +55,37 @@ class Difference:
         return {"models": list(self.models), "rows": [vars(row) for row in self.rows]}
 
     def text(self) -> str:
-        """For a reader: equations that differ with both sides, step by step, then the number of those that do not."""
+        """For a reader, step by step: equations that differ with both sides, names of those that one model has alone, counts."""
+        steps = filter(None, map(self._of_step, dict.fromkeys(row.step for row in self.rows)))
+        counts = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in ("same", "differ", *self._alone))
+        return "\n\n".join([*steps, counts])
+
+    def _of_step(self, step: str) -> str:
+        rows = [row for row in self.rows if row.step == step]
         lines: list[str] = []
-        step = ""
-        for row in self.rows:
-            if row.verdict == "same":
-                continue
-            if row.step != step:
-                step = row.step
-                lines += ["", step]
-            lines.append(f"  {row.name}: {row.verdict}")
-            for name, side in zip(self.models, (row.first, row.second), strict=True):
-                if side is not None:
-                    lines.append(f"    {name}: {shortened(side)}")
-        counts = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in self._verdicts)
-        return "\n".join([*lines[1:], "", counts]).lstrip("\n")
+        for row in rows:
+            if row.verdict == "differ":
+                lines.append(f"  {row.name}: differ")
+                for name, side in zip(self.models, (row.first, row.second), strict=True):
+                    lines += wrapped(f"    {name}: ", shortened(side or ""))
+        for verdict in self._alone:
+            names = [row.name for row in rows if row.verdict == verdict]
+            lines += wrapped(f"  {verdict}: ", ", ".join(names)) if names else []
+        return "\n".join([step, *lines]) if lines else ""
 
     @property
-    def _verdicts(self) -> tuple[str, ...]:
-        return "same", "differ", *(f"only in {name}" for name in self.models)
+    def _alone(self) -> tuple[str, ...]:
+        return tuple(f"only in {name}" for name in self.models)
 
 
 def shortened(text: str) -> str:
     """The beginning of what would fill a screen."""
     return text if len(text) <= _MOST else f"{text[:_MOST]}... ({len(text)} characters, all of them with --json)"
+
+
+def wrapped(head: str, text: str) -> list[str]:
+    """Lines of a terminal, those after the first further in."""
+    return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * 6, break_on_hyphens=False)
 
 
 def compare(first: Model, second: Model) -> Difference:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from attention_erm.commandline.refusal import fail
+from attention_erm.commandline.table import WIDTH
 from derive.cli.catalogue import each, known_name
 from derive.cli.output import command, say
 from derive.models import available, load
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """
 Without a name, compare the equations behind generated/ with those that the model files give now; with two, compare the models. Prints
-each equation that differs, with a point where the values do, and for each model how many do not; --json names these, too.
+each equation that differs, with a point where the values do (of two models: both sides), the names of those that one model has alone, and how
+many are the same; --json prints them all.
 """
 
 
@@ -43,8 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
             document[name] = [{"refused": refusal}]
             continue
         document[name] = [vars(change) for change in changes]
-        differing = [f"{name} {change}" for change in changes if change.verdict != UNCHANGED]
-        lines += [*differing, f"{name}: {len(changes) - len(differing)} of {len(changes)} equations unchanged"]
+        differing = [change for change in changes if change.verdict != UNCHANGED]
+        for change in differing:
+            lines += textwrap.wrap(f"{name} {change}", WIDTH, subsequent_indent=" " * 4, break_on_hyphens=False)
+        lines.append(f"{name}: {len(changes) - len(differing)} of {len(changes)} equations unchanged")
     say(arguments, document, "\n".join(lines))
     return 2 if refused else 0
 
