@@ -10,7 +10,7 @@ from typing import Any, Self
 from attention_erm.commandline.interrupts import interrupted
 
 PATIENCE = 2.0  #: seconds that work may take in silence
-BETWEEN = 30.0  # seconds from line to line
+BETWEEN = 30.0  # seconds from line to line at most: short work has its lines closer together
 
 
 class Lines:
@@ -45,7 +45,7 @@ class Lines:
         pause = PATIENCE
         while not self._ended.wait(pause) and not interrupted():
             sys.stderr.write(f"{self.line(time.monotonic() - self._started)}\n")
-            pause = BETWEEN
+            pause = min(2 * pause, BETWEEN)
 
     def line(self, seconds: float) -> str:
         """What is done after so many seconds, and how long the rest takes at the rate so far."""

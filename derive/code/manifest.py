@@ -11,12 +11,13 @@ from attention_erm.code import digest, model_sources
 SOURCE = Path(__file__).parents[1]
 GENERATED = SOURCE.parent / "generated"
 MANIFEST, EQUATIONS = "MANIFEST.json", "equations.json"
+_APART = {"models", "cli", "tools", "__main__.py"}  # of derive/: they write nothing into generated files
 
 
 @cache
 def generator_digest() -> str:
-    """Hash of every source file of the generator, models apart."""
-    paths = sorted(path for path in SOURCE.rglob("*.py") if "models" not in path.relative_to(SOURCE).parts)
+    """Hash of every source file of the generator, without models and commands."""
+    paths = sorted(path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] not in _APART)
     return digest("\n".join(f"{path.relative_to(SOURCE).as_posix()}\n{path.read_text()}" for path in paths))
 
 

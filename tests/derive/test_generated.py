@@ -267,6 +267,18 @@ def test_a_manifest_names_no_file_outside_of_generated(name, copy):
     assert manifest.recorded(copy) == known
 
 
+@pytest.mark.parametrize(
+    ("changed", "anew"), [("cli/output.py", False), ("models/tied_attention.py", False), ("code/check.py", True)]
+)
+def test_words_of_commands_make_no_generated_file_stale(changed, anew, tmp_path, monkeypatch):
+    """A changed refusal had every file of every model generated anew; what commands are made of imports from below alone."""
+    source = shutil.copytree(manifest.SOURCE, tmp_path / "derive", ignore=shutil.ignore_patterns("__pycache__"))
+    with (source / changed).open("a") as file:
+        file.write("# changed\n")
+    monkeypatch.setattr(manifest, "SOURCE", source)
+    assert (manifest.generator_digest.__wrapped__() != manifest.generator_digest()) == anew
+
+
 def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_text("old")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """
 Without a name, compare the equations behind generated/ with those that the model files give now; with two, compare the models. Prints
-each equation that differs, with a point where the values do (of two models: both sides), the names of those that one model has alone, and how
-many are the same; --json prints them all.
+each equation that differs, with a point where the values do (of two models: both sides), the names of those that one model has alone,
+and how many are the same; --json prints them all.
 """
 
 
