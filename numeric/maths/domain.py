@@ -45,6 +45,11 @@ def real(name: str, value: object) -> float:
         raise InvalidParameter(name, value, "must be one number", "give a float, an integer or a Fraction") from None
 
 
+def finite(value: float) -> float | None:
+    """The number, None where it is none, as JSON has no infinity."""
+    return value if math.isfinite(value) else None
+
+
 def positive(name: str, value: object) -> float:
     """The parameter as a float, as `real`.
 

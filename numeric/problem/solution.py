@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numeric.laws.law import Target
-from numeric.maths.domain import NoAnswer, require_kind
+from numeric.maths.domain import NoAnswer, finite, require_kind
 from numeric.problem.conjugates import AntisymmetricConjugates, Conjugates
 from numeric.problem.problem import Problem
 
@@ -84,8 +84,7 @@ class Solution:
 
     def value(self, name: str) -> float | None:
         """A quantity, None where it is not a finite number."""
-        value = float(getattr(self, name))
-        return value if math.isfinite(value) else None
+        return finite(float(getattr(self, name)))
 
     @property
     def conjugates(self) -> Conjugates:

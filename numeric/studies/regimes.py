@@ -116,6 +116,17 @@ class Regime:
         """Logarithm to base 10 of the d from which on `constant` times `correction` is below `nearness`, as `settled`."""
         return self.settled(*logs, along=along, within=self.nearness(along) / constant if constant else math.inf)
 
+    def near_along(self, powers: Sequence[float], slopes: Sequence[tuple[int, float]]) -> float:
+        """`near` of slopes along n, (d, slope) at growing d and these powers of d; the least d where all of them are near.
+
+        Not a number for a single one, which cannot tell.
+        """
+        logs = [tuple(power * math.log(dim) for power in powers) for dim, _ in slopes]
+        constant = self.constant([slope for _, slope in slopes], logs)
+        if len(slopes) < 2:
+            return math.nan
+        return self.near(constant, *logs[-1]) if constant else math.log10(slopes[0][0])
+
     def margin(self, *logs: float) -> float:
         """Smallest logarithm of a condition: positive inside the cell, how far from its boundary; negative outside."""
         return min(_form(row, logs) for row in self.conditions)

@@ -61,10 +61,16 @@ class Path:
         """The cell at one gamma."""
         return next(regime for regime in regimes(gamma) if regime.id == self.regime)
 
+    @property
+    def powers(self) -> tuple[float, float, float]:
+        """Of d, in the parameters of a cell: samples, weight decay, d itself."""
+        return self.samples.power, self.decay.power, 1.0
+
     def slowest_correction(self, gamma: Fraction) -> float:
         """The p > 0 with which corrections to the exponent vanish along the path, as d^-p: the least of those derived."""
-        logs = (self.samples.power, self.decay.power, 1.0)
-        forms = [sum(float(a) * b for a, b in zip(row, logs, strict=True)) for row in self.cell(gamma).corrections]
+        forms = [
+            sum(float(a) * b for a, b in zip(row, self.powers, strict=True)) for row in self.cell(gamma).corrections
+        ]
         return min(forms)
 
 

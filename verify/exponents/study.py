@@ -91,7 +91,8 @@ class ExponentSeen:
     """One exponent at one gamma: slopes along d, the exponent seen at all sizes together, and the limit of trained slopes alone.
 
     `limit` is missing for fewer than three sizes; `correction` is the derived power of d with which slopes tend to it. `approach`:
-    (d, slope) of the theory of Gaussian indices far beyond training, along the same path.
+    (d, slope) of the theory of Gaussian indices far beyond training, along the same path; `near`: log10 of the d from which on the
+    theory's slope is within a tenth of the exponent, as `Regime.near_along`.
     """
 
     path: Path
@@ -102,6 +103,7 @@ class ExponentSeen:
     seen: Interval
     limit: Interval | None
     approach: tuple[tuple[int, float], ...] = ()
+    near: float = math.nan
 
     @property
     def approaches(self) -> bool:
@@ -179,7 +181,8 @@ def judge_exponents(
         seen = pooled([slope.without_theory_error for slope in slopes]).widened(max(s.theory_error for s in slopes))
         limit = _limit(slopes, correction)
         approach = tuple((dim, _theory_slope(path, points[path, gamma, dim])) for dim in beyond)
-        exponents.append(ExponentSeen(path, gamma, cell.risk[0], correction, slopes, seen, limit, approach))
+        near = cell.near_along(path.powers, (*((slope.dim, slope.theory) for slope in slopes), *approach))
+        exponents.append(ExponentSeen(path, gamma, cell.risk[0], correction, slopes, seen, limit, approach, near))
     return ExponentOutcome(plan, tuple(exponents))
 
 

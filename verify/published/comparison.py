@@ -13,6 +13,7 @@ import numpy as np
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
+from numeric.maths.domain import finite
 from numeric.problem.problem import Problem, SampleMinimum
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
@@ -159,23 +160,19 @@ def _solved(problem: Problem, alphas: tuple[float, ...]) -> dict[float, Solution
 
 def document(curve: PublishedCurve) -> dict[str, Any]:
     """As JSON values; numbers that do not exist are null."""
-
-    def number(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
     return {
         "curve": curve.label,
         "agrees": curve.agrees,
-        "mean_ratio": number(curve.mean_ratio),
+        "mean_ratio": finite(curve.mean_ratio),
         "points": [
             {
                 **{name: getattr(point.published.problem, name) for name in ("alpha", "lambda_", "width")},
-                **{name: number(getattr(point.published, name)) for name in ("value", "scatter", "allowed")},
+                **{name: finite(getattr(point.published, name)) for name in ("value", "scatter", "allowed")},
                 "theory": point.solution.value(point.published.quantity),
                 "theory_error": point.solution.errors.get(point.published.quantity),
                 "status": point.solution.status.name.lower(),
-                "ratio": number(point.ratio),
-                "score": number(point.score),
+                "ratio": finite(point.ratio),
+                "score": finite(point.score),
                 "agrees": point.agrees,
             }
             for point in curve.points

@@ -12,6 +12,7 @@ import numpy as np
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw
+from numeric.maths.domain import finite
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
 from verify.judging.error_parts import ERROR_PARTS
@@ -47,8 +48,8 @@ def main_job_document(outcome: MainJobOutcome) -> dict[str, Any]:
         "exponents": [
             {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached, "closes_in": a.closes_in,
              "slopes": [{"dim": dim, "slope": slope, "error": error} for dim, slope, error in a.slopes],
-             "left_out": a.left_out, "settled_log10_dim": _finite(a.settled),
-             "near_log10_dim": _finite(a.near)}
+             "left_out": a.left_out, "settled_log10_dim": finite(a.settled),
+             "near_log10_dim": finite(a.near)}
             for a in outcome.exponents
         ],
         "trained_exponents": exponent_document(outcome.trained) if outcome.trained else None,
@@ -73,16 +74,16 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     return {
         "agrees": comparison.agrees,
         "verdicts": [
-            {"quantity": v.quantity, "agrees": v.agrees, "advice": v.advice, "worst_z": _finite(v.worst.z),
+            {"quantity": v.quantity, "agrees": v.agrees, "advice": v.advice, "worst_z": finite(v.worst.z),
              "worst_alpha": v.worst.problem.alpha, "worst_width": v.worst.problem.width,
-             "mean_relative_residual": _finite(v.pooled.relative),
-             "mean_standard_error": _finite(v.pooled.standard_error)}
+             "mean_relative_residual": finite(v.pooled.relative),
+             "mean_standard_error": finite(v.pooled.standard_error)}
             for v in comparison.verdicts
         ],
         "points": [score_document(score) for score in comparison.scores],
         "excluded": [
             {"run": _run_document(r.run), "status": r.status.name.lower(), "advice": r.status.value,
-             "relative_gradient": _finite(r.relative_gradient)}
+             "relative_gradient": finite(r.relative_gradient)}
             for r in comparison.excluded
         ],
     }  # fmt: skip
@@ -97,9 +98,9 @@ def score_rows(comparison: Comparison) -> list[dict[str, object]]:
             "dim": group.dim,
             "runs": group.runs,
             "trained": group.simulation,
-            "standard_error": _finite(group.standard_error),
+            "standard_error": finite(group.standard_error),
             "theory": group.theory,
-            "z": _finite(score.z),
+            "z": finite(score.z),
             "verdict": "agrees" if score.agrees else "DISAGREES",
             "theory_status": score.theory_status,
         }
@@ -113,18 +114,18 @@ def score_document(score: Score) -> dict[str, Any]:
     return {
         "quantity": score.quantity,
         **problem_document(score.problem),
-        "z": _finite(score.z),
-        "residual": _finite(score.residual),
-        "standard_error": _finite(score.standard_error),
-        "degrees_of_freedom": _finite(score.degrees_of_freedom),
-        "theory_error": _finite(score.theory_error),
+        "z": finite(score.z),
+        "residual": finite(score.residual),
+        "standard_error": finite(score.standard_error),
+        "degrees_of_freedom": finite(score.degrees_of_freedom),
+        "theory_error": finite(score.theory_error),
         "theory_status": score.theory_status,
         "sizes": _sizes(score),
     }
 
 
 def _sizes(score: Score) -> list[dict[str, Any]]:
-    return [{name: _finite(value) for name, value in dataclasses.asdict(group).items()} for group in score.groups]
+    return [{name: finite(value) for name, value in dataclasses.asdict(group).items()} for group in score.groups]
 
 
 def message_passing_document(point: MessagePassingPoint) -> dict[str, Any]:
@@ -133,8 +134,8 @@ def message_passing_document(point: MessagePassingPoint) -> dict[str, Any]:
         "alpha": point.problem.alpha,
         "agrees": point.agrees,
         "order_parameters": [
-            {"quantity": s.quantity, "z": _finite(s.z), "residual": _finite(s.residual), "standard_error": _finite(s.standard_error),
-             "theory_error": _finite(s.theory_error), "descent": point.descent.get(s.quantity), "sizes": _sizes(s)}
+            {"quantity": s.quantity, "z": finite(s.z), "residual": finite(s.residual), "standard_error": finite(s.standard_error),
+             "theory_error": finite(s.theory_error), "descent": point.descent.get(s.quantity), "sizes": _sizes(s)}
             for s in point.scores
         ],
         "largest_distance_of_maps": point.distance,
@@ -155,7 +156,7 @@ def model_document(outcome: ModelOutcome) -> dict[str, Any]:
         ],
         "curve": [
             {"alpha": solution.problem.alpha, "status": solution.status.name.lower(),
-             **{name: _finite(getattr(solution, name)) if solution.trusted else None for name in JUDGED}}
+             **{name: finite(getattr(solution, name)) if solution.trusted else None for name in JUDGED}}
             for solution in outcome.curve
         ],
     }  # fmt: skip
@@ -184,13 +185,9 @@ def _run_document(run: Run) -> dict[str, Any]:
     return {**run.record(), "key": run.key}
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 def listed(values: np.ndarray) -> Any:
     """An array as a list of its rows, down to numbers; those that do not exist are null."""
-    return [listed(row) for row in values] if values.ndim else _finite(float(values))
+    return [listed(row) for row in values] if values.ndim else finite(float(values))
 
 
 def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
@@ -209,7 +206,7 @@ def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
         "comparison": comparison_document(outcome.comparison),
         "lines": [
             {"dim": dim, "lambda": decay.name, "samples": [point.samples for point in line],
-             "excess_error": [_finite(point.excess_error) for point in line]}
+             "excess_error": [finite(point.excess_error) for point in line]}
             for (dim, decay), line in outcome.lines.items()
         ],
         "target": listed(outcome.target),
@@ -230,12 +227,12 @@ def _place_document(place: Place) -> dict[str, Any]:
     ratio, error = place.ratio
     return {
         "dim": place.dim, "lambda": place.decay.name, "alpha": place.alpha, "n": place.samples, "regime": place.regime.name,
-        "excess_error": place.mean, "standard_deviation": _finite(place.deviation), "runs": len(place.excess),
-        "theory": place.theory, "expected": _finite(place.expected), "ratio": ratio, "ratio_standard_error": _finite(error),
-        "z": _finite(place.z), "learned": place.learned,
+        "excess_error": place.mean, "standard_deviation": finite(place.deviation), "runs": len(place.excess),
+        "theory": place.theory, "expected": finite(place.expected), "ratio": ratio, "ratio_standard_error": finite(error),
+        "z": finite(place.z), "learned": place.learned,
         "parts": dict(zip(ERROR_PARTS, place.parts.means, strict=True)),
-        "theory_parts": dict(zip(ERROR_PARTS, map(_finite, place.parts.theory.tolist()), strict=True)),
-        "part_scores": dict(zip(ERROR_PARTS, map(_finite, place.parts.scores), strict=True)),
+        "theory_parts": dict(zip(ERROR_PARTS, map(finite, place.parts.theory.tolist()), strict=True)),
+        "part_scores": dict(zip(ERROR_PARTS, map(finite, place.parts.scores), strict=True)),
     }  # fmt: skip
 
 
@@ -278,7 +275,7 @@ def line_document(solutions: Iterable[Solution]) -> list[dict[str, Any]]:
             "alpha": s.problem.alpha,
             "lambda": s.problem.lambda_,
             "status": s.status.name.lower(),
-            "replicon": _finite(s.replicon),
+            "replicon": finite(s.replicon),
             **{quantity: s.value(quantity) for quantity in COMPARED_QUANTITIES},
             "error_estimates": {quantity: s.errors.get(quantity) for quantity in COMPARED_QUANTITIES},
         }
@@ -315,7 +312,7 @@ def width_document(problem: Problem, points: Sequence[WidthPoint]) -> dict[str, 
     )
     rows = [
         {
-            **{name: _finite(getattr(point, name)) for name in names},
+            **{name: finite(getattr(point, name)) for name in names},
             "theory": {name: getattr(point.solution, name) for name in ("estimation_error", "train_error")},
             "status": point.solution.status.name.lower(),
         }

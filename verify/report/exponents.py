@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
+from numeric.maths.domain import finite
 from verify.exponents.study import ExponentOutcome, ExponentSeen, SlopeAtSize
 from verify.report.versions import versions
 
@@ -33,9 +35,23 @@ def _slope_line(slope: SlopeAtSize) -> str:
 
 def _exponent_line(one: ExponentSeen) -> str:
     limit = f", limit of the trained slopes alone {one.limit:.3f}" if one.limit else ""
-    beyond = "; theory beyond: " + ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope in one.approach)
     word = "agrees" if one.agrees else "DISAGREES"
-    return f"  exponent {float(one.exponent):.3f}: {word}; seen {one.seen:.3f}{limit}{beyond if one.approach else ''}\n"
+    return f"  exponent {float(one.exponent):.3f}: {word}; seen {one.seen:.3f}{limit}\n{_beyond_line(one) if one.approach else ''}"
+
+
+def _beyond_line(one: ExponentSeen) -> str:
+    """Slopes of the theory far beyond training, and how slowly they come to the exponent."""
+    slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope in one.approach)
+    return f"  theory beyond: {slopes}; corrections fall as d^-{one.correction:.3g}, {near_words(one.near)}\n"
+
+
+def near_words(near: float) -> str:
+    """From where on the slope is within a tenth of the exponent, by log10 of that d."""
+    if math.isnan(near):
+        return "one slope cannot tell from which d on it is near"
+    if math.isinf(near):
+        return "within 10 % at no d, by the farthest of these"
+    return f"within 10 % from d = 1e{math.ceil(near)} on, by the farthest of these"
 
 
 def exponent_document(outcome: ExponentOutcome) -> dict[str, Any]:
@@ -54,7 +70,7 @@ def _exponent_document(one: ExponentSeen) -> dict[str, Any]:
     return {
         "gamma": str(one.gamma), "cell": one.path.name, "quantity": one.path.quantity, "exponent": str(one.exponent),
         "agrees": one.agrees, "seen": one.seen._asdict(), "limit": one.limit._asdict() if one.limit else None,
-        "slowest_correction": one.correction,
+        "slowest_correction": one.correction, "near_log10_dim": finite(one.near),
         "slopes": [_slope_document(slope) for slope in one.slopes],
         "beyond": [{"dim": dim, "theory": slope} for dim, slope in one.approach],
     }  # fmt: skip

@@ -15,7 +15,7 @@ from verify.judging.sequences import LEADING, LEAST_RATIO
 from verify.judging.spectra import TrainedSpectrum
 from verify.networks.width import WidthPoint
 from verify.published.comparison import PublishedCurve
-from verify.report.exponents import exponent_lines
+from verify.report.exponents import exponent_lines, near_words
 from verify.report.thresholds import threshold_lines
 from verify.studies.cross_validation import ChoiceGroup
 from verify.studies.descents import Descents
@@ -64,16 +64,7 @@ def _approach_line(approach: Approach) -> str:
     """Slopes of the theory at growing d, and how slowly they come to the exponent."""
     slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope, _ in approach.slopes)
     word = "reached" if approach.reached else "approached" if approach.closes_in else "NOT APPROACHED"
-    return f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; {near_words(approach)}\n"
-
-
-def near_words(approach: Approach) -> str:
-    """From where on the slope is within a tenth of the exponent."""
-    if math.isnan(approach.near):
-        return "one slope cannot tell from which d on it is near"
-    if math.isinf(approach.near):
-        return "within 10 % at no d, by the farthest of these"
-    return f"within 10 % from d = 1e{math.ceil(approach.near)} on, by the farthest of these"
+    return f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; {near_words(approach.near)}\n"
 
 
 def spectrum_line(name: str, spectrum: TrainedSpectrum) -> str:

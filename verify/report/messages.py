@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
 from attention_erm.commandline.table import table_text
+from numeric.maths.domain import finite
 from numeric.messages.stages import Stage
 from numeric.studies.against_bayes import BayesPoint
 from verify.judging.scores import BAND, Score
@@ -71,13 +71,9 @@ def _cell(score: Score) -> str:
 def _score(score: Score) -> dict[str, Any]:
     largest = score.groups[-1]
     return {
-        "simulation": largest.simulation, "standard_error": _finite(largest.standard_error), "theory": largest.theory,
-        "z_at_largest_size": _finite(score.raw_in_errors), "z": _finite(score.z),
-        "extrapolated": {"residual": _finite(score.residual), "standard_error": _finite(score.standard_error)},
+        "simulation": largest.simulation, "standard_error": finite(largest.standard_error), "theory": largest.theory,
+        "z_at_largest_size": finite(score.raw_in_errors), "z": finite(score.z),
+        "extrapolated": {"residual": finite(score.residual), "standard_error": finite(score.standard_error)},
         "sizes": [{"dim": g.dim, "runs": g.runs, "simulation": g.simulation, "theory": g.theory,
-                   "standard_error": _finite(g.standard_error)} for g in score.groups],
+                   "standard_error": finite(g.standard_error)} for g in score.groups],
     }  # fmt: skip
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -9,8 +9,8 @@ from verify.figures.main_job import main_job_figures
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import BAND
 from verify.report.documents import main_job_document
+from verify.report.exponents import near_words
 from verify.report.html import LABELS, equations, figure_element, formatted, how_to_repeat, page, score_table
-from verify.report.lines import near_words
 from verify.report.thresholds import sighting_text, sighting_word
 from verify.studies.main_job import MainJobOutcome
 
@@ -147,7 +147,7 @@ def _scaling(outcome: MainJobOutcome) -> str:
         f"<tr><td>{html.escape(a.regime)}</td><td>{a.exponent}</td><td>"
         + ", ".join(f"{slope:.3f} (d = {dim:.0e})" for dim, slope, _ in a.slopes)
         + f"</td><td>{'reached to 0.01' if a.reached else 'not yet reached to 0.01'}</td>"
-        + f"<td>{near_words(a)}</td></tr>"
+        + f"<td>{near_words(a.near)}</td></tr>"
         for a in outcome.exponents
     )
     slopes = "".join(

@@ -27,8 +27,8 @@ class Approach:
     """One derived exponent of the samples, and (d, local slope of the theory, its error) at growing d.
 
     `left_out`: size of what the exponent leaves out at the largest d, up to a constant, as derived; `settled`: log10 of the d from
-    which on that is below a tenth. `near`: log10 of the d from which on the slope is within a tenth of the exponent, by the constant
-    that bounds all `slopes` that are not; the least d where all are; not a number for a single one, which cannot tell.
+    which on that is below a tenth. `near`: log10 of the d from which on the slope is within a tenth of the exponent, as
+    `Regime.near_along`.
     """
 
     regime: str
@@ -63,10 +63,10 @@ def approaches(dims: Sequence[int], noise: float, pool: Pool) -> tuple[Approach,
     """
     found = []
     for regime, powers, jobs in _slopes_asked_for(dims, noise):
-        logs, slopes = [tuple(power * math.log(dim) for power in powers) for dim in dims], pool.results(jobs)
-        constant = regime.constant([slope for _, slope, _ in slopes], logs)
-        near = regime.near(constant, *logs[-1]) if constant else math.log10(min(dims))
-        ends = regime.correction(*logs[-1]), regime.settled(*logs[-1]), near if len(dims) > 1 else math.nan
+        slopes = pool.results(jobs)
+        logs = [power * math.log(dims[-1]) for power in powers]
+        near = regime.near_along(powers, [(dim, slope) for dim, slope, _ in slopes])
+        ends = regime.correction(*logs), regime.settled(*logs), near
         found.append(Approach(regime.name, regime.risk[0], tuple(slopes), *ends))
     return tuple(found)
 

@@ -33,7 +33,7 @@ from numeric.cli.output import (
 from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import decay_exponent
 from numeric.cli.problem_arguments import add_sample_minimum
-from numeric.maths.domain import InvalidParameter
+from numeric.maths.domain import InvalidParameter, finite
 from numeric.model import has_singular_values
 from numeric.problem.decay_law import DecayLaw
 
@@ -297,5 +297,5 @@ def record(point, along: str) -> dict[str, object]:  # type: ignore[no-untyped-d
         "slope_error": point.slope_error,
         "exponent": float(regime.exponent(AXES[along])) if regime else math.nan,
     }
-    known = {name: value if math.isfinite(value) else None for name, value in values.items()}
+    known = {name: finite(value) for name, value in values.items()}
     return {**known, "regime": regime.name if regime else None, "status": point.solution.status.name.lower()}

@@ -17,8 +17,8 @@ from verify.exponents.run import StudentRun
 from verify.exponents.study import judge_exponents, study_exponents
 from verify.jobs.pool import Pool
 from verify.jobs.store import Store
-from verify.report.exponents import exponent_document, exponent_lines
-from verify.report.lines import main_job_lines, near_words
+from verify.report.exponents import exponent_document, exponent_lines, near_words
+from verify.report.lines import main_job_lines
 from verify.studies.exponents import Approach
 from verify.studies.main_job import MainJobOutcome, figure_one, preset
 from verify.training.data import Sequences, row_softmax
@@ -84,6 +84,20 @@ def test_runs_that_follow_the_theory_agree(trained):
     assert [one.exponent for one in outcome.exponents] == [Fraction(-2, 3), Fraction(-1, 3)]
     assert exponent_document(outcome)["agrees"]
     assert list(exponent_lines(outcome))[-1] == "exponents: agree\n"
+
+
+def test_slopes_far_beyond_training_say_how_slowly_they_settle(trained):
+    """-.382 at d = 1e4 and -.391 at 1e8, on their way to -1/3, stood there without a word."""
+    beyond = ExponentPlan(tuple((name, GAMMA, dim, 2) for name in ("decay", "noise") for dim in (10**4, 10**8)))
+    outcome = judge_exponents(
+        dataclasses.replace(PLAN, dims=(10**4, 10**8)), trained, gaussian_points(PLAN) | gaussian_points(beyond)
+    )
+    said = [line for line in exponent_lines(outcome) if "theory beyond" in line]
+    for one, line in zip(outcome.exponents, said, strict=True):
+        near = f"within 10 % from d = 1e{math.ceil(one.near)} on, by the farthest of these"
+        assert line.endswith(f"; corrections fall as d^-{one.correction:.3g}, {near}\n")
+        farther = [math.log10(dim) for dim, slope in one.approach if abs(slope / float(one.exponent) - 1) > 0.1]
+        assert one.near > max(farther) and (one.path.name == "decay" or len(farther) == 2)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +238,7 @@ def test_the_main_job_is_judged_by_both_legs(trained):
     assert job.agrees
     (said,) = (line for line in main_job_lines(job) if line.startswith("exponent -1/3"))
     assert said.endswith("; within 10 % from d = 1e12 on, by the farthest of these\n")
-    assert near_words(dataclasses.replace(leg, near=math.nan)) == "one slope cannot tell from which d on it is near"
+    assert near_words(math.nan) == "one slope cannot tell from which d on it is near"
     away = dataclasses.replace(leg, slopes=leg.slopes[::-1])
     assert not dataclasses.replace(job, exponents=(away,)).agrees
     wrong = dataclasses.replace(PLAN, misstated=Misstatement(noise=2.0))
