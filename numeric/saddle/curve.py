@@ -8,7 +8,7 @@ import numpy as np
 from numeric.engines.interrupted import becoming, keeping
 from numeric.maths.domain import require_list
 from numeric.problem.problem import Problem, require_problem
-from numeric.problem.solution import Solution
+from numeric.problem.solution import Solution, Status
 from numeric.saddle.solve import solve
 
 JUMP = 1.0  # change of a logarithm of a conjugate between neighbours from which on another branch may begin there
@@ -25,7 +25,8 @@ def learning_curve(
 
     Args:
         problem: its own alpha is not used.
-        alphas: positive, best sorted: each solve starts from the line through the two solutions before it.
+        alphas: positive, best sorted: each solve starts from the line through the two solutions before it, but where replica symmetry
+            is broken from none, so that what is found does not depend on the grid.
         watch: wraps the iterable of alphas, for a progress bar.
         accuracy: relative error asked of every quantity, that of `solve` by default.
 
@@ -64,7 +65,7 @@ def coexisting_along(
     with keeping(lambda: [(solution,) for solution in solutions]):
         for alpha in watch(alphas):
             learned = [found for found in solutions if _learned(found)]
-            solutions.append(solve(problem.at(alpha), _predict(learned, alpha), accuracy))
+            solutions.append(_led(problem.at(alpha), learned, accuracy))
     along: list[tuple[Solution, ...]] = [(solution,) for solution in solutions]
     with keeping(lambda: along):
         _solve_from_above(along, accuracy)
@@ -77,10 +78,30 @@ def solve_between(left: Solution, right: Solution, alpha: float, accuracy: float
     Where several were found, the physical one; with a status, as `solve`. The accuracy is that of a figure, which is cheap.
     """
     problem = left.problem.at(alpha)
+    if Status.UNSTABLE in (left.status, right.status):  # as a curve takes it
+        alone = solve(problem, None, accuracy)
+        if alone.trusted:
+            return alone
     near = [one for one in (right, left) if _learned(one)]
     starts = near if len(near) == 2 and _jumps(left, right) else [_predict(near, alpha)]
     found = [solve(problem, start, accuracy) for start in starts]
     return next(iter(_physical_first(*found)), found[0])
+
+
+def _led(problem: Problem, learned: list[Solution], accuracy: float | None) -> Solution:
+    """The next point of a curve, started from those before it; where replica symmetry is broken, the one found without them.
+
+    Equations that do not hold have many roots there: which one a start leads to depends on the grid, and it may lie far from training.
+    """
+    start = _predict(learned, problem.alpha)
+    if start is not None and learned[-1].status is not Status.UNSTABLE:
+        led = solve(problem, start, accuracy)
+        if led.status is not Status.UNSTABLE:
+            return led
+    alone = solve(problem, None, accuracy)
+    if alone.trusted or start is None:
+        return alone
+    return max(alone, solve(problem, start, accuracy), key=Solution.trust)
 
 
 def _solve_from_above(along: list[tuple[Solution, ...]], accuracy: float | None) -> None:

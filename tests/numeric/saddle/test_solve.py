@@ -16,6 +16,7 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.sobol import gaussians
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.problem.solution import NotConverged, Solution, Status, failed
+from numeric.saddle import curve
 from numeric.saddle.curve import learning_curve, solve_between
 from numeric.saddle.equations import SaddleMap
 from numeric.saddle.refine import DECISIVE
@@ -41,6 +42,29 @@ def test_a_curve_does_not_depend_on_the_direction_it_is_followed():
     up, down = learning_curve(FIGURE_ONE, alphas), learning_curve(FIGURE_ONE, alphas[::-1])[::-1]
     for left, right in zip(up, down, strict=True):
         assert left.q == pytest.approx(right.q, rel=1e-6)  # each solved to 1e-8 in the conjugates
+
+
+BROKEN = replace(FIGURE_ONE, lambda_=0.02, noise=0.5, width=0.1)  # replicon minus infinity below alpha = 1
+
+
+def test_points_of_broken_symmetry_are_solved_alone(monkeypatch):
+    starts = []
+    monkeypatch.setattr(
+        curve, "solve", lambda problem, start=None, *rest: starts.append(start) or solve(problem, start, *rest)
+    )
+    points = learning_curve(BROKEN, [0.3, 0.31])
+    assert [one.status for one in points] == [Status.UNSTABLE] * 2 and starts == [None] * 2
+    between = solve_between(*points, 0.305)
+    assert between.status is Status.UNSTABLE and starts == [None] * 3
+
+
+@pytest.mark.slow
+def test_points_of_broken_symmetry_do_not_depend_on_the_grid():
+    """At alpha = .3 a curve had m = 4.2 and a test error of .84, led there from .2, and the point alone m = .78 and .33."""
+    broken = replace(BROKEN, lambda_=0.01)
+    *_, led = learning_curve(broken, [0.05, 0.1, 0.2, 0.3])
+    alone = solve(broken.at(0.3))
+    assert led.m == pytest.approx(alone.m, abs=led.errors["m"] + alone.errors["m"])
 
 
 @pytest.mark.slow
