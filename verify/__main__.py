@@ -40,7 +40,7 @@ from verify.cli.commands import (
     thresholds,
 )
 from verify.cli.power_laws import emergence, exponents, gap, scaling, width
-from verify.jobs.pool import WorkerError
+from verify.jobs.pool import Pool, WorkerError
 
 COMMANDS = (
     curve,
@@ -98,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"failed: {error}\n")
         return 1
     except KeyboardInterrupt as interrupt:
-        return interrupts.tell(str(interrupt))
+        return interrupts.tell(str(interrupt) or Pool.left)
     except OSError as error:
         error.add_note("finished runs are kept")
         raise

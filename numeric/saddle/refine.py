@@ -71,7 +71,7 @@ class Refinement:
             if solution.error_estimate < accuracy or hopeless or enough:
                 break
             coarser = finer
-        return self._judged(solution, best, max(accuracy, rule.accuracy) if rule.independent else np.inf)
+        return self._judged(solution, best, accuracy if rule.independent else np.inf)
 
     def _judged(self, solution: Solution, outcome: Outcome, promised: float) -> Solution:
         """The solution with its stability, which takes as long as many steps, and what both say of it.

@@ -109,7 +109,7 @@ def solve(problem: Problem, start: Solution | None = None, accuracy: float | Non
 
     The channel is refined until the relative error estimate of every quantity is below `accuracy` (default 1e-4 for two tokens,
     5e-3 where the channel is sampled), or as often as is sensible: `error_estimate` says what was reached, and where the channel is
-    sampled and that exceeds the larger of both the status is `rough`. Asked for less than half of the default it is refined further,
+    sampled and that is more the status is `rough`. Asked for less than half of the default it is refined further,
     at several times the price.
 
     Raises:

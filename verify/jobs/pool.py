@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import torch
 from filelock import FileLock
@@ -65,8 +65,11 @@ class Pool:
 
     It remembers every result: what several studies ask for can be asked for together first, so that no core waits for the end of
     one of them. Results do not depend on the number of workers. Runs of one shape are trained together on the devices `batched`.
-    To be used in a `with` statement, which ends the processes; an interrupt leaves it as a KeyboardInterrupt that says what is kept.
+    To be used in a `with` statement, which ends the processes; an interrupt leaves it as a KeyboardInterrupt that says what is kept,
+    and what an interrupt leaves that comes later stands in `left`.
     """
+
+    left: ClassVar[str] = ""
 
     def __init__(self, workers: int | None = None, progress: bool = True, batched: Collection[str] = ("cuda",)) -> None:
         self.seconds: dict[str, float] = {}  #: processor time of the workers, by stage
@@ -90,13 +93,14 @@ class Pool:
             lock.release()
         if isinstance(error, KeyboardInterrupt):
             raise KeyboardInterrupt(self._kept()) from None
+        Pool.left = self._kept()
 
     def _kept(self) -> str:
         """What an interrupt leaves."""
         count = sum(job.store is not None for job in self._known)
-        return (
-            f"{count} finished runs are kept, the same command goes on from there" if count else "no run had finished"
-        )
+        again = " and solves the theory again" if count < len(self._known) else ""
+        runs = f"{count} finished {'runs are' if count > 1 else 'run is'} kept"
+        return f"{runs}, the same command goes on from there{again}" if count else "no run had finished"
 
     def results(self, jobs: Sequence[Job]) -> list[Any]:
         """Return the results of `jobs`, in their order, carrying out those that neither a store nor this pool knows.

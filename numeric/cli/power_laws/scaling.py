@@ -164,7 +164,11 @@ def run(arguments: argparse.Namespace) -> int:
     points = [record(point, along) for point in found]
     tell_crossovers(slope for point in found for slope in slopes_of(point, along))
     features = progress(range(1, arguments.recovery + 1), disable=not arguments.recovery, desc="recovery")
-    recovered = [] if interrupts.interrupted() else so_far(sequential_recovery, asked, found, features)
+    try:
+        recovered = [] if interrupts.interrupted() else so_far(sequential_recovery, asked, found, features)
+    except KeyboardInterrupt:  # before the first was found; the points are
+        interrupts.answered()
+        recovered = []
     recovery = [recovery_record(one) for one in recovered]
     deliver(
         arguments,

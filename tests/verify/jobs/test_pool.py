@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from attention_erm.code import code_digest
+from attention_erm.commandline import interrupts
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter, OutsideDomain
 from numeric.problem.problem import Problem
+from verify import __main__ as verify
 from verify.jobs.pool import Job, Pool, WorkerError, training_job
 from verify.jobs.store import Store
 from verify.training.measure import RunResult, execute
@@ -131,6 +133,22 @@ def test_an_interrupt_says_what_is_kept(done, said, tmp_path):
         pool.results([training_job(run, store) for run in runs[:done]])
         raise KeyboardInterrupt
     assert len(store.load(runs)) == done
+
+
+def test_an_interrupt_after_training_says_what_is_kept_too(tmp_path, notes, monkeypatch, capsys):
+    """The bare word "interrupted" read as if all was lost, where the theory is solved once all is trained."""
+    store = Store(tmp_path, RunResult)
+
+    def command(_):
+        with Pool(1, progress=False) as pool:
+            pool.results([training_job(HEAD, store), job(notes, "theory", 1)])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("verify.cli.commands.curve.run", command)
+    monkeypatch.setattr("attention_erm.commandline.interrupts._interrupts", interrupts._Interrupts())
+    assert verify.main(["curve"]) == interrupts.CODE
+    left = "1 finished run is kept, the same command goes on from there and solves the theory again"
+    assert capsys.readouterr().err.endswith(f"interrupted: {left}\n")
 
 
 def test_a_batch_that_fails_names_a_run(tmp_path):
