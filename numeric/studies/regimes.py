@@ -84,6 +84,11 @@ class Regime:
         axis = self.parameters.index(along)
         return sum(abs(float(row[axis])) * math.exp(-_form(row, logs)) for row in self.corrections)
 
+    def slowest(self, *logs: float, along: str = "n") -> float:
+        """The p with which `correction` falls as d^-p in the end, at the same powers of d as these parameters; zero on an edge."""
+        axis = self.parameters.index(along)
+        return min(_form(row, logs) for row in self.corrections if row[axis]) / logs[-1]
+
     def settled(self, *logs: float, along: str = "n", within: float = 0.1) -> float:
         """Logarithm to base 10 of the d from which on `correction` is below `within`, at the same powers of d as these parameters.
 

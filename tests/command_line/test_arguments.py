@@ -255,12 +255,16 @@ def test_crossovers_are_said_by_the_dimensions_at_which_they_end(ends, said):
     regime = SimpleNamespace(
         name="cell", exponent=lambda along: -0.5, nearness=lambda along: 0.05,
         constant=lambda slopes, logs, along: 1.0, near=lambda constant, end, along: end,
+        slowest=lambda end, along: 1 / end,
     )  # fmt: skip
     slopes = [PlacedSlope(-0.3 + 0.1 * k, 0.01, regime, (end,), "n") for k, end in enumerate(ends)]
     line = crossover_line(slopes)
     assert line.startswith('2 slopes (-0.30 to -0.20) are not yet the exponent -0.500 of "cell": ') and line.endswith(
         said
     )
+    powers = [1 / end for end in ends if end < math.inf]
+    fall = " to ".join(f"d^-{power:.2g}" for power in sorted({0.0, *powers} if math.inf in ends else powers))
+    assert math.inf == min(ends) or f"corrections go as {fall}, below 0.05" in line
     alike = [slopes[0], slopes[0]._replace(value=-0.3001)]
     assert crossover_line(alike).startswith("2 slopes (-0.30) are")
 

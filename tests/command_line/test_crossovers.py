@@ -1,6 +1,7 @@
 """Slopes that are not the exponent of their cell: what is left out, and from which dimension on it no longer counts."""
 
 import math
+import re
 import sys
 from fractions import Fraction
 from types import SimpleNamespace
@@ -65,7 +66,10 @@ def test_the_largest_constant_says_where_a_slope_comes_near(constant):
     assert abs(there.value - there.exponent) == pytest.approx(abs(there.exponent) / 10, rel=1e-6)
     line = crossover_line(slopes)
     beyond = sum(abs(one.value - one.exponent) > regime.nearness() + one.error for one in slopes)
-    near = f"slopes come within 0.033 of it from d = 1e{math.ceil(end)} on, at the same powers of d"
+    near = f", below 0.033 from d = 1e{math.ceil(end)} on, at the same powers of d"
+    (power,) = re.findall(r"corrections go as d\^-([\d.]+), below", line)
+    far, farther = (regime.correction(*place(1.4, -0.52, 10**log_d)[1]) for log_d in (250, 300))
+    assert math.log10(far / farther) / 50 == pytest.approx(float(power), rel=0.05)  # two digits of it are printed
     assert line.endswith(near if beyond == 1 else f"{near} (by the farthest of {beyond})")
     assert len(line) <= 2 * WIDTH
 

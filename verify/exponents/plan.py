@@ -68,10 +68,7 @@ class Path:
 
     def slowest_correction(self, gamma: Fraction) -> float:
         """The p > 0 with which corrections to the exponent vanish along the path, as d^-p: the least of those derived."""
-        forms = [
-            sum(float(a) * b for a, b in zip(row, self.powers, strict=True)) for row in self.cell(gamma).corrections
-        ]
-        return min(forms)
+        return self.cell(gamma).slowest(*self.powers)
 
 
 #: Weight decay of order one, spikes above the bulk: exponent -(2 - 1/gamma) of the excess test error. Samples so few that two tokens

@@ -42,7 +42,7 @@ def _exponent_line(one: ExponentSeen) -> str:
 def _beyond_line(one: ExponentSeen) -> str:
     """Slopes of the theory far beyond training, and how slowly they come to the exponent."""
     slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope in one.approach)
-    return f"  theory beyond: {slopes}; corrections fall as d^-{one.correction:.3g}, {near_words(one.near)}\n"
+    return f"  theory beyond: {slopes}; corrections go as d^-{one.correction:.3g}, {near_words(one.near)}\n"
 
 
 def near_words(near: float) -> str:

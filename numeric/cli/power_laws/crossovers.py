@@ -51,18 +51,20 @@ def crossover_line(slopes: list[PlacedSlope]) -> str:
 def _end(off: list[PlacedSlope]) -> str:
     """From which d on slopes are near the exponent, by what it leaves out, as derived, with a constant that bounds all of them."""
     regime, along = off[0].regime, off[0].along
-    near = f"{regime.nearness(along):.2g} of it"
+    near = f"{regime.nearness(along):.2g}"
     constant = regime.constant([one.value for one in off], [one.logs for one in off], along)
     ends = [regime.near(constant, *one.logs, along=along) for one in off]
     low, high = min(ends), max(ends)
     fit = "at the same powers of d" + (f" (by the farthest of {len(off)})" if len(off) > 1 else "")
     if not math.isfinite(low):
-        return f"on the edge of the cell no slope comes within {near} {fit}"
+        return f"on the edge of the cell no slope comes within {near} of it {fit}"
     where = f"d = 1e{math.ceil(low)}" + (
         f" to 1e{math.ceil(high)}" if math.isfinite(high) and math.ceil(high) > math.ceil(low) else ""
     )
     edge = "" if math.isfinite(high) else ", but not on the edge of the cell"
-    return f"slopes come within {near} from {where} on{edge}, {fit}"
+    powers = sorted({f"{regime.slowest(*one.logs, along=along):.2g}" for one in off}, key=float)
+    fall = " to ".join(f"d^-{power}" for power in dict.fromkeys((powers[0], powers[-1])))
+    return f"corrections go as {fall}, below {near} from {where} on{edge}, {fit}"
 
 
 def _range(values: list[float]) -> str:

@@ -95,7 +95,7 @@ def test_slopes_far_beyond_training_say_how_slowly_they_settle(trained):
     said = [line for line in exponent_lines(outcome) if "theory beyond" in line]
     for one, line in zip(outcome.exponents, said, strict=True):
         near = f"within 10 % from d = 1e{math.ceil(one.near)} on, by the farthest of these"
-        assert line.endswith(f"; corrections fall as d^-{one.correction:.3g}, {near}\n")
+        assert line.endswith(f"; corrections go as d^-{one.correction:.3g}, {near}\n")
         farther = [math.log10(dim) for dim, slope in one.approach if abs(slope / float(one.exponent) - 1) > 0.1]
         assert one.near > max(farther) and (one.path.name == "decay" or len(farther) == 2)
 
