@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import cycle
+from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
@@ -97,11 +98,8 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
     for column, (name, label, colour, line) in enumerate(_ERRORS, 1):
         values = lines[label] = np.array([drawn[column] for drawn in map(drawn_errors, solutions)])
         errors = np.where(values > 0, [solution.errors.get(name, 0.0) for solution in solutions], np.nan)
-        axes.plot(alphas, np.where(stable, values, np.nan), line, marker=mark, ms=3, color=colour, label=label)
-        if not stable.all():
-            beside = ~stable | np.append(~stable[1:], False) | np.append(False, ~stable[:-1])
-            axes.plot(alphas, np.where(beside, values, np.nan), "-", color=colour, lw=0.5, alpha=0.6)
-            _mark_broken(axes, alphas, values, solutions, colour)
+        _line(axes, alphas, values, stable, line, colour, label, marker=mark, ms=3)
+        _mark_broken(axes, alphas, values, solutions, colour)
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     axes.set(xlabel=_ALPHA, ylabel="error")
     logarithmic(axes.xaxis)
@@ -114,18 +112,28 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
     return figure
 
 
+def _line(
+    axes: Axes, x: np.ndarray, y: np.ndarray, stable: np.ndarray, line: str, colour: str, label: str, **look: Any
+) -> None:
+    """A line, faint to and between points that are approximations."""
+    axes.plot(x, np.where(stable, y, np.nan), line, color=colour, label=label, **look)
+    if not stable.all():
+        beside = ~stable | np.append(~stable[1:], False) | np.append(False, ~stable[:-1])
+        axes.plot(x, np.where(beside, y, np.nan), line, color=colour, lw=0.5, alpha=0.6)
+
+
 def _left_out(alphas: Sequence[float], among: Sequence[float]) -> str:
     """Of points that leave a gap."""
     return f"left out as inaccurate or unsolved: {_ranges(alphas, among)}" if alphas else ""
 
 
 def _mark_broken(
-    axes: Axes, x: Iterable[float], y: Iterable[float], solutions: Sequence[Solution], colour: str
+    axes: Axes, x: Iterable[float], y: Iterable[float], solutions: Sequence[Solution], colour: str, mark: str = "o"
 ) -> None:
-    """Open circles over the points that are approximations."""
+    """Open circles, or other marks, over the points that are approximations."""
     marked = [(*at,) for *at, one in zip(x, y, solutions, strict=True) if one.status is Status.UNSTABLE]
     if marked:
-        axes.plot(*zip(*marked, strict=True), "o", color=colour, mfc="white", ms=3, zorder=3)
+        axes.plot(*zip(*marked, strict=True), mark, color=colour, mfc="white", ms=3, zorder=3)
 
 
 def _broken(solutions: Sequence[Solution], values: Sequence[float] = (), glyph: str = r"\alpha") -> str:
@@ -200,7 +208,7 @@ def decomposition_figure(
 ) -> Figure:
     """Parts of the excess test error against alpha, with the mismatch that stays; of a part below zero its size, in open circles.
 
-    No line passes an `unsolved` sample ratio.
+    Points where replica symmetry is broken are open squares on faint lines, and no line passes an `unsolved` sample ratio.
 
     >>> from attention_erm import MarchenkoPastur, Problem, decompose, learning_curve
     >>> from numeric.plots import decomposition_figure
@@ -213,28 +221,35 @@ def decomposition_figure(
     figure, (axes,) = panels(ax)
     by_alpha = {part.solution.problem.alpha: part for part in parts}
     alphas = np.array(sorted({*by_alpha, *unsolved}))
+    solutions = [by_alpha[alpha].solution for alpha in sorted(by_alpha)]
 
     def along(value: Callable[[Decomposition], float]) -> np.ndarray:
         return np.array([value(by_alpha[alpha]) if alpha in by_alpha else math.nan for alpha in alphas])
+
+    def draw(values: np.ndarray, line: str, colour: str, label: str) -> None:
+        broken = [one.problem.alpha for one in solutions if one.status is Status.UNSTABLE]
+        _line(axes, alphas, values, ~np.isin(alphas, broken), line, colour, label)
+        _mark_broken(axes, sorted(by_alpha), values[np.isin(alphas, list(by_alpha))], solutions, colour, "s")
 
     styles = {"overfitting": "-", "underfitting": "--", "approximation": "-."}
     negative, sizes = list[str](), dict[str, np.ndarray]()
     for colour, (name, line) in enumerate(styles.items()):
         values = along(lambda part, name=name: part.excess[name])  # type: ignore[misc]  # of this turn of the loop
         sizes[f"excess {name}"] = np.abs(values)
-        axes.plot(alphas, np.where(values > 0, values, np.nan), line, color=f"C{colour}", label=f"excess {name}")
+        draw(np.where(values > 0, values, np.nan), line, f"C{colour}", f"excess {name}")
         if (below := values < 0).any():
             axes.plot(alphas[below], -values[below], "o", mfc="none", color=f"C{colour}", label=f"$-$excess {name}")
             negative.append(name)
-    axes.plot(alphas, along(lambda part: part.mismatch), ":", color="0.4", label="mismatch")
+    draw(along(lambda part: part.mismatch), ":", "0.4", "mismatch")
     axes.set(xlabel=_ALPHA, ylabel=r"test error above that of $E[y\,|\,X]$")
     logarithmic(axes.xaxis, axes.yaxis)
     below_panel = _below(keep_in_view(axes), sizes)
     legend_above(axes, 2)
     note = f"open circles: minus excess {' and '.join(negative)}, which is below zero" if negative else ""
-    solutions = [part.solution for part in parts]
     told = settings(solutions[0].problem, "alpha") if parts else ""
-    add_caption(figure, told, note, below_panel, _broken(solutions), _left_out(unsolved, alphas.tolist()))
+    broken = _broken(solutions)
+    squares = broken and f"open squares: {broken}"
+    add_caption(figure, told, note, below_panel, squares, _left_out(unsolved, alphas.tolist()))
     return figure
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from attention_erm import ROOT, __version__
 from attention_erm.commandline import interrupts
@@ -53,12 +54,14 @@ class Provenance:
         }
         return replace(self, command=shlex.join(map(_without_folder, words)) or None, arguments=shown)
 
-    def figure_metadata(self, suffix: str) -> dict[str, str | None]:
+    def figure_metadata(
+        self, suffix: str, parameters: Mapping[str, object] = MappingProxyType({})
+    ) -> dict[str, str | None]:
         """What a figure in this format (png, pdf or svg) carries, under the names that the format has for it; no date, so that equal
-        results are equal files.
+        results are equal files. `parameters`: what was found from the arguments, as the accuracy aimed at where none is asked for.
         """
         code = f"{DISTRIBUTION} {self.version}, commit {self.commit or 'unknown'}"
-        command, arguments = self.command or "", json.dumps(dict(self.arguments))
+        command, arguments = self.command or "", json.dumps({**self.arguments, **parameters})
         if suffix == "png":
             return {"Software": code, "Description": command, "Comment": arguments}
         common: dict[str, str | None] = {"Creator": code, "Keywords": arguments}

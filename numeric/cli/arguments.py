@@ -45,14 +45,19 @@ def exact(text: str) -> Fraction:
     return value
 
 
-def number(name: str, rule: str, holds: Callable[[Fraction], bool], way_out: str) -> Callable[[str], Fraction]:
-    """Argument type: an exact number that satisfies `rule`."""
+SPELLED = "write it as 0.05, 5e-2 or 1/20"
+
+
+def number(
+    name: str, rule: str, holds: Callable[[Fraction], bool], way_out: str, spelled: str = SPELLED
+) -> Callable[[str], Fraction]:
+    """Argument type: an exact number that satisfies `rule`; `spelled`: what to do where it is none."""
 
     def parse(text: str) -> Fraction:
         try:
             value = exact(text)
         except ValueError:
-            raise BadInput(name, repr(text), "is not a number", "write it as 0.05, 5e-2 or 1/20") from None
+            raise BadInput(name, repr(text), "is not a number", spelled) from None
         except OverflowError:
             raise BadInput(name, text, "is too large or too small", "give 0 or a size from 1e-100 to 1e12") from None
         if not holds(value):
@@ -67,9 +72,9 @@ def positive(name: str, way_out: str) -> Callable[[str], Fraction]:
     return number(name, "must be positive", lambda value: value > 0, way_out)
 
 
-def non_negative(name: str, way_out: str) -> Callable[[str], Fraction]:
+def non_negative(name: str, way_out: str, spelled: str = SPELLED) -> Callable[[str], Fraction]:
     """Argument type: a non-negative exact number."""
-    return number(name, "must not be negative", lambda value: value >= 0, way_out)
+    return number(name, "must not be negative", lambda value: value >= 0, way_out, spelled)
 
 
 def integer(name: str, least: int, most: int, way_out: str) -> Callable[[str], int]:
@@ -123,7 +128,14 @@ HEAVY_TAIL = "must exceed 1/2: the second moment of k^-gamma diverges with the d
 PARAMETERS: dict[str, tuple[str, Callable[[str], Fraction] | Callable[[str], int], str]] = {
     "kappa0": ("--kappa0", positive("--kappa0", "use the target's rank over d, e.g. 1/2"), "rank ratio of the target"),
     "width": ("--width", positive("--width", "use the student's width over d, e.g. 1"), "width ratio kappa of the student"),
-    "lambda_": ("--lambda", non_negative("--lambda", "use 0 for the limit of none, or a number above"), "weight decay"),
+    "lambda_": (
+        "--lambda",
+        non_negative(
+            "--lambda", "use 0 for the limit of none, or a number above",
+            f"{SPELLED}; 1/d and d^p are taken by scaling and phase-diagram",
+        ),
+        "weight decay",
+    ),
     "noise": ("--noise", non_negative("--noise", "give the variance Delta, 0 for none"), "variance Delta of the label noise"),
     "tokens": ("--tokens", integer("--tokens", 2, 10**6, "a label needs at least two tokens"), "tokens per sequence T"),
     "beta": ("--beta", positive("--beta", "give the student's inverse temperature, e.g. 1"), "student inverse temperature"),

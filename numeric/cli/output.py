@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from attention_erm.commandline import interrupts, provenance
 from attention_erm.commandline.log import progress
@@ -211,7 +211,8 @@ def printed(arguments: argparse.Namespace, document: Mapping[str, object], show:
 def save(figure, path: Path, document: Mapping[str, object]) -> None:  # type: ignore[no-untyped-def]  # matplotlib is imported where needed
     """Write a figure in the format of the file's suffix, and beside it as JSON what it shows; each whole or not at all."""
     buffer, suffix = io.BytesIO(), path.suffix.lstrip(".")
-    metadata = provenance.current().figure_metadata(suffix)
+    parameters = cast(Mapping[str, object], document.get("parameters", {}))
+    metadata = provenance.current().figure_metadata(suffix, parameters)
     figure.savefig(buffer, format=suffix, metadata=metadata)
     write_atomically(path, buffer.getvalue())
     write_atomically(data_of(path), document_text(document).encode())

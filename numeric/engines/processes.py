@@ -57,10 +57,10 @@ class Processes:
                 for outcome in self._pass(list(left.values())):
                     del left[outcome.task.key]
                     yield outcome
-            except BrokenProcessPool as error:
+            except BrokenProcessPool:
                 assert self._running is not None  # it broke
                 if not self._running.began():
-                    raise EngineFailed(f"{NONE_BEGAN}, or use the engine ThisProcess") from error
+                    raise EngineFailed(f"{NONE_BEGAN}, or use the engine ThisProcess") from None
                 cause, self._running = self._running.cause_of_death(), None
             if not left:
                 return

@@ -7,7 +7,7 @@ import pytest
 
 from attention_erm.commandline.refusal import BadInput
 from attention_erm.commandline.table import WIDTH, table_text
-from numeric.cli.arguments import grid
+from numeric.cli.arguments import PARAMETERS, grid
 from numeric.cli.output import print_rows
 from numeric.cli.power_laws.scaling import decay_law
 
@@ -118,6 +118,11 @@ def test_the_notice_of_an_upper_bound_fits_a_terminal(numeric):
 def test_a_law_of_weight_decay_that_is_none_is_answered_with_what_is_accepted(text):
     with pytest.raises(BadInput, match=r"is no number and no power of d; give a number, 1/d, sqrt\(d\) or d\^p"):
         decay_law(text)
+
+
+def test_a_curve_says_where_laws_of_weight_decay_are_taken():
+    with pytest.raises(BadInput, match=r"write it as 0.05, 5e-2 or 1/20; 1/d and d\^p are taken by scaling"):
+        PARAMETERS["lambda_"][1]("1/d")
 
 
 def test_laws_of_weight_decay_that_are_accepted():

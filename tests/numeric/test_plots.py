@@ -203,11 +203,15 @@ def test_no_line_of_a_decomposition_passes_an_unsolved_point_and_broken_symmetry
     first, second, third = map(decompose, solved)
     broken = replace(third, solution=replace(third.solution, status=Status.UNSTABLE))
     figure = decomposition_figure([first, broken], unsolved=[second.solution.problem.alpha])
-    drawn = {line.get_label(): np.isnan(line.get_ydata()).tolist() for line in figure.axes[0].lines}
-    assert drawn.pop("excess underfitting") == 3 * [True]  # nothing is left to learn
-    assert set(map(tuple, drawn.values())) == {(False, True, False)}
+    (axes,) = figure.axes
+    drawn = {line.get_label(): np.isnan(line.get_ydata()).tolist() for line in axes.lines}
+    lines = {name: gaps for name, gaps in drawn.items() if not name.startswith("_")}
+    assert lines.pop("excess underfitting") == 3 * [True]  # nothing is left to learn
+    assert set(map(tuple, lines.values())) == {(False, True, True)}
+    squares = [line for line in axes.lines if line.get_marker() == "s" and not np.isnan(line.get_ydata()).any()]
+    assert [one.get_xdata().tolist() for one in squares] == 3 * [[third.solution.problem.alpha]]
     caption, (_, between, last) = caption_of(figure), [one.problem.alpha for one in solved]
-    assert rf"symmetry broken, an approximation: $\alpha$ = ${last:g}$" in caption
+    assert rf"open squares: replica symmetry broken, an approximation: $\alpha$ = ${last:g}$" in caption
     assert rf"left out as inaccurate or unsolved: $\alpha$ = ${between:g}$" in caption
     assert "not drawn: excess underfitting below $" in caption
 
