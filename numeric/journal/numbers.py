@@ -11,7 +11,8 @@ def is_plain(value: float) -> bool:
 
 
 def without_mathtext(label: str) -> str:
-    r"""A label of a figure as a terminal shows it: `$\beta_0 = 1$` as beta0 = 1."""
+    r"""A label of a figure as a terminal shows it: `$\beta_0 = 1$` as beta0 = 1, `$2 \times 10^{-5}$` as 2e-5."""
+    label = re.sub(r"(?:([\d.]+) \\times )?10\^\{(-?\d+)\}", lambda found: f"{found[1] or 1}e{found[2]}", label)
     return re.sub(r"[$\\]|_(?=\d)", "", label.replace(r"\to", "->"))
 
 

@@ -123,6 +123,8 @@ def test_a_number_in_mathematics(value, text):
     [
         (r"$\beta = \beta_0 = 0.5$", "beta = beta0 = 0.5"),
         (r"$\lambda \to 0^+$", "lambda -> 0^+"),
+        (r"$\lambda = 10^{-5}$", "lambda = 1e-5"),
+        (r"$\lambda = 5 \times 10^{-4}$", "lambda = 5e-4"),
         ("factors $W W^T$", "factors W W^T"),
     ],
 )

@@ -47,9 +47,14 @@ def add_legend(figure: Figure | SubFigure, curves: Sequence[Curve], quantities: 
     styles = style_handles(quantities)
     others = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
     handles = [*families, *styles, *others]
-    ncols = min((len(handles) + 1) // (2 if styles else 1), _MOST_LISTED)
     length = DASHES_SEEN if styles else None
-    figure.legend(handles=handles, title=_title(curves), loc="outside upper center", ncols=ncols, handlelength=length)
+    for ncols in range(min((len(handles) + 1) // (2 if styles else 1), _MOST_LISTED), 0, -1):
+        legend = figure.legend(
+            handles=handles, title=_title(curves), loc="outside upper center", ncols=ncols, handlelength=length
+        )
+        if legend.get_window_extent().width <= figure.bbox.width or ncols == 1:
+            break
+        legend.remove()
 
 
 def style_handles(quantities: Sequence[str]) -> list[Line2D]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numeric.journal.numbers import in_mathtext
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, SampleMinimum
 from verify.figures.learning_curves import preset_figure
@@ -132,7 +133,7 @@ _PRESETS = (
             (
                 *(
                     Family(
-                        rf"$\lambda = {decay:g}$",
+                        rf"$\lambda = {in_mathtext(decay)}$",
                         {"lambda_": decay},
                         trained=decay in TRAINED_DECAYS,
                         sample_minimum=_FITTED,

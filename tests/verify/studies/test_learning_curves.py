@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from numeric.journal.style import Sheet, settings
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
 from verify.__main__ import main
-from verify.figures.curve_panel import _title, draw_curves
+from verify.figures.curve_panel import _title, add_legend, draw_curves
 from verify.figures.learning_curves import preset_figure
 from verify.gallery.figures import FIGURES
 from verify.gallery.learning_curves import LEARNING_CURVES
@@ -229,6 +230,20 @@ def test_lines_break_where_the_theory_has_no_answer(few_points):
     files = preset_figure(outcome)
     assert files["png"].startswith(b"\x89PNG")
     assert files["pdf"].startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("count", [2, 7])
+def test_a_legend_fits_its_sheet(count):
+    """Seven weight decays above two panels in a column were cut off at both ends."""
+    with settings():
+        figure = Sheet(1, 3.0)
+        figure.subplots(1, 2)
+        add_legend(figure, [Curve(rf"$\lambda = {k}\times 10^{{-4}}$", (), ()) for k in range(count)])
+        figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1
+    assert len(legend.get_texts()) == count
 
 
 @pytest.mark.slow
