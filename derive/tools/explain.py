@@ -1,11 +1,13 @@
 """`derive explain`: the equation behind a name or a line of generated code, with its derivation step."""
 
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
 import sympy as sp
 
+from attention_erm.commandline.table import WIDTH
 from derive.code import emit, manifest
 from derive.code.printers import latex
 from derive.language.model import Model
@@ -55,13 +57,14 @@ class Explanation:
         lines += [
             f"    {row.glyph:4} {row.meaning} [{row.unit}], {row.domain}" for row in map(entry, self.function.inputs)
         ]
-        lines += ["", f"step {self.step.name}: {self.step.title}", f"    {self.step.reason}", ""]
+        reason = textwrap.wrap(self.step.reason, WIDTH, initial_indent=" " * 4, subsequent_indent=" " * 4)
+        lines += ["", f"step {self.step.name}: {self.step.title}", *reason, ""]
         return "\n".join([*lines, *(f"at {place}" for place in self.locations)])
 
 
 def _pretty(expression: sp.Expr) -> str:
     glyphs = {symbol: sp.Symbol(entry(symbol).glyph) for symbol in expression.free_symbols if str(symbol) in BY_NAME}
-    return str(sp.pretty(expression.xreplace(glyphs), use_unicode=True, num_columns=100, wrap_line=False))
+    return str(sp.pretty(expression.xreplace(glyphs), use_unicode=True, num_columns=WIDTH - 4, wrap_line=True))
 
 
 def explain(query: str, model: Model) -> Explanation:
