@@ -192,7 +192,7 @@ class Waiting:
         """Say what is being compiled, unless that was said."""
         if not self.told:
             self.told = True
-            _LOG.warning("numeric: compiling %s and other kernels, once per installation: some 10 to 15 s", what)
+            _LOG.warning("numeric: compiling %s and what it needs, each once per installation: some 10 to 15 s", what)
 
     def in_vain(self, reason: str) -> None:
         """Say that what other processes could use is not kept, unless that was said."""

@@ -262,7 +262,7 @@ def test_patience_is_that_of_all_compilations_together(monkeypatch, caplog):
         waiting.tell("laws.some")
         waiting.in_vain("the disk is full")
     assert [record.message.split(",")[0] for record in caplog.records] == [
-        "numeric: compiling laws.some and other kernels",
+        "numeric: compiling laws.some and what it needs",
         "numeric: compiled kernels are not kept",
     ]
 
