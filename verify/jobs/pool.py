@@ -222,7 +222,7 @@ def _unwrap(future: Future[list[_Timed]], group: Sequence[Job], workers: WorkerP
     if isinstance(error, NoAnswer):
         raise error
     if isinstance(error, BrokenProcessPool) and not workers.began():
-        raise WorkerError(NONE_BEGAN) from error
+        raise WorkerError(NONE_BEGAN) from None
     if isinstance(error, BrokenProcessPool):
         cause = workers.cause_of_death()
         raise WorkerError(f"a worker process died near {label}, {cause}; finished runs are kept") from error
