@@ -15,6 +15,9 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, finished: Any) -> None:
         super().__init__()
         self.finished = finished
+        self.add_note(
+            "what had finished is `finished` of this exception"
+        )  # below the traceback of who did not catch it
 
 
 @contextmanager

@@ -577,8 +577,9 @@ def test_a_study_that_was_interrupted_gives_what_had_finished():
         raise Interrupted(finished)
 
     assert so_far(study, [1, 2]) == [1, 2] and so_far(len, [1, 2]) == 2
-    with pytest.raises(Interrupted):
+    with pytest.raises(Interrupted) as stop:
         so_far(study, [])
+    assert stop.value.__notes__ == ["what had finished is `finished` of this exception"]  # where nobody caught it
 
 
 def test_a_figure_has_more_points_at_kinks_but_after_an_interrupt(monkeypatch):
