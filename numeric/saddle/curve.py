@@ -73,12 +73,13 @@ def coexisting_along(
 
 
 def solve_between(left: Solution, right: Solution, alpha: float, accuracy: float = FIGURE_ACCURACY) -> Solution:
-    """A point between two neighbours on a curve, started from both: in the middle, or at either where they lie far apart.
+    """A point between two neighbours on a curve, started from both: in the middle, or at either where they lie far apart; from none,
+    as on the curve, where one of them has broken symmetry.
 
     Where several were found, the physical one; with a status, as `solve`. The accuracy is that of a figure, which is cheap.
     """
     problem = left.problem.at(alpha)
-    if Status.UNSTABLE in (left.status, right.status):  # as a curve takes it
+    if Status.UNSTABLE in (left.status, right.status):
         alone = solve(problem, None, accuracy)
         if alone.trusted:
             return alone
