@@ -89,7 +89,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def score_rows(comparison: Comparison) -> list[dict[str, object]]:
+def score_rows(scores: Iterable[Score]) -> list[dict[str, object]]:
     """A row for each quantity, point and size: what runs did beside the theory, and the score of the point, extrapolated in d."""
     return [
         {
@@ -104,7 +104,7 @@ def score_rows(comparison: Comparison) -> list[dict[str, object]]:
             "verdict": "agrees" if score.agrees else "DISAGREES",
             "theory_status": score.theory_status,
         }
-        for score in comparison.scores
+        for score in scores
         for group in score.groups
     ]
 
@@ -160,6 +160,15 @@ def model_document(outcome: ModelOutcome) -> dict[str, Any]:
             for solution in outcome.curve
         ],
     }  # fmt: skip
+
+
+def model_rows(outcome: ModelOutcome) -> list[dict[str, object]]:
+    """The same rows of one model, each with its setting."""
+    return [
+        {"target": repr(score.problem.target), "lambda": score.problem.lambda_, "noise": score.problem.noise,
+         **dict(score.problem.extra), **row}
+        for score in outcome.scores for row in score_rows([score])
+    ]  # fmt: skip
 
 
 def problem_document(problem: Problem) -> dict[str, Any]:

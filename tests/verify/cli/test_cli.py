@@ -1,5 +1,6 @@
 """The command line and the report: one line for bad input, one document for --json, whole files only."""
 
+import csv
 import dataclasses
 import json
 import math
@@ -231,5 +232,11 @@ def test_another_model_gives_a_verdict_and_a_page(tmp_path, capsys):
     page = (tmp_path / "models" / "quadratic_network.html").read_text()
     assert "data:image/png;base64," in page
     assert "Theory and simulation agree." in page and "python -m verify models --model quadratic_network" in page
+    rows = list(csv.DictReader((tmp_path / "models" / "quadratic_network.csv").read_text().splitlines()))
+    assert len(rows) == 5 * 2 and all(
+        row["model"] == "quadratic_network" and row["verdict"] == "agrees" for row in rows
+    )
+    first = next(row for row in rows if (row["quantity"], row["dim"]) == ("m", "12"))
+    assert float(first["trained"]) == found["points"][0]["sizes"][0]["simulation"] and float(first["lambda"]) > 0
     assert main(["curve", *arguments, "--lambda", "1/20", "--out", str(tmp_path), "--shuffle-labels"]) == 1
     assert "DISAGREES" in capsys.readouterr().out

@@ -46,8 +46,8 @@ def add(commands: Any) -> None:
         epilog="example: python -m verify curve --alpha 0.5,1,2 --dim 40,60 --runs 8 --noise 1 --csv curve.csv --plot curve.png",
     )
     parser.add_argument("--model", default=DEFAULT, metavar="NAME",
-                        help="another model, on Gaussian-equivalent data at full width; as `verify models`, with a page in --out "
-                        "in place of --csv and --plot")  # fmt: skip
+                        help="another model, on Gaussian-equivalent data at full width; as `verify models`, with a page and a "
+                        "CSV table in --out in place of --csv and --plot")  # fmt: skip
     parser.add_argument("--settings", metavar="LIST", help="settings that only this model has, e.g. mu=1/20")
     parser.add_argument("--alpha", type=grid("--alpha"), default="0.5,1,2", metavar="GRID", help=GRID)
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40,60", metavar="N,N",
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     results = stored_results(campaign.runs(base), arguments)
     comparison = compare_with_theory(results, watched_predictions)
-    rows, stated = score_rows(comparison), {**given(arguments), "seed": arguments.seed}
+    rows, stated = score_rows(comparison.scores), {**given(arguments), "seed": arguments.seed}
     line = _line(base.problem, campaign.alphas) if figure else []
     document = {"parameters": given(arguments), **comparison_document(comparison), "seed": arguments.seed}
     document |= {"line": line_document(line)} if figure else {}
@@ -126,7 +126,7 @@ def _other_model(arguments: argparse.Namespace) -> int:
     for name in ("csv", "plot"):
         if (path := getattr(arguments, name)) is not None:
             rule = "is for tied attention"
-            raise BadInput(f"--{name}", path, rule, "leave it out: a page with figure and table goes to --out")
+            raise BadInput(f"--{name}", path, rule, "leave it out: a page with its figure and a table go to --out")
     neutral = {
         "width": 1, "tokens": 2, "beta": 1, "beta0": 1, "data": "sequences", "parametrisation": "factorised", "device": "cpu",
         "target": "deterministic", "minimiser": "lbfgs",

@@ -13,12 +13,13 @@ from typing import Any
 from numeric import model as models
 from numeric.cli.arguments import BadInput, grid, integer, non_negative, positive, print_json
 from numeric.cli.model_arguments import listed_settings, require_generated
+from numeric.cli.output import write_table
 from numeric.problem.problem import own_parts
 from verify.cli.arguments import integers, output_folder, size_counts
 from verify.cli.output import write_document, write_file
 from verify.figures.models import model_figure
 from verify.jobs.pool import Pool
-from verify.report.documents import model_document
+from verify.report.documents import model_document, model_rows
 from verify.report.lines import model_lines
 from verify.report.model_page import model_page
 from verify.report.versions import versions
@@ -35,7 +36,7 @@ def add(commands: Any) -> None:
         help="any model trained beside its theory",
         description="Train every shipped model, or those named, on Gaussian-equivalent data beside its theory. Prints a "
         "line a model and setting with distances in standard errors and a verdict for each model. Writes a "
-        "page with a figure for each model, and models.json.",
+        "page with a figure and a CSV table for each model, and models.json.",
         epilog="example: python -m verify models --model quadratic_network,cross_attention --alpha 1 --dim 20,30 --runs 8",
     )
     parser.add_argument(
@@ -68,7 +69,7 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Train, judge, write a page and JSON for every model, print; exit 1 where a model disagrees."""
+    """Train, judge, write a page, a table and JSON for every model, print; exit 1 where a model disagrees."""
     started, outcomes = time.perf_counter(), list[ModelOutcome]()
     sizes = size_counts(arguments.dim, arguments.runs)
     if len(sizes) < 2:
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(document)
     else:
-        sys.stdout.write("".join(model_lines(outcomes)) + f"a page for each model is in {folder}\n")
+        sys.stdout.write("".join(model_lines(outcomes)) + f"a page and a table for each model are in {folder}\n")
     return 0 if agrees else 1
 
 
@@ -113,6 +114,7 @@ def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespa
     figure = model_figure(outcome)
     write_file(folder / f"{outcome.model}.png", figure)
     write_file(folder / f"{outcome.model}.html", model_page(outcome, title, figure, facts).encode())
+    write_table(folder / f"{outcome.model}.csv", model_rows(outcome), {"model": outcome.model, "seed": arguments.seed})
     _LOG.info(f"{outcome.model}: {'agrees' if outcome.agrees else 'DISAGREES'}")
 
 
