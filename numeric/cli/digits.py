@@ -3,11 +3,13 @@
 import argparse
 import logging
 import sys
+import textwrap
 import time
 from fractions import Fraction
 from functools import partial
 
 from attention_erm.commandline.log import progress
+from attention_erm.commandline.table import WIDTH
 from numeric.cli.arguments import BadInput, exact_text, integer
 from numeric.cli.model_arguments import chosen_model, own_settings
 from numeric.cli.output import outputs, printed, so_far, with_old_names, write_table
@@ -67,7 +69,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_points(points: list[dict[str, object]]) -> None:
     for point in points:
-        sys.stdout.write("".join(f"{name:>17}  {value}\n" for name, value in point.items() if value is not None) + "\n")
+        for name, value in point.items():
+            if value is not None:  # a number is one word, however long
+                head, further = f"{name:>17}  ", " " * 19
+                lines = textwrap.wrap(
+                    str(value), WIDTH, initial_indent=head, subsequent_indent=further, break_long_words=False
+                )
+                sys.stdout.write("\n".join(lines) + "\n")
+        sys.stdout.write("\n")
 
 
 def exact_problem_of(arguments: argparse.Namespace, alpha: Fraction):  # type: ignore[no-untyped-def]  # the import is deferred

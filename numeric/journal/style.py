@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
 
+from attention_erm.commandline import provenance
 from numeric.maths.domain import InvalidParameter
 
 P = ParamSpec("P")
@@ -112,7 +113,10 @@ class Sheet(Figure):
             super().draw(renderer)
 
     def savefig(self, fname: Any, **options: Any) -> None:
-        """As any figure, with its own settings; fonts whole."""
+        """As any figure, with its own settings; fonts whole; with version and commit as metadata, if no other are given."""
+        suffix = str(options.get("format") or Path(str(fname)).suffix[1:])
+        if suffix in ("png", "pdf", "svg"):
+            options = {"metadata": provenance.current().figure_metadata(suffix), **options}
         with matplotlib.rc_context({**self._in_force, **FONTS_WHOLE}):
             super().savefig(fname, **options)
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from PIL import Image
 
+from attention_erm import __version__
 from numeric.journal import style
 from numeric.journal.caption import add_caption, caption_of, in_mathtext, settings
 from numeric.journal.kinks import _beside_kinks, resolved
@@ -116,6 +118,14 @@ def test_the_target_of_another_model_is_said_by_its_own_settings():
 )
 def test_a_number_in_mathematics(value, text):
     assert in_mathtext(value) == text
+
+
+def test_a_figure_that_is_saved_from_python_says_which_version_drew_it(tmp_path):
+    figure = Sheet()
+    figure.savefig(tmp_path / "a.png")
+    figure.savefig(tmp_path / "b.png", metadata={"Software": "mine"})
+    assert Image.open(tmp_path / "a.png").text["Software"].startswith(f"attention-erm {__version__}, commit ")
+    assert Image.open(tmp_path / "b.png").text["Software"] == "mine"
 
 
 @pytest.mark.parametrize(

@@ -165,10 +165,16 @@ def model_document(outcome: ModelOutcome) -> dict[str, Any]:
 def model_rows(outcome: ModelOutcome) -> list[dict[str, object]]:
     """The same rows of one model, each with its setting."""
     return [
-        {"target": repr(score.problem.target), "lambda": score.problem.lambda_, "noise": score.problem.noise,
-         **dict(score.problem.extra), **row}
+        {**_parameters(score.problem), **row}
         for score in outcome.scores for row in score_rows([score])
     ]  # fmt: skip
+
+
+def _parameters(problem: Problem) -> dict[str, object]:
+    """Of a problem of any model: what all have, what this one takes, and settings of its own."""
+    taken = {name: getattr(problem, name) for name in ("tokens", "beta", "beta0") if problem.takes(name)}
+    stated = {"target": repr(problem.target), "lambda": problem.lambda_, "noise": problem.noise, "width": problem.width}
+    return {**stated, **taken, "parametrisation": str(problem.parametrisation), **dict(problem.extra)}
 
 
 def problem_document(problem: Problem) -> dict[str, Any]:

@@ -44,8 +44,15 @@ def crossover_line(slopes: list[PlacedSlope]) -> str:
     count, verb = ("1 slope", "is") if len(off) == 1 else (f"{len(off)} slopes", "are")
     return (
         f'{count} ({_range([slope.value for slope in off])}) {verb} not yet the exponent {exponent:.3f} of "{regime.name}": '
+        + f"corrections go as {_fall(off)}, "
         + (_end(off) if len(slopes) > 1 else "the only slope of a regime cannot tell where it comes near")
     )
+
+
+def _fall(off: list[PlacedSlope]) -> str:
+    """Powers of d with which what the exponent leaves out vanishes."""
+    powers = sorted({f"{one.regime.slowest(*one.logs, along=one.along):.2g}" for one in off}, key=float)
+    return " to ".join(f"d^-{power}" for power in dict.fromkeys((powers[0], powers[-1])))
 
 
 def _end(off: list[PlacedSlope]) -> str:
@@ -62,9 +69,7 @@ def _end(off: list[PlacedSlope]) -> str:
         f" to 1e{math.ceil(high)}" if math.isfinite(high) and math.ceil(high) > math.ceil(low) else ""
     )
     edge = "" if math.isfinite(high) else ", but not on the edge of the cell"
-    powers = sorted({f"{regime.slowest(*one.logs, along=along):.2g}" for one in off}, key=float)
-    fall = " to ".join(f"d^-{power}" for power in dict.fromkeys((powers[0], powers[-1])))
-    return f"corrections go as {fall}, below {near} from {where} on{edge}, {fit}"
+    return f"below {near} from {where} on{edge}, {fit}"
 
 
 def _range(values: list[float]) -> str:

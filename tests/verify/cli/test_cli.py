@@ -237,6 +237,7 @@ def test_another_model_gives_a_verdict_and_a_page(tmp_path, capsys):
         row["model"] == "quadratic_network" and row["verdict"] == "agrees" for row in rows
     )
     first = next(row for row in rows if (row["quantity"], row["dim"]) == ("m", "12"))
+    assert (first["width"], first["parametrisation"]) == ("1.0", "factorised") and "beta" not in first
     assert float(first["trained"]) == found["points"][0]["sizes"][0]["simulation"] and float(first["lambda"]) > 0
     assert main(["curve", *arguments, "--lambda", "1/20", "--out", str(tmp_path), "--shuffle-labels"]) == 1
     assert "DISAGREES" in capsys.readouterr().out
