@@ -90,7 +90,7 @@ def solve_between(left: Solution, right: Solution, alpha: float, accuracy: float
 
 
 def _led(problem: Problem, learned: list[Solution], accuracy: float | None) -> Solution:
-    """The next point of a curve, started from those before it; where replica symmetry is broken, the one found without them.
+    """The next point of a curve, started from those before it; where replica symmetry is broken, what is found without them.
 
     Equations that do not hold have many roots there: which one a start leads to depends on the grid, and it may lie far from training.
     """
@@ -100,7 +100,7 @@ def _led(problem: Problem, learned: list[Solution], accuracy: float | None) -> S
         if led.status is not Status.UNSTABLE:
             return led
     alone = solve(problem, None, accuracy)
-    if alone.trusted or start is None:
+    if alone.trusted or alone.status is Status.INACCURATE or start is None:
         return alone
     return max(alone, solve(problem, start, accuracy), key=Solution.trust)
 

@@ -50,7 +50,7 @@ def test_blocks_change_a_solution_by_less_than_their_width(monkeypatch):
     (whole,) = scaling_curve(problem, [3e6])
     monkeypatch.setattr(law_of_powers, "EXACT", 64)
     (coarse,) = scaling_curve(replace(problem, target=replace(problem.target, per_octave=64)), [3e6])
-    law_of_powers.power_law.cache_clear()
+    law_of_powers._made_once.cache_clear()
     assert len(coarse.solution.problem.target.weights) < 600
     assert 0 < abs(coarse.risk / whole.risk - 1) < truncation(0.75, 3000, 64)
 
@@ -80,7 +80,7 @@ def test_labels_fitted_with_their_noise_leave_a_floor_of_excess_error():
     """Weak decay, more numbers than labels: the risk falls on with the dimension, the excess error ends at that of the gain."""
     few, many = (
         scaling_curve(Problem(1.0, power_law(0.75, dim, per_octave=64), dim**-1.23, 0.5), [dim**1.27])[0]
-        for dim in (1e4, 1e12)
+        for dim in (10**4, 10**12)
     )
     assert many.risk < 0.3 * few.risk
     prediction = prediction_of(many.solution.problem)
