@@ -226,10 +226,12 @@ def decomposition_figure(
     def along(value: Callable[[Decomposition], float]) -> np.ndarray:
         return np.array([value(by_alpha[alpha]) if alpha in by_alpha else math.nan for alpha in alphas])
 
+    solved = np.isin(alphas, list(by_alpha))
+    stable = np.isin(alphas, [one.problem.alpha for one in solutions if one.status is Status.UNSTABLE], invert=True)
+
     def draw(values: np.ndarray, line: str, colour: str, label: str) -> None:
-        broken = [one.problem.alpha for one in solutions if one.status is Status.UNSTABLE]
-        _line(axes, alphas, values, ~np.isin(alphas, broken), line, colour, label)
-        _mark_broken(axes, sorted(by_alpha), values[np.isin(alphas, list(by_alpha))], solutions, colour, "s")
+        _line(axes, alphas, values, stable, line, colour, label)
+        _mark_broken(axes, alphas[solved], values[solved], solutions, colour, "s")
 
     styles = {"overfitting": "-", "underfitting": "--", "approximation": "-."}
     negative, sizes = list[str](), dict[str, np.ndarray]()

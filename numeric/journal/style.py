@@ -16,7 +16,7 @@ import matplotlib.style
 import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
 
@@ -147,19 +147,20 @@ def legend_above(axes: Axes, ncols: int | None = None, **options: Any) -> None:
     if isinstance(axes.get_figure(root=True), Sheet):
         place = axes.get_subplotspec()
         width = _MOST_OF_COLUMN * axes.figure.bbox.width / (place.get_gridspec().ncols if place else 1)
-        _fitting(axes, width, columns, handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), **options)
+        fitting(axes, width, columns, handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), **options)
     else:
         width = axes.get_window_extent().width
-        _raise_view(axes, _fitting(axes, width, columns, handles=handles, loc="upper center", **options))
+        _raise_view(axes, fitting(axes, width, columns, handles=handles, loc="upper center", **options))
 
 
-def _fitting(axes: Axes, width: float, columns: int, **options: Any) -> Legend:
+def fitting(holder: Axes | Figure | SubFigure, width: float, columns: int, **options: Any) -> Legend:
     """A legend of at most so many columns, and of fewer where they would be wider, in pixels."""
-    for fewer in range(columns, 0, -1):
-        legend = axes.legend(ncols=fewer, **options)
+    for fewer in range(columns, 1, -1):
+        legend = holder.legend(ncols=fewer, **options)
         if legend.get_window_extent().width <= width:
-            break
-    return legend
+            return legend
+        legend.remove()  # a figure keeps every one
+    return holder.legend(ncols=1, **options)
 
 
 def _raise_view(axes: Axes, legend: Legend) -> None:

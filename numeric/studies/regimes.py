@@ -126,10 +126,10 @@ class Regime:
 
         Not a number for a single one, which cannot tell.
         """
-        logs = [tuple(power * math.log(dim) for power in powers) for dim, _ in slopes]
-        constant = self.constant([slope for _, slope in slopes], logs)
         if len(slopes) < 2:
             return math.nan
+        logs = [tuple(power * math.log(dim) for power in powers) for dim, _ in slopes]
+        constant = self.constant([slope for _, slope in slopes], logs)
         return self.near(constant, *logs[-1]) if constant else math.log10(slopes[0][0])
 
     def margin(self, *logs: float) -> float:

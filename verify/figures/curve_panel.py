@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from scipy.interpolate import PchipInterpolator
 
 from numeric.journal.log_axes import LEAST_DRAWN, keep_in_view, logarithmic
-from numeric.journal.style import COLOURS
+from numeric.journal.style import COLOURS, fitting
 from numeric.problem.solution import Solution, Status
 from verify.studies.learning_curves import Curve
 
@@ -48,13 +48,9 @@ def add_legend(figure: Figure | SubFigure, curves: Sequence[Curve], quantities: 
     others = [handle for axes in figure.axes for handle in axes.get_legend_handles_labels()[0]]
     handles = [*families, *styles, *others]
     length = DASHES_SEEN if styles else None
-    for ncols in range(min((len(handles) + 1) // (2 if styles else 1), _MOST_LISTED), 0, -1):
-        legend = figure.legend(
-            handles=handles, title=_title(curves), loc="outside upper center", ncols=ncols, handlelength=length
-        )
-        if legend.get_window_extent().width <= figure.bbox.width or ncols == 1:
-            break
-        legend.remove()
+    columns = min((len(handles) + 1) // (2 if styles else 1), _MOST_LISTED)
+    place = {"handles": handles, "title": _title(curves), "loc": "outside upper center", "handlelength": length}
+    fitting(figure, figure.bbox.width, columns, **place)
 
 
 def style_handles(quantities: Sequence[str]) -> list[Line2D]:

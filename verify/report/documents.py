@@ -164,10 +164,7 @@ def model_document(outcome: ModelOutcome) -> dict[str, Any]:
 
 def model_rows(outcome: ModelOutcome) -> list[dict[str, object]]:
     """The same rows of one model, each with its setting."""
-    return [
-        {**_parameters(score.problem), **row}
-        for score in outcome.scores for row in score_rows([score])
-    ]  # fmt: skip
+    return [{**_parameters(score.problem), **row} for score in outcome.scores for row in score_rows([score])]
 
 
 def _parameters(problem: Problem) -> dict[str, object]:
