@@ -106,7 +106,7 @@ def test_folders_are_small():
 
 
 def test_generated_modules_import_only_their_numerical_library():
-    libraries = {"float64": {"numpy"}, "multiprecision": set(), "balls": {"flint"}}
+    libraries = {"float64": {"numpy"}, "balls": {"flint"}}
     for language, library in libraries.items():
         shared = list((ROOT / "generated/shared" / language).glob("*.py"))
         assert shared
