@@ -126,7 +126,7 @@ def test_documents_and_comments_name_files_that_exist():
 
 
 def test_generated_modules_import_only_their_numerical_library():
-    libraries = {"float64": {"numpy"}, "multiprecision": set(), "balls": {"flint"}}
+    libraries = {"float64": {"numpy"}, "balls": {"flint"}}
     for language, library in libraries.items():
         shared = list((ROOT / "generated/shared" / language).glob("*.py"))
         assert shared
