@@ -15,7 +15,7 @@ import attention_erm
 import numeric
 from numeric.laws.eigenvalue_list import singular_values
 from numeric.maths.domain import InvalidParameter
-from numeric.plots import curve_figure
+from numeric.plotting import curve_figure
 
 TARGET = attention_erm.MarchenkoPastur(0.5)
 POWER_LAW = attention_erm.power_law(0.75, 20)

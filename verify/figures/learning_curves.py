@@ -8,8 +8,8 @@ from itertools import groupby
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
-from numeric.journal.caption import add_caption, common_settings
-from numeric.journal.style import Sheet
+from numeric.plotting.caption import add_caption, common_settings
+from numeric.plotting.style import Sheet
 from verify.figures.curve_panel import add_legend, draw_curves
 from verify.figures.drawing import styled
 from verify.figures.spectra import draw_spectra

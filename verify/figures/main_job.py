@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numeric.journal import caption
-from numeric.journal.caption import add_caption
-from numeric.journal.style import COLOURS, Sheet, legend_above, settings
+from numeric.plotting import caption
+from numeric.plotting.caption import add_caption
+from numeric.plotting.style import COLOURS, Sheet, legend_above, style_context
 from numeric.problem.problem import Problem
 from verify.figures.curve_panel import QUANTITY_NAMES, add_legend, draw_curves
 from verify.figures.drawing import png
@@ -26,7 +26,7 @@ BOTH_ERRORS = ("test_error", "train_error")
 
 def main_job_figures(outcome: MainJobOutcome) -> dict[str, bytes]:
     """Return the figures as PNG files, by file name; those with nothing to show are absent."""
-    with settings():
+    with style_context():
         figures = {"scores.png": score_figure(outcome)}
         if DataKind.SEQUENCES in outcome.comparisons and outcome.curves:
             figures["curve.png"] = trained_curve_figure(outcome)

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from numeric.journal.caption import add_caption, settings
-from numeric.journal.style import COLOURS, Sheet
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.style import COLOURS, Sheet
 from verify.judging.scores import Score
 from verify.messages.study import TrajectoryPoint
 from verify.training.data import DataKind

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from numeric.journal.caption import add_caption, settings
-from numeric.journal.style import Sheet, legend_above
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.style import Sheet, legend_above
 from verify.figures.curve_panel import DASHES_SEEN, add_legend, draw_curves, style_handles
 from verify.figures.drawing import styled
 from verify.studies.learning_curves import Curve

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from attention_erm.commandline.table import table_text
-from numeric.journal.numbers import without_mathtext
+from numeric.plotting.numbers import without_mathtext
 from numeric.problem.solution import Solution, Status
 from verify.judging.realised import COMPARED_QUANTITIES
 from verify.judging.scores import Comparison, Score

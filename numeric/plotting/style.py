@@ -1,6 +1,6 @@
 """One style of all figures: as wide as a column or a page of a journal, text of its size, fonts embedded whole.
 
-Figures are `Sheet`s, drawn by functions under `in_style`. Who hands over axes of a figure of his own keeps its settings.
+Figures are `Sheet`s, drawn by functions under `in_style`. Who hands over axes of a figure of his own keeps its style_context.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ from numeric.maths.domain import InvalidParameter
 
 P = ParamSpec("P")
 
-COLUMN, PAGE = 3.4, 7.0  #: inches, widths of a column and of both of them in journals of two columns
+COLUMN_WIDTH, PAGE_WIDTH = 3.4, 7.0  #: inches, widths of a column and of both of them in journals of two columns
 COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f", "#b08b1a", "#2a8fa8", "#5b5b5b", "#a8324a")
 #: Type 42 is the font itself, which journals ask for and editors of figures can edit; matplotlib's own choice is Type 3.
-FONTS_WHOLE: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
-JOURNAL: dict[Any, Any] = {
-    "figure.figsize": (COLUMN, 2.5), "figure.dpi": 150, "savefig.dpi": 300, "font.family": "STIXGeneral",
+EMBED_FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
+RC_PARAMS: dict[Any, Any] = {
+    "figure.figsize": (COLUMN_WIDTH, 2.5), "figure.dpi": 150, "savefig.dpi": 300, "font.family": "STIXGeneral",
     "mathtext.fontset": "stix", "font.size": 8.5, "axes.titlesize": "medium", "axes.labelsize": "medium",
     "figure.titlesize": "medium", "figure.labelsize": "small", "xtick.labelsize": "small", "ytick.labelsize": "small",
     "legend.fontsize": "small", "legend.title_fontsize": "small", "legend.frameon": False, "legend.handlelength": 1.7,
     "legend.columnspacing": 1.2, "legend.borderpad": 0.2, "axes.spines.top": False, "axes.spines.right": False,
     "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.minor.width": 0.4,
     "ytick.minor.width": 0.4, "lines.linewidth": 1.2, "lines.markersize": 3.5, "axes.prop_cycle": cycler(color=COLOURS),
-    **FONTS_WHOLE,
+    **EMBED_FONTS,
 }  # fmt: skip
-_OF_THE_PROCESS = (
+_PROCESS_SETTINGS = (
     "backend",
     "backend_fallback",
     "interactive",
     "toolbar",
     "webagg",
-)  # groups of settings that no figure has
-_GAP, _MOST_OF_PANEL = 0.08, 0.6  # of the height of axes: around a legend within them, and what it may take
-_MOST_OF_COLUMN = 0.9  # of the width of a column of panels, labels too: what a legend above axes may take
-_MOST_LISTED = 4  # entries of a legend in a row across a column
+)  # groups of style_context that no figure has
+_LEGEND_GAP, _MAX_LEGEND_HEIGHT = 0.08, 0.6  # of the height of axes: around a legend within them, and what it may take
+_MAX_LEGEND_WIDTH = 0.9  # of the width of a column of panels, labels too: what a legend above axes may take
+_MAX_LEGEND_COLUMNS = 4  # entries of a legend in a row across a column
 
-_chosen: list[str | Path] = []  # styles over ours, of the process
+_chosen_styles: list[str | Path] = []  # styles over ours, of the process
 
 
 def choose_styles(*styles: str | Path) -> None:
-    """From here on figures have the settings of these matplotlib styles, each a name or a file, over ours.
+    """From here on figures have the style_context of these matplotlib styles, each a name or a file, over ours.
 
     Raises:
         InvalidParameter: there is no such style, or its file cannot be read.
@@ -68,24 +68,24 @@ def choose_styles(*styles: str | Path) -> None:
             raise InvalidParameter(
                 "style", str(style), "is no style of matplotlib and no file of one", way_out
             ) from None
-    _chosen[:] = styles
+    _chosen_styles[:] = styles
 
 
 @contextmanager
-def settings() -> Iterator[None]:
+def style_context() -> Iterator[None]:
     """Inside, what is drawn has our style, and over it the styles that were chosen."""
-    with matplotlib.style.context([JOURNAL, *_chosen]):
+    with matplotlib.style.context([RC_PARAMS, *_chosen_styles]):
         yield
 
 
 def in_style(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """The drawing in our style; on axes that are handed over, under the settings that are in force."""
+    """The drawing in our style; on axes that are handed over, under the style_context that are in force."""
 
     @wraps(draw)
     def drawn(*arguments: P.args, **options: P.kwargs) -> Figure:
         if options.get("ax") is not None:
             return draw(*arguments, **options)
-        with settings():
+        with style_context():
             return draw(*arguments, **options)
 
     return drawn
@@ -99,25 +99,25 @@ class Sheet(Figure):
 
     def __init__(self, columns: int = 1, height: float = 2.5, **options: Any) -> None:
         column = float(matplotlib.rcParams["figure.figsize"][0])
-        width = column if columns == 1 else column * PAGE / COLUMN
+        width = column if columns == 1 else column * PAGE_WIDTH / COLUMN_WIDTH
         label = FontProperties(size=matplotlib.rcParams["axes.labelsize"]).get_size_in_points()
-        self._in_force = {
-            key: value for key, value in matplotlib.rcParams.items() if key.partition(".")[0] not in _OF_THE_PROCESS
+        self._rc_params = {
+            key: value for key, value in matplotlib.rcParams.items() if key.partition(".")[0] not in _PROCESS_SETTINGS
         }
-        height *= max(column / COLUMN, label / JOURNAL["font.size"])  # a label has room beside its axes
+        height *= max(column / COLUMN_WIDTH, label / RC_PARAMS["font.size"])  # a label has room beside its axes
         super().__init__(figsize=(width, height), **{"layout": "constrained", **options})
 
     def draw(self, renderer: Any) -> None:
-        """As any figure, with the settings that it was made under: ticks and colours are looked up late."""
-        with matplotlib.rc_context(self._in_force):
+        """As any figure, with the style_context that it was made under: ticks and colours are looked up late."""
+        with matplotlib.rc_context(self._rc_params):
             super().draw(renderer)
 
     def savefig(self, fname: Any, **options: Any) -> None:
-        """As any figure, with its own settings; fonts whole; with version and commit as metadata, if no other are given."""
+        """As any figure, with its own style_context; fonts whole; with version and commit as metadata, if no other are given."""
         suffix = str(options.get("format") or Path(str(fname)).suffix[1:])
         if suffix in ("png", "pdf", "svg"):
             options = {"metadata": provenance.current().figure_metadata(suffix), **options}
-        with matplotlib.rc_context({**self._in_force, **FONTS_WHOLE}):
+        with matplotlib.rc_context({**self._rc_params, **EMBED_FONTS}):
             super().savefig(fname, **options)
 
 
@@ -143,17 +143,17 @@ def panels(
 def legend_above(axes: Axes, ncols: int | None = None, **options: Any) -> None:
     """The legend of these axes above them; within the axes of another's figure, who may have a title there, above what is drawn."""
     handles = options.pop("handles", None) or axes.get_legend_handles_labels()[0]
-    columns = ncols or min(len(handles), _MOST_LISTED)
+    columns = ncols or min(len(handles), _MAX_LEGEND_COLUMNS)
     if isinstance(axes.get_figure(root=True), Sheet):
         place = axes.get_subplotspec()
-        width = _MOST_OF_COLUMN * axes.figure.bbox.width / (place.get_gridspec().ncols if place else 1)
-        fitting(axes, width, columns, handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), **options)
+        width = _MAX_LEGEND_WIDTH * axes.figure.bbox.width / (place.get_gridspec().ncols if place else 1)
+        fit_legend(axes, width, columns, handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), **options)
     else:
         width = axes.get_window_extent().width
-        _raise_view(axes, fitting(axes, width, columns, handles=handles, loc="upper center", **options))
+        _raise_view(axes, fit_legend(axes, width, columns, handles=handles, loc="upper center", **options))
 
 
-def fitting(holder: Axes | Figure | SubFigure, width: float, columns: int, **options: Any) -> Legend:
+def fit_legend(holder: Axes | Figure | SubFigure, width: float, columns: int, **options: Any) -> Legend:
     """A legend of at most so many columns, and of fewer where they would be wider, in pixels."""
     for fewer in range(columns, 1, -1):
         legend = holder.legend(ncols=fewer, **options)
@@ -165,10 +165,10 @@ def fitting(holder: Axes | Figure | SubFigure, width: float, columns: int, **opt
 
 def _raise_view(axes: Axes, legend: Legend) -> None:
     """By the height of the legend within."""
-    share = legend.get_window_extent().height / axes.get_window_extent().height + _GAP
+    share = legend.get_window_extent().height / axes.get_window_extent().height + _LEGEND_GAP
     scale = axes.yaxis.get_transform()
     low, high = scale.transform(np.array(axes.get_ylim()))
-    top = scale.inverted().transform(np.array([low + (high - low) / (1 - min(share, _MOST_OF_PANEL))]))[0]
+    top = scale.inverted().transform(np.array([low + (high - low) / (1 - min(share, _MAX_LEGEND_HEIGHT))]))[0]
     if axes.get_autoscaley_on():
         axes.update_datalim([(1.0, top)], updatex=False)  # what the owner draws later still raises the view
         axes.autoscale_view(scalex=False)
