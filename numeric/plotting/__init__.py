@@ -1,4 +1,4 @@
-"""Figures of the theory: learning curves, spectra, scaling laws and phase diagrams, in one style with captions.
+"""Figures of the theory, in one style and with captions.
 
 Learning curves
     curve_figure            test, train and estimation error along alpha
@@ -23,9 +23,11 @@ Coordinates of plotted points, for `numeric.plotting.kinks.refine_kinks`
     optimum_coordinates     coordinates of a point in optimal_figure
     cost_coordinates        coordinates of a point in cost_figure
 
-Each figure function returns a new figure, which `figure.savefig("curve.pdf")` writes. With `ax=` it draws on your own axes, one for
-each panel, and returns their figure; your rcParams, titles and legends are then left alone, and no caption is drawn. A figure function
-raises InvalidParameter if an argument has the wrong type, such as a Problem instead of its Solution, or one point instead of a list.
+Each figure function returns a new figure, which `figure.savefig("curve.pdf")` writes. With `ax=`
+it draws on your own axes, one for each panel, and returns their figure. It then leaves your
+rcParams, titles and legends alone and draws no caption. A figure function raises InvalidParameter
+if an argument has the wrong type, such as a Problem instead of its Solution, or one point instead
+of a list.
 
 Every function is loaded on first use, because matplotlib takes long to import.
 """

@@ -1,4 +1,4 @@
-"""Captions: the settings of a figure, so that it can stand alone."""
+"""Captions: the settings of a figure, so that it can be read without the text around it."""
 
 import re
 from collections.abc import Sequence
@@ -22,23 +22,24 @@ from numeric.plotting.style import Sheet
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 
-_MARGIN = 0.1  # inches beside a caption
-_MAX_LISTED = 4  # eigenvalues that are told one by one
-_ROUNDING = 1e-9  # relative, of eigenvalues and weights that were read from a list
+_MARGIN = 0.1  # inches, left and right of a caption together
+_MAX_LISTED = 4  # maximum number of eigenvalues in a caption
+_ROUNDING = 1e-9  # relative rounding error of eigenvalues and weights from a list
 _SYMBOLS = {
     "alpha": r"\alpha", "lambda_": r"\lambda", "noise": r"\Delta", "width": r"\kappa", "tokens": "T", "beta": r"\beta",
     "beta0": r"\beta_0",
 }  # fmt: skip
 _TARGET_SYMBOLS = {"kappa0": r"$\kappa_0$", "kappa1": r"$\kappa_1$", "kappa2": r"$\kappa_2$"}
-_DEFAULTS = {"width": 1, "beta": 1, "beta0": 1}  # are told where they are another
+_DEFAULTS = {"width": 1, "beta": 1, "beta0": 1}  # shown only if not the default
 
 
 _captions: WeakKeyDictionary[Figure, list[str]] = WeakKeyDictionary()
 
 
 def caption_of(figure: Figure) -> str:
-    r"""What was said of a figure, in a line for each that was drawn on it and says something else; of one that is not ours, for its
-    owner to put where it belongs.
+    r"""Return the caption of a figure, one line for each distinct plot drawn on it.
+
+    If you passed your own axes, place the caption yourself.
 
     >>> from attention_erm import MarchenkoPastur, Problem, solve
     >>> from matplotlib.figure import Figure
@@ -51,7 +52,14 @@ def caption_of(figure: Figure) -> str:
 
 
 def add_caption(figure: Figure, *parts: str) -> None:
-    """Below all panels of a sheet, in lines of its width. A figure that is not ours is captioned by its owner: `caption_of`."""
+    """Write a caption below all panels of a `Sheet`, wrapped to its width.
+
+    In any other figure nothing is drawn; `caption_of` returns the caption.
+
+    Args:
+        figure: the figure.
+        *parts: parts of the caption; empty ones are left out.
+    """
     cut = "interrupted before it had finished" if interrupts.interrupted() else ""
     text = "; ".join(filter(None, (*parts, cut)))
     if isinstance(figure, Sheet):
@@ -62,7 +70,7 @@ def add_caption(figure: Figure, *parts: str) -> None:
 
 
 def _wrapped(text: str, wide: float) -> list[str]:
-    """A text in lines of so many points, none of which breaks an equation."""
+    """Wrap a text to lines of `wide` points, without a break inside an equation."""
     lines, left = list[list[str]](), 0.0
     for word in re.findall(r"(?:\$[^$]*\$| = |[^\s$])+", text):
         needed = _width(word)
@@ -75,37 +83,47 @@ def _wrapped(text: str, wide: float) -> list[str]:
 
 
 def _width(word: str) -> float:
-    """In points, in the text of captions."""
+    """Return the width of a word in points, in the font of captions."""
     font = FontProperties(size=matplotlib.rcParams["figure.labelsize"])
     return float(text_to_path.get_text_width_height_descent(word, font, ismath=True)[0])
 
 
 def settings(problem: Problem, *varied: str) -> str:
-    """All settings of a problem but those that the figure varies."""
-    told = [] if "target" in varied else [_target_text(problem)]
+    """Return the settings of a problem as text, except those that the figure varies.
+
+    Args:
+        problem: the problem.
+        *varied: names of settings to leave out, such as "alpha".
+    """
+    parts = [] if "target" in varied else [_target_text(problem)]
     for name, glyph in _SYMBOLS.items():
         value = getattr(problem, name)
         if name not in varied and value != _DEFAULTS.get(name) and (name != "tokens" or takes_tokens(problem.model)):
-            told.append(f"${glyph} = {in_mathtext(value)}$")
-    told += [f"{name.replace('_', ' ')} = {value:.4g}" for name, value in problem.extra if name not in varied]
-    if named := model_label(problem.model):
-        told.append(named)
+            parts.append(f"${glyph} = {in_mathtext(value)}$")
+    parts += [f"{name.replace('_', ' ')} = {value:.4g}" for name, value in problem.extra if name not in varied]
+    if model := model_label(problem.model):
+        parts.append(model)
     if "parametrisation" not in varied and problem.parametrisation != "factorised":
-        told.append(f"{problem.parametrisation} matrix trained")
+        parts.append(f"{problem.parametrisation} matrix trained")
     if problem.leading:
-        told.append(f"{problem.leading} features exact")
+        parts.append(f"{problem.leading} features exact")
     if problem.follows_label:
-        told.append("fitted minimum of each sample")
-    return ", ".join(told)
+        parts.append("fitted minimum of each sample")
+    return ", ".join(parts)
 
 
 def model_label(model: str) -> str:
-    """A model by its name, unless it is the one that is meant where none is named."""
+    """Return "model" and its name, or an empty text for the default model."""
     return "" if model == DEFAULT else f"model {model.replace('_', ' ')}"
 
 
 def common_settings(problems: Sequence[Problem], *varied: str) -> str:
-    """Those that all these problems have, without what the figure varies."""
+    """Return the settings that all problems share as text, except those that the figure varies.
+
+    Args:
+        problems: one or more problems.
+        *varied: names of settings to leave out, such as "alpha".
+    """
     first, *others = problems
     names = [field.name for field in fields(Problem)]
     different = (name for name in names if any(getattr(one, name) != getattr(first, name) for one in others))
@@ -124,18 +142,20 @@ def _target_text(problem: Problem) -> str:
             return _eigenvalue_text(list(zip(*law.arrays, strict=True))[::-1])
         case RationalTarget() as law:
             names = structure(law.model)["target"]
-            told = zip((_TARGET_SYMBOLS.get(name, name) for name in names), law.settings, strict=True)
-            return ", ".join(f"{name} = {value:.4g}" for name, value in told)
+            pairs = zip((_TARGET_SYMBOLS.get(name, name) for name in names), law.settings, strict=True)
+            return ", ".join(f"{name} = {value:.4g}" for name, value in pairs)
         case _:
             return ""
 
 
 def _eigenvalue_text(eigenvalues: Sequence[tuple[float, float]]) -> str:
-    """The first ones with their shares, and zero, which most of them may be."""
-    told = [*eigenvalues[:_MAX_LISTED], *(one for one in eigenvalues[_MAX_LISTED:] if one[0] == 0)]
-    left_out = len(eigenvalues) - len(told)
-    rest = f" and {left_out} more" if left_out else ""
-    return f"eigenvalues (and shares) {', '.join(f'{value:.4g} ({share:.3g})' for value, share in told)}{rest}"
+    """Return the first eigenvalues with their weights, and the eigenvalue zero, which often has
+    most of the weight.
+    """
+    shown = [*eigenvalues[:_MAX_LISTED], *(one for one in eigenvalues[_MAX_LISTED:] if one[0] == 0)]
+    omitted = len(eigenvalues) - len(shown)
+    rest = f" and {omitted} more" if omitted else ""
+    return f"eigenvalues (and shares) {', '.join(f'{value:.4g} ({share:.3g})' for value, share in shown)}{rest}"
 
 
 def _power_law_text(gamma: float, dim: int, second_moment: float) -> str:
@@ -144,7 +164,10 @@ def _power_law_text(gamma: float, dim: int, second_moment: float) -> str:
 
 
 def _power_law_exponent(law: Eigenvalues) -> float:
-    """The gamma of eigenvalues k^-gamma that were listed one by one, 0 of others; singular values stand with either sign."""
+    """Return gamma if the eigenvalues are a list k^-gamma, and 0 otherwise.
+
+    Singular values are listed with both signs.
+    """
     values, weights = law.arrays
     sizes = np.sort(values[values > 0])[::-1]
     alike = np.ptp(weights) <= _ROUNDING * weights[0] and np.sum(values < 0) in (0, len(sizes)) and 0 not in values
@@ -156,5 +179,5 @@ def _power_law_exponent(law: Eigenvalues) -> float:
 
 
 def decay_in_mathtext(decay: DecayLaw) -> str:
-    """A law of weight decay as it was named, in mathematics."""
+    """Return the formula of a weight-decay law in mathtext."""
     return re.sub(r"\^\(?([-+0-9./]+)\)?", r"^{\1}", decay.name.replace("sqrt(d)", r"\sqrt{d}"))

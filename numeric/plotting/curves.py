@@ -1,4 +1,4 @@
-"""Learning curves: errors and parts of the test error against the sample ratio."""
+"""Learning curves: errors, and parts of the test error, along the sample ratio alpha."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -33,9 +33,11 @@ _ERROR_LINES = (
 
 
 def curve_coordinates(solution: Solution) -> tuple[float, ...]:
-    """Where `curve_figure` draws a point, and what; NaN where there is no value to rely on, 0 where zero is within the error bar.
+    """Return the coordinates of a point in `curve_figure`: (alpha, test error, train error,
+    estimation error).
 
-    For `numeric.plotting.kinks.refine_kinks`.
+    A value is NaN if the solution is not trusted, and 0 if zero is within its error bar.
+    `numeric.plotting.kinks.refine_kinks` takes this function.
     """
     return solution.problem.alpha, *(_plotted_value(solution, name) for name, *_ in _ERROR_LINES)
 
@@ -47,8 +49,21 @@ def _plotted_value(solution: Solution, name: str) -> float:
 
 @in_style
 def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figure:
-    """Errors against alpha, with bands of their error estimates; points where replica symmetry is broken are open circles on a faint
-    line, and no line passes one that was not solved. What is left out is said in the caption.
+    """Plot test, train and estimation error along alpha, with bands for their error bars.
+
+    Points where replica symmetry is broken are open circles on a faint line. A point without a
+    value leaves a gap, and the caption lists it.
+
+    Args:
+        solutions: results of `solve` or `learning_curve`, one or more.
+        ax: your own axes; default: a new figure.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InvalidParameter: `solutions` is empty or has an element that is not a Solution; `ax` is not
+            one Axes.
 
     >>> from attention_erm import MarchenkoPastur, Problem, learning_curve
     >>> from numeric.plotting import curve_figure
@@ -61,20 +76,20 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
     figure, (axes,) = panels(ax)
     alphas = np.array([solution.problem.alpha for solution in solutions])
     stable = np.array([solution.status is not Status.UNSTABLE for solution in solutions])
-    left_out = [solution.problem.alpha for solution in solutions if not solution.trusted]
-    joined = stable.all() and not left_out and len(alphas) > 1
-    mark = "" if joined else "."  # a point without a neighbour has no line
+    omitted = [solution.problem.alpha for solution in solutions if not solution.trusted]
+    joined = stable.all() and not omitted and len(alphas) > 1
+    mark = "" if joined else "."  # an isolated point is not visible on a line
     lines = dict[str, np.ndarray]()
     for column, (name, label, colour, line) in enumerate(_ERROR_LINES, 1):
-        values = lines[label] = np.array([drawn[column] for drawn in map(curve_coordinates, solutions)])
+        values = lines[label] = np.array([point[column] for point in map(curve_coordinates, solutions)])
         errors = np.where(values > 0, [solution.errors.get(name, 0.0) for solution in solutions], np.nan)
         plot_line(axes, alphas, values, stable, line, colour, label, marker=mark, ms=3)
         mark_broken(axes, alphas, values, solutions, colour)
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     axes.set(xlabel=ALPHA_LABEL, ylabel="error")
     logarithmic(axes.xaxis)
-    notes = ["" if stable.all() else CIRCLES + BROKEN_SYMMETRY, omitted_note(left_out, alphas.tolist())]
-    if any(solution.trusted for solution in solutions):  # a log of nothing cannot be drawn
+    notes = ["" if stable.all() else CIRCLES + BROKEN_SYMMETRY, omitted_note(omitted, alphas.tolist())]
+    if any(solution.trusted for solution in solutions):  # a logarithmic axis needs a value
         logarithmic(axes.yaxis)
         notes.append(below_panel_note(keep_in_view(axes), lines))
     legend_above(axes)
@@ -86,9 +101,22 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
 def decomposition_figure(
     parts: Sequence[Decomposition], ax: Axes | None = None, unsolved: Sequence[float] = ()
 ) -> Figure:
-    """Parts of the excess test error against alpha, with the mismatch that stays; of a part below zero its size, in open circles.
+    """Plot the parts of the excess test error, and the mismatch, along alpha.
 
-    Points where replica symmetry is broken are open squares on faint lines, and no line passes an `unsolved` sample ratio.
+    A negative part is drawn by its absolute value, as open circles. Points where replica symmetry
+    is broken are open squares on faint lines.
+
+    Args:
+        parts: results of `decompose`.
+        ax: your own axes; default: a new figure.
+        unsolved: sample ratios without a solution; lines have a gap there, and the caption lists
+            them.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InvalidParameter: `parts` has an element that is not a Decomposition; `ax` is not one Axes.
 
     >>> from attention_erm import MarchenkoPastur, Problem, decompose, learning_curve
     >>> from numeric.plotting import decomposition_figure
@@ -116,7 +144,7 @@ def decomposition_figure(
     styles = {"overfitting": "-", "underfitting": "--", "approximation": "-."}
     negative, sizes = list[str](), dict[str, np.ndarray]()
     for colour, (name, line) in enumerate(styles.items()):
-        values = along(lambda part, name=name: part.excess[name])  # type: ignore[misc]  # of this turn of the loop
+        values = along(lambda part, name=name: part.excess[name])  # type: ignore[misc]  # binds the current name
         sizes[f"excess {name}"] = np.abs(values)
         draw(np.where(values > 0, values, np.nan), line, f"C{colour}", f"excess {name}")
         if (below := values < 0).any():
@@ -128,8 +156,8 @@ def decomposition_figure(
     below_panel = below_panel_note(keep_in_view(axes), sizes)
     legend_above(axes, 2)
     note = f"open circles: minus excess {' and '.join(negative)}, which is below zero" if negative else ""
-    told = settings(solutions[0].problem, "alpha") if parts else ""
+    setting = settings(solutions[0].problem, "alpha") if parts else ""
     broken = broken_note(solutions)
     squares = broken and f"open squares: {broken}"
-    add_caption(figure, told, note, below_panel, squares, omitted_note(unsolved, alphas.tolist()))
+    add_caption(figure, setting, note, below_panel, squares, omitted_note(unsolved, alphas.tolist()))
     return figure

@@ -1,4 +1,4 @@
-"""Logarithmic axes: as many labels as have room, written as one reads them, on ranges of many decades and of a part of one."""
+"""Logarithmic axes with as many tick labels as fit, from a part of a decade to many decades."""
 
 from collections.abc import Iterator
 
@@ -10,14 +10,17 @@ from matplotlib.ticker import Formatter, Locator, LogLocator, MaxNLocator, NullF
 from numeric.laws.law import Array
 from numeric.plotting.numbers import is_plain, with_power
 
-MIN_VISIBLE_FRACTION = 3e-6  #: of the greatest value: what vanishes along a curve leaves its panel below it
-_TICK_MULTIPLES = ((1, 1.5, 2, 3, 5, 7), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))  # ticks, the most of them first
-_MIN_LABELS = 3  # labels from which on a scale can be read
+#: Fraction of the greatest value; smaller values are below the panel.
+MIN_VISIBLE_FRACTION = 3e-6
+_TICK_MULTIPLES = ((1, 1.5, 2, 3, 5, 7), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))  # ticks in a decade, densest first
+_MIN_LABELS = 3  # fewer labels do not show the scale
 _MAX_LABELS = 7
 
 
 def logarithmic(*which: Axis) -> None:
-    """These axes on a logarithmic scale, with labels that leave each other room; of minor ticks none."""
+    """Set these axes to a logarithmic scale with labels that do not overlap; minor ticks have no
+    label.
+    """
     for axis in which:
         (axis.axes.set_xscale if isinstance(axis, XAxis) else axis.axes.set_yscale)("log")
         axis.set_major_locator(_SpacedLocator(axis))
@@ -27,7 +30,12 @@ def logarithmic(*which: Axis) -> None:
 
 
 def keep_in_view(axes: Axes) -> float:
-    """Ends the view of a logarithmic y axis at MIN_VISIBLE_FRACTION of its upper end, where it went further; returns its lower end."""
+    """Raise the lower limit of a logarithmic y axis to MIN_VISIBLE_FRACTION of its upper limit, if
+    it is lower.
+
+    Returns:
+        The lower limit.
+    """
     low, high = axes.get_ylim()
     if low < MIN_VISIBLE_FRACTION * high:
         axes.set_ylim(bottom=MIN_VISIBLE_FRACTION * high)
@@ -35,16 +43,21 @@ def keep_in_view(axes: Axes) -> float:
 
 
 class _SpacedLocator(Locator):
-    """Ticks as dense as the length of the axis allows: multiples of powers of ten, or even steps on a part of a decade."""
+    """Tick locator whose density depends on the length of the axis.
 
-    def __init__(self, of: Axis) -> None:
-        self._axis = of
+    Ticks are multiples of powers of ten, or evenly spaced on a part of a decade.
+    """
+
+    def __init__(self, axis: Axis) -> None:
+        self._axis = axis
 
     def __call__(self) -> list[float]:
         return self.tick_values(*self._axis.get_view_interval())
 
     def tick_values(self, vmin: float, vmax: float) -> list[float]:
-        """Ticks of the view: of the densest rule that has room, if these are enough to read a scale."""
+        """Return the densest ticks between `vmin` and `vmax` that fit and are enough to read the
+        scale.
+        """
         low, high = sorted((vmin, vmax))
         room = min(_MAX_LABELS, self._axis.get_tick_space())
         fitting = [
@@ -56,7 +69,9 @@ class _SpacedLocator(Locator):
 
 
 def _tick_candidates(low: float, high: float, room: int) -> Iterator[Array]:
-    """Ticks within a range: some in each decade, each decade or every few of them, even steps."""
+    """Yield ticks from `low` to `high`, densest first: several in a decade, one in each or every
+    few decades, evenly spaced.
+    """
     decades = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     for multiples in _TICK_MULTIPLES:
         yield _within(np.outer(10.0**decades, multiples).ravel(), low, high)
@@ -67,22 +82,24 @@ def _tick_candidates(low: float, high: float, room: int) -> Iterator[Array]:
 
 
 def _within(ticks: Array, low: float, high: float) -> Array:
-    return ticks[(ticks >= low * (1 - 1e-9)) & (ticks <= high * (1 + 1e-9)) & (ticks > 0)]  # rounding of the ends
+    return ticks[(ticks >= low * (1 - 1e-9)) & (ticks <= high * (1 + 1e-9)) & (ticks > 0)]  # allow for rounding
 
 
 def _min_log_distance(ticks: Array) -> float:
-    """Least distance between two labels, infinite where there are none: a rule of one label always has room."""
+    """Return the least distance between neighbouring ticks in log(x); infinite for fewer than two
+    ticks.
+    """
     return float(np.min(np.diff(np.log(ticks)), initial=np.inf))
 
 
 class _NumberFormatter(Formatter):
-    """Plain numbers, or all of them with their powers of ten."""
+    """Tick formatter: all labels of an axis are plain numbers, or all have powers of ten."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         return self.format_ticks([x])[0]
 
     def format_ticks(self, values: list[float]) -> list[str]:
-        """All labels of an axis, of one kind."""
+        """Return all labels of an axis, in one format."""
         if all(map(is_plain, values)):
             return [f"{value:g}" for value in values]
         return [f"${with_power(value)}$" for value in values]

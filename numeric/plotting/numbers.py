@@ -1,32 +1,34 @@
-"""Numbers as one reads them: with a power of ten where they would have many zeros."""
+"""Numbers as text: powers of ten instead of many zeros, and ranges of points along an axis."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
-_PLAIN = (1e-3, 1e4)  # sizes within need no power of ten
-_MAX_RANGES = 4  # ranges that are listed one by one: of more, one less, and where the last ends
+_PLAIN = (1e-3, 1e4)  # absolute values in this range are written without a power of ten
+_MAX_RANGES = 4  # maximum number of ranges in a list; a longer list is shortened
 
 
 def is_plain(value: float) -> bool:
-    """Whether it is read without a power of ten."""
+    """Return whether a number is written without a power of ten."""
     return value == 0 or _PLAIN[0] <= abs(value) <= _PLAIN[1]
 
 
 def without_mathtext(label: str) -> str:
-    r"""A label of a figure as a terminal shows it: `$\beta_0 = 1$` as beta0 = 1, `$2 \times 10^{-5}$` as 2e-5."""
+    r"""Convert a figure label to plain text: `$\beta_0 = 1$` to beta0 = 1, `$2 \times 10^{-5}$` to
+    2e-5.
+    """
     label = re.sub(r"(?:([\d.]+) \\times )?10\^\{(-?\d+)\}", lambda found: f"{found[1] or 1}e{found[2]}", label)
     return re.sub(r"[$\\]|_(?=\d)", "", label.replace(r"\to", "->"))
 
 
 def in_mathtext(value: float) -> str:
-    """A number to four digits, in mathematics."""
+    """Return a number in mathtext, to four digits."""
     rounded = float(f"{value:.4g}")
     return f"{rounded:g}" if is_plain(rounded) else with_power(rounded)
 
 
 def with_power(value: float) -> str:
-    """The same, always with its power of ten."""
+    """Return a number in mathtext, to four digits, always with its power of ten."""
     mantissa, exponent = f"{value:.3e}".split("e")
     factor, power = f"{float(mantissa):g}", f"10^{{{int(exponent)}}}"
     return power if factor == "1" else rf"{factor} \times {power}"
@@ -35,7 +37,16 @@ def with_power(value: float) -> str:
 def format_ranges(
     values: Iterable[float], among: Sequence[float], written: Callable[[float], str] = "{:g}".format
 ) -> str:
-    """Ranges of `values` that no other of `among` lies in, in its order; `written`: how a number stands in words."""
+    """List values as ranges of neighbouring points, such as "0.1 to 0.3, 0.7".
+
+    A list of more than four ranges names the first three, the number of others, and the end of the
+    last.
+
+    Args:
+        values: the values to list; they are in `among`.
+        among: coordinates of all points, in order.
+        written: converts a number to text.
+    """
     chosen = set(values)
     runs = [list(run) for inside, run in groupby(among, chosen.__contains__) if inside]
     named = runs if len(runs) <= _MAX_RANGES else runs[: _MAX_RANGES - 1]

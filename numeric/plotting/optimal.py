@@ -1,4 +1,4 @@
-"""Comparisons with an optimum: best weight decay, Bayes-optimal errors."""
+"""Comparisons with an optimum along alpha: optimal weight decay, Bayes-optimal errors."""
 
 import math
 from collections.abc import Sequence
@@ -15,13 +15,31 @@ from numeric.studies.optimal_decay import Optimum
 
 
 def optimum_coordinates(best: Optimum) -> tuple[float, float]:
-    """Where `optimal_figure` draws a weight decay, whose kinks are those of the error too, as `curve_coordinates`."""
+    """Return the coordinates of a point in `optimal_figure`: (alpha, optimal weight decay).
+
+    The optimal weight decay has its kinks at the same alpha as the test error.
+    `numeric.plotting.kinks.refine_kinks` takes this function.
+    """
     return best.solution.problem.alpha, best.decay
 
 
 @in_style
 def optimal_figure(found: Sequence[Optimum], ax: Sequence[Axes] | None = None) -> Figure:
-    """Least test error and the weight decay that gives it, against alpha; two panels, with marks."""
+    """Plot the least test error and the optimal weight decay along alpha, in two panels.
+
+    Points where replica symmetry is broken are open circles.
+
+    Args:
+        found: results of `optimal_lambda`, one or more.
+        ax: your own two axes; default: a new figure.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InvalidParameter: `found` is empty or has an element that is not an Optimum; `ax` is not two
+            Axes.
+    """
     require_nonempty("found", found, Optimum, "optimal_lambda")
     figure, (errors, decays) = panels(ax, 1, 2, 2.4)
     solutions = [best.solution for best in found]
@@ -44,14 +62,33 @@ def optimal_figure(found: Sequence[Optimum], ax: Sequence[Axes] | None = None) -
 
 
 def cost_coordinates(point: CostPoint) -> tuple[float, float, float]:
-    """Where `cost_figure` draws a point, and what, as `curve_coordinates`."""
+    """Return the coordinates of a point in `cost_figure`: (alpha, learned error, Bayes-optimal
+    error).
+
+    An error without a trusted value is NaN. `numeric.plotting.kinks.refine_kinks` takes this
+    function.
+    """
     learned = point.solution.estimation_error if point.solution.trusted else math.nan
     return point.solution.problem.alpha, learned, math.nan if point.bayes_error is None else point.bayes_error
 
 
 @in_style
 def cost_figure(points: Sequence[CostPoint], ax: Axes | None = None) -> Figure:
-    """Estimation errors of the learned map and of the Bayes-optimal one against alpha."""
+    """Plot the estimation error of the learned and of the Bayes-optimal map along alpha.
+
+    Points where replica symmetry is broken are open circles.
+
+    Args:
+        points: results of `cost_curve`, one or more.
+        ax: your own axes; default: a new figure.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InvalidParameter: `points` is empty or has an element that is not a CostPoint; `ax` is not
+            one Axes.
+    """
     require_nonempty("points", points, CostPoint, "cost_curve")
     figure, (axes,) = panels(ax)
     alphas, learned, optimal = zip(*map(cost_coordinates, points), strict=True)
@@ -68,7 +105,23 @@ def cost_figure(points: Sequence[CostPoint], ax: Axes | None = None) -> Figure:
 
 @in_style
 def bayes_figure(points: Sequence[BayesPoint], ax: Sequence[Axes] | None = None) -> Figure:
-    """Estimation and test errors: Bayes-optimal, of the label of the posterior mean, learned at the best weight decay; two panels."""
+    """Plot estimation and test error along alpha, in two panels, for three estimators.
+
+    The estimators are the map learned at the optimal weight decay, the Bayes-optimal estimator, and
+    (for the test error only) the label of the posterior mean of S. Points where replica symmetry is
+    broken are open circles.
+
+    Args:
+        points: results of `bayes_curve`, one or more.
+        ax: your own two axes; default: a new figure.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InvalidParameter: `points` is empty or has an element that is not a BayesPoint; `ax` is not
+            two Axes.
+    """
     require_nonempty("points", points, BayesPoint, "bayes_curve")
     figure, (estimation, test) = panels(ax, 1, 2, 2.6)
     known = [(p.problem.alpha, p.bayes_error, *p.predictions) for p in points if p.bayes_error and p.predictions]
@@ -84,6 +137,6 @@ def bayes_figure(points: Sequence[BayesPoint], ax: Sequence[Axes] | None = None)
     test.plot([row[0] for row in known], [row[3] for row in known], "C2:", label="label of the posterior mean")
     for axes in (estimation, test):
         legend_above(axes, 2)
-    told = settings(points[0].problem, "alpha", "lambda_")
-    add_caption(figure, told, circles_note(broken_note(learned)))
+    setting = settings(points[0].problem, "alpha", "lambda_")
+    add_caption(figure, setting, circles_note(broken_note(learned)))
     return figure

@@ -1,4 +1,6 @@
-"""Phase diagrams: recovery thresholds over the rank of the target, and scaling regimes."""
+"""Phase diagrams: recovery thresholds along the rank ratio of the target, and regimes of a scaling
+law.
+"""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -21,12 +23,28 @@ from numeric.studies.phase_diagram import PhaseDiagram
 from numeric.studies.recovery_table import RecoveryRow
 from numeric.studies.scaling import power_law_of
 
-_LINE_STYLES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))  # dots are the optimum's
+_LINE_STYLES = ("-", "--", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 3)))  # dotted lines are Bayes-optimal
 
 
 @in_style
 def recovery_figure(rows: Sequence[RecoveryRow], ax: Axes | None = None, model: str = DEFAULT) -> Figure:
-    """Recovery thresholds against the target's rank ratio: one colour per number of tokens, one line style per width."""
+    """Plot recovery thresholds along the rank ratio kappa0 of the target.
+
+    Each number of tokens has a colour, and each width a line style. Dotted lines are the
+    Bayes-optimal thresholds.
+
+    Args:
+        rows: results of `recovery_table`, one or more.
+        ax: your own axes; default: a new figure.
+        model: name of the model, for the caption.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InvalidParameter: `rows` is empty or has an element that is not a RecoveryRow; `ax` is not
+            one Axes.
+    """
     require_nonempty("rows", rows, RecoveryRow, "recovery_table")
     figure, (axes,) = panels(ax, height=3.0)
     tokens = sorted({row.tokens for row in rows}, key=lambda count: count or 0)
@@ -59,8 +77,21 @@ def _rows_along_rank(rows: Iterable[RecoveryRow], tokens: int | None, width: Fra
 
 @in_style
 def phase_figure(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
-    """Cells coloured, with the exponents of the axes in each; local slopes of the theory at one dimension as numbers."""
-    require_kind("diagram", diagram, PhaseDiagram, "give what phase_diagram returns")
+    """Plot the scaling regimes as coloured cells, with the exponents of each regime in the legend.
+
+    Numbers in the cells are local slopes of the theory at one dimension.
+
+    Args:
+        diagram: result of `phase_diagram`.
+        ax: your own axes; default: a new figure.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InvalidParameter: `diagram` is not a PhaseDiagram; `ax` is not one Axes.
+    """
+    require_kind("diagram", diagram, PhaseDiagram, "pass the result of phase_diagram")
     figure, (axes,) = panels(ax, height=4.3)
     along, vertical = {"decay": ("n", r"\lambda"), "width": ("m", "m")}[diagram.axis]
     shown = dict.fromkeys(("n", along))
@@ -91,12 +122,16 @@ def phase_figure(diagram: PhaseDiagram, ax: Axes | None = None) -> Figure:
 
 
 def slopes_note(diagram: PhaseDiagram) -> str:
-    """What a caption says of the numbers in a phase diagram, with the settings of the theory that has them."""
-    if diagram.theory is None or not len(diagram.slopes):  # an interrupt came before any was solved
+    """Return the caption note on the numbers in a phase diagram: what they are, and the settings of
+    the theory behind them.
+
+    It is empty if the diagram has no numbers.
+    """
+    if diagram.theory is None or not len(diagram.slopes):  # interrupted before the first slope
         return ""
     along = " along $m$" if diagram.axis == "width" else ""
-    place = settings(diagram.theory, "target", "alpha", "lambda_", "width")
-    at = f"at $d = {in_mathtext(power_law_of(diagram.theory).dim)}$, {place}"
+    setting = settings(diagram.theory, "target", "alpha", "lambda_", "width")
+    at = f"at $d = {in_mathtext(power_law_of(diagram.theory).dim)}$, {setting}"
     return f"numbers: local slope{along} {at}, which is not the exponent before a crossover has ended"
 
 

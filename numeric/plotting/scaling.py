@@ -24,9 +24,25 @@ def scaling_figure(
     along: str = "samples",
     ax: Sequence[Axes] | None = None,
 ) -> Figure:
-    """Risk along samples or hidden units; its local slope below, beside the derived exponent of the regime; two panels.
+    """Plot the risk along samples or hidden units, and below it the local slope with the derived
+    exponent of the regime.
 
-    A tick where each feature leaves the bulk.
+    Ticks on the lower edge of the upper panel show where each feature leaves the bulk. Points where
+    replica symmetry is broken are open circles.
+
+    Args:
+        problem: settings for the caption; its target is a power law.
+        points: results of `scaling_curve` or `width_curve`, one or more.
+        recovered: results of `sequential_recovery`, for the ticks.
+        along: "samples" or "hidden".
+        ax: your own two axes, upper panel first; default: a new figure.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InvalidParameter: an argument has the wrong type, `points` is empty, or `ax` is not two
+            Axes.
 
     >>> from attention_erm import Problem, power_law, scaling_curve
     >>> from numeric.plotting import scaling_figure

@@ -1,4 +1,4 @@
-"""Spectra of the learned map."""
+"""Spectrum of the learned map S."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -9,12 +9,25 @@ from numeric.plotting.points import broken_note
 from numeric.plotting.style import in_style, panels
 from numeric.studies.spectrum import LearnedSpectrum
 
-_ZERO_ARROW_HEIGHT, _OUTLIER_ARROW_HEIGHT = 0.97, 0.3  # of the height of the axes
+_ZERO_ARROW_HEIGHT, _OUTLIER_ARROW_HEIGHT = 0.97, 0.3  # fractions of the height of the axes
 
 
 @in_style
 def spectrum_figure(spectrum: LearnedSpectrum, ax: Axes | None = None) -> Figure:
-    """Density of the eigenvalues of S; masses at one point, which have none, as arrows: at zero its mass beside it, outliers short.
+    """Plot the density of the eigenvalues of S, with an arrow for each point mass.
+
+    A point mass has no density. The tall arrow at zero has its mass next to it; the short arrows
+    are outliers, whose masses are in the caption.
+
+    Args:
+        spectrum: result of `learned_spectrum`.
+        ax: your own axes; default: a new figure.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InvalidParameter: `spectrum` is not a LearnedSpectrum; `ax` is not one Axes.
 
     >>> from attention_erm import MarchenkoPastur, Problem, learned_spectrum, solve
     >>> from numeric.plotting import spectrum_figure
@@ -23,7 +36,7 @@ def spectrum_figure(spectrum: LearnedSpectrum, ax: Axes | None = None) -> Figure
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['mass 0.3699']
     """
-    require_kind("spectrum", spectrum, LearnedSpectrum, "give learned_spectrum(solution)")
+    require_kind("spectrum", spectrum, LearnedSpectrum, "pass learned_spectrum(solution)")
     figure, (axes,) = panels(ax)
     axes.plot(*spectrum.outline(), color="C0")
     axes.fill_between(*spectrum.outline(), color="C0", alpha=0.15, lw=0)
@@ -47,6 +60,9 @@ def spectrum_figure(spectrum: LearnedSpectrum, ax: Axes | None = None) -> Figure
 
 
 def _point_mass(axes: Axes, at: float, height: float, colour: str) -> None:
-    """An arrow from the axis, whose height says nothing: the line is data, so that the axes hold it, its head is not."""
+    """Draw an arrow from the axis up to `height`, a fraction of the height of the axes.
+
+    The line is data, so that the limits of the x axis include it; its head is not clipped at the axes.
+    """
     axes.plot([at, at], [0, height], color=colour, lw=1, transform=axes.get_xaxis_transform())
     axes.plot([at], [height], "^", color=colour, ms=4, transform=axes.get_xaxis_transform(), clip_on=False)

@@ -1,6 +1,8 @@
-"""One style of all figures: as wide as a column or a page of a journal, text of its size, fonts embedded whole.
+"""Style of all figures: widths of a journal column or page, font sizes, colours, embedded fonts,
+legends.
 
-Figures are `Sheet`s, drawn by functions under `in_style`. Who hands over axes of a figure of his own keeps its style_context.
+A figure is a `Sheet`, drawn by a function with the decorator `in_style`. If you pass your own axes,
+your rcParams are used.
 """
 
 from __future__ import annotations
@@ -25,10 +27,11 @@ from numeric.maths.domain import InvalidParameter
 
 P = ParamSpec("P")
 
-COLUMN_WIDTH, PAGE_WIDTH = 3.4, 7.0  #: inches, widths of a column and of both of them in journals of two columns
+COLUMN_WIDTH, PAGE_WIDTH = 3.4, 7.0  #: inches; widths of one column and of a page of two columns
 COLOURS = ("#1f4e9c", "#c1531b", "#2e7d4f", "#7a3b8f", "#b08b1a", "#2a8fa8", "#5b5b5b", "#a8324a")
-#: Type 42 is the font itself, which journals ask for and editors of figures can edit; matplotlib's own choice is Type 3.
+#: Embed fonts as Type 42 (the complete font), which journals require; the default is Type 3.
 EMBED_FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
+#: rcParams of the default style.
 RC_PARAMS: dict[Any, Any] = {
     "figure.figsize": (COLUMN_WIDTH, 2.5), "figure.dpi": 150, "savefig.dpi": 300, "font.family": "STIXGeneral",
     "mathtext.fontset": "stix", "font.size": 8.5, "axes.titlesize": "medium", "axes.labelsize": "medium",
@@ -45,19 +48,22 @@ _PROCESS_SETTINGS = (
     "interactive",
     "toolbar",
     "webagg",
-)  # groups of style_context that no figure has
-_LEGEND_GAP, _MAX_LEGEND_HEIGHT = 0.08, 0.6  # of the height of axes: around a legend within them, and what it may take
-_MAX_LEGEND_WIDTH = 0.9  # of the width of a column of panels, labels too: what a legend above axes may take
-_MAX_LEGEND_COLUMNS = 4  # entries of a legend in a row across a column
+)  # groups of rcParams that belong to the process, not to a figure
+_LEGEND_GAP, _MAX_LEGEND_HEIGHT = 0.08, 0.6  # of a legend inside; fractions of the axes' height
+_MAX_LEGEND_WIDTH = 0.9  # of a legend above the axes; fraction of the width of a column of panels
+_MAX_LEGEND_COLUMNS = 4  # default limit
 
-_chosen_styles: list[str | Path] = []  # styles over ours, of the process
+_chosen_styles: list[str | Path] = []  # applied after RC_PARAMS, for the whole process
 
 
 def choose_styles(*styles: str | Path) -> None:
-    """From here on figures have the style_context of these matplotlib styles, each a name or a file, over ours.
+    """Apply these matplotlib styles on top of the default style, to all figures drawn from now on.
+
+    Args:
+        *styles: names of styles, or style files. None: the default style alone.
 
     Raises:
-        InvalidParameter: there is no such style, or its file cannot be read.
+        InvalidParameter: a style does not exist, or its file cannot be read.
     """
     for style in styles:
         try:
@@ -66,20 +72,20 @@ def choose_styles(*styles: str | Path) -> None:
         except OSError:
             way_out = "use a file, or a name from matplotlib.style.available"
             raise InvalidParameter(
-                "style", str(style), "is no style of matplotlib and no file of one", way_out
+                "style", str(style), "is not a style of matplotlib or a style file", way_out
             ) from None
     _chosen_styles[:] = styles
 
 
 @contextmanager
 def style_context() -> Iterator[None]:
-    """Inside, what is drawn has our style, and over it the styles that were chosen."""
+    """Context in which figures are drawn in the default style, with the chosen styles on top."""
     with matplotlib.style.context([RC_PARAMS, *_chosen_styles]):
         yield
 
 
 def in_style(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """The drawing in our style; on axes that are handed over, under the style_context that are in force."""
+    """Decorator: draw in the default style, or under the current rcParams if `ax` is given."""
 
     @wraps(draw)
     def drawn(*arguments: P.args, **options: P.kwargs) -> Figure:
@@ -92,9 +98,14 @@ def in_style(draw: Callable[P, Figure]) -> Callable[P, Figure]:
 
 
 class Sheet(Figure):
-    """A figure whose parts leave each other room, and whose fonts are embedded whole however it is saved.
+    """Figure with constrained layout that keeps its rcParams and embeds whole fonts when it is
+    saved.
 
-    columns: of the journal, 1 or 2; height in inches at the width and the text of our style, scaled with those of another.
+    Args:
+        columns: width in journal columns, 1 or 2.
+        height: inches in the default style; scaled with the width and the label size of other
+            styles.
+        **options: further options of matplotlib's Figure.
     """
 
     def __init__(self, columns: int = 1, height: float = 2.5, **options: Any) -> None:
@@ -104,16 +115,24 @@ class Sheet(Figure):
         self._rc_params = {
             key: value for key, value in matplotlib.rcParams.items() if key.partition(".")[0] not in _PROCESS_SETTINGS
         }
-        height *= max(column / COLUMN_WIDTH, label / RC_PARAMS["font.size"])  # a label has room beside its axes
+        # A label must fit its axes.
+        height *= max(column / COLUMN_WIDTH, label / RC_PARAMS["font.size"])
         super().__init__(figsize=(width, height), **{"layout": "constrained", **options})
 
     def draw(self, renderer: Any) -> None:
-        """As any figure, with the style_context that it was made under: ticks and colours are looked up late."""
+        """Draw under the rcParams at creation of the figure, because ticks and colours are looked
+        up late.
+        """
         with matplotlib.rc_context(self._rc_params):
             super().draw(renderer)
 
     def savefig(self, fname: Any, **options: Any) -> None:
-        """As any figure, with its own style_context; fonts whole; with version and commit as metadata, if no other are given."""
+        """Save under the rcParams at creation of the figure, with whole fonts.
+
+        Args:
+            fname: path or file.
+            **options: options of matplotlib. The default metadata are version and commit.
+        """
         suffix = str(options.get("format") or Path(str(fname)).suffix[1:])
         if suffix in ("png", "pdf", "svg"):
             options = {"metadata": provenance.current().figure_metadata(suffix), **options}
@@ -124,24 +143,41 @@ class Sheet(Figure):
 def panels(
     ax: Axes | Sequence[Axes] | None, rows: int = 1, columns: int = 1, height: float = 2.5, **options: Any
 ) -> tuple[Figure, list[Axes]]:
-    """A figure and its axes, row by row: those handed over, or a new sheet with these.
+    """Return a figure and its axes, row by row: the given axes, or those of a new `Sheet`.
+
+    Args:
+        ax: your own axes, one for each panel; None for a new figure.
+        rows: number of rows.
+        columns: number of columns, also the width of a new figure in journal columns.
+        height: height of a new figure in inches.
+        **options: further options of `Figure.subplots`.
 
     Raises:
-        InvalidParameter: as many axes are needed as there are panels, and nothing else.
+        InvalidParameter: the number of axes is not the number of panels, or an element is not an
+            Axes.
     """
     if ax is None:
         sheet = Sheet(columns, height)
         return sheet, list(sheet.subplots(rows, columns, squeeze=False, **options).ravel())
     given = list(ax) if isinstance(ax, Iterable) else [ax]
     if len(given) != rows * columns or not all(isinstance(one, Axes) for one in given):
-        raise InvalidParameter("ax", ax, f"must be {rows * columns} axes", "make them by subplots")
+        raise InvalidParameter("ax", ax, f"must be {rows * columns} axes", "create them with subplots")
     figure = given[0].get_figure(root=True)
-    assert figure is not None  # axes belong to one
+    assert figure is not None  # axes always belong to a figure
     return figure, given
 
 
 def legend_above(axes: Axes, ncols: int | None = None, **options: Any) -> None:
-    """The legend of these axes above them; within the axes of another's figure, who may have a title there, above what is drawn."""
+    """Add a legend above the axes, or inside at the top if the figure is not a `Sheet`.
+
+    A legend inside raises the upper limit of the y axis, so that it does not cover the lines. In
+    your own figure the space above the axes may hold a title.
+
+    Args:
+        axes: axes with labelled lines.
+        ncols: maximum number of columns; default: the number of entries, at most 4.
+        **options: further options of `Axes.legend`; `handles` replaces the labelled lines.
+    """
     handles = options.pop("handles", None) or axes.get_legend_handles_labels()[0]
     columns = ncols or min(len(handles), _MAX_LEGEND_COLUMNS)
     if isinstance(axes.get_figure(root=True), Sheet):
@@ -154,23 +190,30 @@ def legend_above(axes: Axes, ncols: int | None = None, **options: Any) -> None:
 
 
 def fit_legend(holder: Axes | Figure | SubFigure, width: float, columns: int, **options: Any) -> Legend:
-    """A legend of at most so many columns, and of fewer where they would be wider, in pixels."""
+    """Add a legend with as many columns as fit.
+
+    Args:
+        holder: axes or figure.
+        width: maximum width in pixels; a legend with one column may be wider.
+        columns: maximum number of columns.
+        **options: further options of `legend`.
+    """
     for fewer in range(columns, 1, -1):
         legend = holder.legend(ncols=fewer, **options)
         if legend.get_window_extent().width <= width:
             return legend
-        legend.remove()  # a figure keeps every one
+        legend.remove()  # a figure would show every legend
     return holder.legend(ncols=1, **options)
 
 
 def _raise_view(axes: Axes, legend: Legend) -> None:
-    """By the height of the legend within."""
+    """Raise the upper limit of the y axis by the height of the legend inside the axes."""
     share = legend.get_window_extent().height / axes.get_window_extent().height + _LEGEND_GAP
     scale = axes.yaxis.get_transform()
     low, high = scale.transform(np.array(axes.get_ylim()))
     top = scale.inverted().transform(np.array([low + (high - low) / (1 - min(share, _MAX_LEGEND_HEIGHT))]))[0]
     if axes.get_autoscaley_on():
-        axes.update_datalim([(1.0, top)], updatex=False)  # what the owner draws later still raises the view
+        axes.update_datalim([(1.0, top)], updatex=False)  # lines drawn later still extend the limits
         axes.autoscale_view(scalex=False)
     else:
         axes.set_ylim(top=top)
