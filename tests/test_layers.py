@@ -171,9 +171,10 @@ def test_no_python_at_the_top():
 
 
 def test_figures_are_of_one_style():
-    """Drawn on sheets, whose width and size of text numeric.journal has."""
-    figures = [name for name in MODULES if name.startswith("verify.") and name.endswith(("figure", "_panel"))]
-    drawing = {name: MODULES[name] for name in (*figures, "numeric.plots")}
+    """Drawn on sheets, whose width and size of text numeric.plotting has."""
+    names = [name for name in MODULES if name.startswith("verify.") and name.endswith(("figure", "figures", "_panel"))]
+    names += [name for name in MODULES if name.startswith("numeric.plotting.") and name != "numeric.plotting.style"]
+    drawing = {name: MODULES[name] for name in names}
     assert len(drawing) > 12
     for name, path in drawing.items():
         for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attention_erm.commandline.provenance import document_text
-from numeric.journal.style import settings
+from numeric.plotting.style import style_context
 from verify.core.drawing import png
 from verify.core.section import Section
 from verify.report.html import equations, how_to_repeat, page, section_element, summary_element
@@ -34,7 +34,7 @@ class MainReport:
     def add(self, section: Section) -> None:
         """Add a section: draw its figures and write the page anew."""
         self.sections.append(section)
-        with settings():
+        with style_context():
             for name, figure in section.figures.items():
                 self._images[name] = png(figure.draw())
                 self.write(self.folder / f"{name}.png", self._images[name])

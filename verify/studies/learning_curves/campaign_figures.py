@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from numeric.journal.caption import add_caption, settings
-from numeric.journal.style import COLOURS, Sheet, legend_above
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.style import COLOURS, Sheet, legend_above
 from numeric.problem.problem import Problem
 from verify.core.curve_panel import QUANTITY_NAMES, Curve, add_legend, draw_curves
 from verify.core.data import DataKind

@@ -12,18 +12,17 @@ from matplotlib.text import Text
 from PIL import Image
 
 from attention_erm import __version__
-from numeric.journal import style
-from numeric.journal.caption import add_caption, caption_of, in_mathtext, settings
-from numeric.journal.kinks import _beside_kinks, resolved
-from numeric.journal.log_axes import LEAST_DRAWN, keep_in_view, logarithmic
-from numeric.journal.numbers import without_mathtext
-from numeric.journal.stretches import stretches
-from numeric.journal.style import COLUMN, PAGE, Sheet, choose_styles, legend_above, panels
 from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.laws.rational_target import RationalTarget
 from numeric.maths.domain import InvalidParameter
+from numeric.plotting import style
+from numeric.plotting.caption import add_caption, caption_of, in_mathtext, settings
+from numeric.plotting.kinks import _intervals_at_kinks, refine_kinks
+from numeric.plotting.log_axes import MIN_VISIBLE_FRACTION, keep_in_view, logarithmic
+from numeric.plotting.numbers import format_ranges, without_mathtext
+from numeric.plotting.style import COLUMN_WIDTH, PAGE_WIDTH, Sheet, choose_styles, legend_above, panels
 from numeric.problem.problem import Problem
 
 PLAIN = Problem(0.5, MarchenkoPastur(0.5), 0.1, 0.25)
@@ -145,7 +144,7 @@ def test_a_label_of_a_figure_can_be_read_in_a_terminal(label, shown):
 
 @pytest.mark.parametrize("columns", [1, 2])
 def test_a_caption_fills_the_lines_of_its_sheet_and_no_more(columns):
-    with style.settings():
+    with style.style_context():
         sheet = Sheet(columns)
         sheet.subplots()
         parts = [rf"$\alpha = {k}$ of the $\lambda_{k}$ that is settled" for k in range(12)]
@@ -159,7 +158,7 @@ def test_a_caption_fills_the_lines_of_its_sheet_and_no_more(columns):
 
 def labels(low, high):
     """Labels of a logarithmic axis with these ends, and where minor ticks stand."""
-    with style.settings():
+    with style.style_context():
         axes = Sheet().subplots()
         axes.set_xlim(low, high)
         logarithmic(axes.xaxis)
@@ -199,7 +198,7 @@ def test_each_decade_has_a_tick_at_each_of_its_units():
 def test_a_view_is_cut_where_it_goes_too_far_down_alone():
     axes = Figure().subplots()
     axes.set_yscale("log")
-    for bottom, shown in ((1e-2, 1e-2), (1e-12, 5 * LEAST_DRAWN)):
+    for bottom, shown in ((1e-2, 1e-2), (1e-12, 5 * MIN_VISIBLE_FRACTION)):
         axes.set_ylim(bottom, 5.0)
         assert keep_in_view(axes) == pytest.approx(shown) and axes.get_ylim() == pytest.approx((shown, 5.0))
 
@@ -207,26 +206,26 @@ def test_a_view_is_cut_where_it_goes_too_far_down_alone():
 def test_no_piece_between_added_points_is_within_the_thickness_of_a_line():
     """Sixteen halvings of the piece with the kink would come down to 1e-6 of the width."""
     asked = np.geomspace(0.1, 10, 40).tolist()
-    found = resolved(asked, lambda x: (x, max(x / 0.7, 1.0) ** 2), lambda *near: near[-1])
+    found = refine_kinks(asked, lambda x: (x, max(x / 0.7, 1.0) ** 2), lambda *near: near[-1])
     steps = np.diff(np.log(found)) / np.log(100)
     assert len(found) > len(asked) and 1e-3 < steps.min() < 6e-3
 
 
 def test_a_line_that_is_flat_or_one_point_wide_has_no_kink():
     asked = [1.0, 2.0, 3.0, 4.0]
-    assert resolved(asked, lambda x: (x, 2.0), lambda *near: near[-1]) == asked
-    assert resolved([1.0, 1.0, 1.0], lambda x: (x, x), lambda *near: near[-1]) == [1.0, 1.0, 1.0]
-    assert resolved(asked, lambda x: (x, 0.0), lambda *near: near[-1]) == asked
+    assert refine_kinks(asked, lambda x: (x, 2.0), lambda *near: near[-1]) == asked
+    assert refine_kinks([1.0, 1.0, 1.0], lambda x: (x, x), lambda *near: near[-1]) == [1.0, 1.0, 1.0]
+    assert refine_kinks(asked, lambda x: (x, 0.0), lambda *near: near[-1]) == asked
 
 
 def test_both_pieces_that_meet_at_a_kink_are_sharp_and_none_beside_what_is_not_drawn():
     places = [1.0, 2.0, 4.0, 8.0, 16.0]
     kinked = np.array([(x, max(x / 4, 1.0) ** 2) for x in places])
-    assert {k for k, _ in _beside_kinks(kinked)} == {1, 2}
+    assert {k for k, _ in _intervals_at_kinks(kinked)} == {1, 2}
     kinked[3, 1] = np.nan
-    assert _beside_kinks(kinked) == []
+    assert _intervals_at_kinks(kinked) == []
     kinked[2, 1] = 0.0  # which leaves the panel, and is left by what is drawn before it alone
-    assert {k for k, _ in _beside_kinks(kinked)} == {1}
+    assert {k for k, _ in _intervals_at_kinks(kinked)} == {1}
 
 
 def test_points_are_asked_for_between_their_neighbours():
@@ -237,30 +236,34 @@ def test_points_are_asked_for_between_their_neighbours():
         given.append((left, right))
         return place
 
-    found = resolved(asked, lambda x: (x, max(x / 0.7, 1.0) ** 2), between)
+    found = refine_kinks(asked, lambda x: (x, max(x / 0.7, 1.0) ** 2), between)
     added = sorted(set(found) - set(asked))
     assert sorted((left * right) ** 0.5 for left, right in given) == pytest.approx(added)
     assert all(left < right for left, right in given)
 
 
 def test_a_sheet_is_printed_with_300_dots_an_inch():
-    with style.settings():
+    with style.style_context():
         sheet, file = Sheet(2, 2.0), io.BytesIO()
         sheet.savefig(file, format="png")
-    assert struct.unpack(">2I", file.getvalue()[16:24]) == (int(300 * PAGE), 600)
+    assert struct.unpack(">2I", file.getvalue()[16:24]) == (int(300 * PAGE_WIDTH), 600)
 
 
 def test_the_height_of_a_sheet_goes_with_the_width_of_its_style(tmp_path):
     file = tmp_path / "own.mplstyle"
     file.write_text("figure.figsize: 5, 3\n")
-    assert panels(None, 2, 1, 4.0)[0].get_size_inches() == pytest.approx([6.4, 4.0 * 6.4 / COLUMN])  # matplotlib's
+    assert panels(None, 2, 1, 4.0)[0].get_size_inches() == pytest.approx(
+        [6.4, 4.0 * 6.4 / COLUMN_WIDTH]
+    )  # matplotlib's
     try:
         choose_styles(file)
-        with style.settings():
-            assert Sheet(2, 3.0).get_size_inches() == pytest.approx([5 * PAGE / COLUMN, 3 * 5 / COLUMN])
+        with style.style_context():
+            assert Sheet(2, 3.0).get_size_inches() == pytest.approx(
+                [5 * PAGE_WIDTH / COLUMN_WIDTH, 3 * 5 / COLUMN_WIDTH]
+            )
     finally:
         choose_styles()
-    with style.settings():
+    with style.style_context():
         assert Sheet().get_size_inches() == pytest.approx(matplotlib.rcParams["figure.figsize"])
 
 
@@ -308,7 +311,7 @@ def test_a_legend_of_a_sheet_stands_on_its_axes():
 
 
 def test_panels_are_in_order_one_if_no_more_are_asked_for():
-    with style.settings():
+    with style.style_context():
         sheet, _ = panels(None)
         assert sheet.get_size_inches() == pytest.approx(matplotlib.rcParams["figure.figsize"]) and isinstance(
             sheet, Sheet
@@ -323,7 +326,7 @@ def test_panels_are_in_order_one_if_no_more_are_asked_for():
 
 def test_text_and_lines_have_the_sizes_of_a_journal():
     """Letters of six to nine points, as its captions; lines from a third of a point to one and a quarter."""
-    with style.settings():
+    with style.style_context():
         sheet, (axes,) = panels(None)
         axes.plot([1, 2], [1, 2], label="one")
         axes.set(xlabel="x", ylabel="y", title="z")
@@ -346,12 +349,12 @@ def test_text_and_lines_have_the_sizes_of_a_journal():
 def test_ranges_of_points_hold_no_other_point():
     """Unstable points on both sides of stable ones were said to be unstable from the first to the last."""
     among = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
-    assert stretches([0.2], among) == "0.2" and stretches(among, among) == "0.1 to 0.6"
-    assert stretches([0.6, 0.1, 0.2, 0.4], among) == "0.1 to 0.2, 0.4, 0.6"
-    assert stretches([0.1, 0.2, 0.4], among, lambda value: f"<{value}>") == "<0.1> to <0.2>, <0.4>"
+    assert format_ranges([0.2], among) == "0.2" and format_ranges(among, among) == "0.1 to 0.6"
+    assert format_ranges([0.6, 0.1, 0.2, 0.4], among) == "0.1 to 0.2, 0.4, 0.6"
+    assert format_ranges([0.1, 0.2, 0.4], among, lambda value: f"<{value}>") == "<0.1> to <0.2>, <0.4>"
 
 
 def test_of_many_ranges_the_first_are_named_and_the_last_ends():
     among = [float(n) for n in range(12)]
-    assert stretches([0, 2, 4, 6, 7], among) == "0, 2, 4, 6 to 7"
-    assert stretches([0, 2, 4, 6, 8, 10, 11], among) == "0, 2, 4 and 3 ranges more, the last to 11"
+    assert format_ranges([0, 2, 4, 6, 7], among) == "0, 2, 4, 6 to 7"
+    assert format_ranges([0, 2, 4, 6, 8, 10, 11], among) == "0, 2, 4 and 3 ranges more, the last to 11"

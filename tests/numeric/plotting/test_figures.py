@@ -15,21 +15,15 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from numeric import plots
+from numeric import plotting
 from numeric.__main__ import main
 from numeric.cli.arguments import run
-from numeric.journal import style
-from numeric.journal.caption import add_caption, caption_of, common_settings, decay_in_mathtext, settings
-from numeric.journal.kinks import resolved
-from numeric.journal.log_axes import _IN_A_DECADE, _within, logarithmic
-from numeric.journal.numbers import in_mathtext
-from numeric.journal.style import COLUMN, PAGE, choose_styles
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.laws.rational_target import RationalTarget
 from numeric.maths.domain import InvalidParameter
-from numeric.plots import (
+from numeric.plotting import (
     bayes_figure,
     cost_figure,
     curve_figure,
@@ -39,7 +33,13 @@ from numeric.plots import (
     recovery_figure,
     scaling_figure,
     spectrum_figure,
+    style,
 )
+from numeric.plotting.caption import add_caption, caption_of, common_settings, decay_in_mathtext, settings
+from numeric.plotting.kinks import refine_kinks
+from numeric.plotting.log_axes import _TICK_MULTIPLES, _within, logarithmic
+from numeric.plotting.numbers import in_mathtext
+from numeric.plotting.style import COLUMN_WIDTH, PAGE_WIDTH, choose_styles
 from numeric.prediction.posterior_prediction import PosteriorErrors
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Parametrisation, Problem
@@ -53,7 +53,7 @@ from numeric.studies.optimal_decay import Optimum
 from numeric.studies.phase_diagram import PhaseDiagram, phase_diagram
 from numeric.studies.recovery_table import RecoveryRow, recovery_table
 from numeric.studies.regimes import Regime
-from numeric.studies.scaling import ScalingPoint, scaling_curve, width_curve
+from numeric.studies.scaling import ScalingPoint, regime_of, scaling_curve, width_curve
 from numeric.studies.sequential_recovery import Recovered
 from numeric.studies.spectrum import learned_spectrum
 
@@ -116,12 +116,12 @@ def test_parts_of_one_point_have_a_caption(solved):
 
 def test_a_column_is_that_of_a_journal():
     """Of two columns with a gap: 86 mm is Physical Review's, 178 mm its page."""
-    assert (pytest.approx(86, abs=1), pytest.approx(178, abs=1)) == (25.4 * COLUMN, 25.4 * PAGE)
+    assert (pytest.approx(86, abs=1), pytest.approx(178, abs=1)) == (25.4 * COLUMN_WIDTH, 25.4 * PAGE_WIDTH)
 
 
 def test_a_figure_keeps_no_setting_of_the_process_that_made_it():
     """Drawn later, or in another window, it would put back the backend of then."""
-    kept = style.Sheet()._in_force
+    kept = style.Sheet()._rc_params
     assert "lines.linewidth" in kept
     assert not [key for key in kept if key.startswith(("backend", "interactive", "toolbar", "webagg"))]
 
@@ -144,7 +144,7 @@ def test_what_vanishes_leaves_the_panel_and_what_is_inaccurate_leaves_a_gap_both
 )
 def test_labels_of_a_logarithmic_axis_leave_each_other_room_and_are_enough_to_read_it(ends):
     """From .12 to .165 matplotlib labels the minor ticks, which stand on each other where there is a tick at 1.25."""
-    with style.settings():
+    with style.style_context():
         sheet = style.Sheet()
         axes = sheet.subplots()
         axes.plot(ends, ends)
@@ -227,7 +227,7 @@ def test_ticks_at_the_ends_of_an_axis_are_kept_whatever_they_were_rounded_to():
 
 
 def test_decades_are_divided_from_one_upwards():
-    assert all(multiples[0] == 1 and sorted(set(multiples)) == list(multiples) for multiples in _IN_A_DECADE)
+    assert all(multiples[0] == 1 and sorted(set(multiples)) == list(multiples) for multiples in _TICK_MULTIPLES)
 
 
 def test_every_curve_says_where_replica_symmetry_is_broken(solved):
@@ -312,8 +312,8 @@ def embedded(figure, suffix):
 
 def test_a_figure_is_as_wide_as_a_column_or_a_page_with_fonts_whole_whoever_saves_it(solved):
     figures = [curve_figure(solved), decomposition_figure([decompose(one) for one in solved])]
-    assert {figure.get_figwidth() for figure in figures} == {COLUMN}
-    assert optimal_figure([Optimum(0.1, solved[0], 0.0)]).get_figwidth() == PAGE
+    assert {figure.get_figwidth() for figure in figures} == {COLUMN_WIDTH}
+    assert optimal_figure([Optimum(0.1, solved[0], 0.0)]).get_figwidth() == PAGE_WIDTH
     pdf, eps = embedded(figures[0], "pdf"), embedded(figures[0], "eps")
     assert b"/CIDFontType2" in pdf and b"/Type3" not in pdf
     assert b"/FontType 42 def" in eps and b"/FontType 3 def" not in eps
@@ -427,19 +427,19 @@ def test_a_style_goes_over_ours(solved, tmp_path):
         figure = curve_figure(solved)
         assert figure.get_figwidth() == 5 and figure.axes[0].lines[0].get_linewidth() == 3
         assert figure.axes[0].lines[0].get_color() != curve_figure(solved).axes[0].lines[1].get_color()
-        with pytest.raises(InvalidParameter, match="style = 'nonesuch': is no style of matplotlib"):
+        with pytest.raises(InvalidParameter, match="style = 'nonesuch': is not a style of matplotlib"):
             choose_styles("nonesuch")
         assert curve_figure(solved).get_figwidth() == 5
     finally:
         choose_styles()
-    assert curve_figure(solved).get_figwidth() == COLUMN
+    assert curve_figure(solved).get_figwidth() == COLUMN_WIDTH
 
 
 def test_larger_text_stays_on_the_sheet(solved):
     """The label of the y axis ran off a sheet as high as ours, captions and legends off its sides."""
     try:
         choose_styles("fivethirtyeight")
-        with style.settings():
+        with style.style_context():
             sheet = decomposition_figure([decompose(one) for one in solved])
             sheet.draw_without_rendering()
             (axes,) = sheet.axes
@@ -452,7 +452,7 @@ def test_larger_text_stays_on_the_sheet(solved):
 
 
 def test_lines_of_a_caption_break_no_formula():
-    with style.settings():
+    with style.style_context():
         sheet = style.Sheet()
         add_caption(sheet, r"$\lambda = 2 \times 10^{3}$, $d = 200$, $T = 2$; model of mu = 0.5", *(["and more"] * 12))
         lines = sheet._supxlabel.get_text().split("\n")
@@ -467,19 +467,21 @@ def middle(_left, _right, place):
 def test_points_are_added_where_a_line_has_a_kink_or_leaves_zero_and_only_there():
     asked = [0.1 * 1.4**k for k in range(14)]
     for at, shown in ((0.7, lambda x: (x, max(x / 0.7, 1.0) ** 2)), (2.3, lambda x: (x, max(x - 2.3, 0.0)))):
-        found = resolved(asked, shown, middle)
+        found = refine_kinks(asked, shown, middle)
         assert set(asked) < set(found) and found == sorted(found) and len(found) <= 1.5 * len(asked)
         below, above = max(x for x in found if x < at), min(x for x in found if x >= at)
         assert above / below < 1.1
-    kink = resolved(asked, lambda x: (x, max(x / 0.7, 1.0) ** 2), middle)
+    kink = refine_kinks(asked, lambda x: (x, max(x / 0.7, 1.0) ** 2), middle)
     assert all(abs(np.log(x / 0.7)) < 2 * np.log(1.4) for x in set(kink) - set(asked))
-    assert resolved(asked, lambda x: (x, 1e-3 * max(x / 0.7, 1.0) ** 2), middle) == kink  # whatever the unit
-    assert resolved(asked, lambda x: (x, x / (1 + x), 1 / x), middle) == asked
-    beside_another = resolved(asked, lambda x: (x, max(x, 3.0) ** 0.5, 1e4 * x), middle)  # no turn on the axis of both
+    assert refine_kinks(asked, lambda x: (x, 1e-3 * max(x / 0.7, 1.0) ** 2), middle) == kink  # whatever the unit
+    assert refine_kinks(asked, lambda x: (x, x / (1 + x), 1 / x), middle) == asked
+    beside_another = refine_kinks(
+        asked, lambda x: (x, max(x, 3.0) ** 0.5, 1e4 * x), middle
+    )  # no turn on the axis of both
     assert beside_another == asked
-    lost = resolved(asked, lambda x: (x, max(x / 0.7, 1.0) ** 2), lambda *near: np.nan)
+    lost = refine_kinks(asked, lambda x: (x, max(x / 0.7, 1.0) ** 2), lambda *near: np.nan)
     assert lost == asked
-    assert resolved(asked, lambda x: (x, np.nan if x < 1 else x), middle) == asked
+    assert refine_kinks(asked, lambda x: (x, np.nan if x < 1 else x), middle) == asked
 
 
 @pytest.mark.parametrize(
@@ -488,7 +490,7 @@ def test_points_are_added_where_a_line_has_a_kink_or_leaves_zero_and_only_there(
         (["--style", "ggplot"], "--style ggplot: is of the figure that --plot writes; add --plot F"),
         (
             ["--style", "nonesuch", "--plot", "a.pdf"],
-            "--style nonesuch: is no style of matplotlib and no file of one; use",
+            "--style nonesuch: is not a style of matplotlib or a style file; use",
         ),
     ],
 )
@@ -504,7 +506,7 @@ def test_a_style_is_refused_before_any_work(arguments, said, monkeypatch, capsys
 def test_a_recovery_threshold_is_drawn_to_where_its_width_ends_it(monkeypatch, capsys, tmp_path):
     """At kappa0 = 1/2, which the grid leaves out, and with points between, as lines bend; the table has what was asked for."""
     drawn = []
-    monkeypatch.setattr(plots, "recovery_figure", lambda rows, model: drawn.extend(rows) or Figure())
+    monkeypatch.setattr(plotting, "recovery_figure", lambda rows, model: drawn.extend(rows) or Figure())
     given = ["recovery", "--kappa0", "0.2,0.4,0.7", "--width", "1,1/2", "--plot", str(tmp_path / "r.png"), "--json"]
     monkeypatch.setattr(sys, "argv", ["numeric", *given])
     with pytest.raises(SystemExit) as stop:
@@ -522,12 +524,12 @@ def test_a_recovery_threshold_is_drawn_to_where_its_width_ends_it(monkeypatch, c
 def test_a_value_within_its_error_bar_of_zero_is_zero_and_one_that_is_none_is_not_drawn(solved):
     one = replace(solved[0], test_error=0.1, train_error=-0.1, estimation_error=0.1001)
     bars = {"test_error": 0.1, "train_error": 0.1, "estimation_error": 0.1}
-    assert plots.drawn_errors(replace(one, errors=bars)) == (0.5, 0.0, 0.0, 0.1001)
-    lost = plots.drawn_errors(replace(one, status=Status.INACCURATE))
+    assert plotting.curve_coordinates(replace(one, errors=bars)) == (0.5, 0.0, 0.0, 0.1001)
+    lost = plotting.curve_coordinates(replace(one, status=Status.INACCURATE))
     assert lost[0] == 0.5 and all(map(math.isnan, lost[1:]))
-    assert plots.drawn_costs(CostPoint(one, 0.2)) == (0.5, 0.1001, 0.2)
-    assert math.isnan(plots.drawn_costs(CostPoint(one, None))[2])
-    assert math.isnan(plots.drawn_costs(CostPoint(replace(one, status=Status.STEP_LIMIT), 0.2))[1])
+    assert plotting.cost_coordinates(CostPoint(one, 0.2)) == (0.5, 0.1001, 0.2)
+    assert math.isnan(plotting.cost_coordinates(CostPoint(one, None))[2])
+    assert math.isnan(plotting.cost_coordinates(CostPoint(replace(one, status=Status.STEP_LIMIT), 0.2))[1])
 
 
 def test_a_faint_line_joins_unstable_points_to_their_neighbours(solved):
@@ -617,7 +619,7 @@ def test_a_scaling_law_is_drawn_with_its_slopes_exponents_and_where_features_lea
     assert below.lines[0].get_xydata().tolist() == [[1e5, -0.3], [1e6, -0.4]]
     (bars,) = below.collections
     np.testing.assert_allclose(bars.get_segments(), [[[1e5, -0.31], [1e5, -0.29]], [[1e6, -0.41], [1e6, -0.39]]])
-    exponents = [float(plots.regime_of(point).exponent("n")) for point in points if point.risk]
+    exponents = [float(regime_of(point).exponent("n")) for point in points if point.risk]
     assert below.lines[-1].get_xydata().tolist() == [
         list(pair) for pair in zip((1e3, 1e5, 1e6), exponents, strict=True)
     ]
@@ -660,7 +662,7 @@ def test_kinks_of_the_best_decay_are_drawn_and_the_table_has_what_was_asked_for(
         return Optimum(max(problem.alpha, 1.0) ** 3, replace(solved[0], problem=problem), tolerance)
 
     monkeypatch.setattr(optimal_decay, "optimal_lambda", kinked)
-    monkeypatch.setattr(plots, "optimal_figure", lambda _: Figure())
+    monkeypatch.setattr(plotting, "optimal_figure", lambda _: Figure())
     given = ["--alpha", "0.5:2:7", "--kappa0", ".5", "--noise", ".5", "--plot", str(tmp_path / "o.png"), "--json"]
     monkeypatch.setattr(sys, "argv", ["numeric", "optimal-lambda", *given])
     with pytest.raises(SystemExit) as stop:
@@ -694,7 +696,7 @@ def test_settings_in_which_problems_differ_are_not_told(solved):
 
 @pytest.mark.parametrize("draw", [curve_figure, optimal_figure, cost_figure, bayes_figure, recovery_figure])
 def test_nothing_is_no_figure(draw):
-    with pytest.raises(InvalidParameter, match="holds nothing to draw"):
+    with pytest.raises(InvalidParameter, match="is empty: there is nothing to draw"):
         draw([])
 
 
@@ -714,7 +716,7 @@ def test_nothing_is_no_figure(draw):
     ],
 )
 def test_what_a_figure_is_not_of_is_refused_by_name(draw, given, name, kind):
-    with pytest.raises(InvalidParameter, match=rf"^{re.escape(name)} = 3: must be a {kind}; give "):
+    with pytest.raises(InvalidParameter, match=rf"^{re.escape(name)} = 3: must be a {kind}; (give|pass) "):
         draw(given)
 
 
@@ -731,5 +733,5 @@ def test_what_are_no_axes_is_refused(solved, ax):
         lambda: spectrum_figure(learned_spectrum(solved[0]), ax=ax),
         lambda: optimal_figure([Optimum(0.1, solved[0], 0.0)], ax=ax),
     ):
-        with pytest.raises(InvalidParameter, match=r"^ax = .*: must be \d axes; make them by subplots"):
+        with pytest.raises(InvalidParameter, match=r"^ax = .*: must be \d axes; create them with subplots"):
             draw()
