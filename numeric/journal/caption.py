@@ -18,7 +18,7 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw
 from numeric.laws.rational_target import RationalTarget
-from numeric.model import DEFAULT, structure, takes_tokens
+from numeric.model import DEFAULT, structure
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 
@@ -85,7 +85,11 @@ def settings(problem: Problem, *varied: str) -> str:
     told = [] if "target" in varied else [_target(problem)]
     for name, glyph in _GLYPHS.items():
         value = getattr(problem, name)
-        if name not in varied and value != _NEUTRAL.get(name) and (name != "tokens" or takes_tokens(problem.model)):
+        if (
+            name not in varied
+            and value != _NEUTRAL.get(name)
+            and (name != "tokens" or structure(problem.model).takes_tokens)
+        ):
             told.append(f"${glyph} = {in_mathtext(value)}$")
     told += [f"{name.replace('_', ' ')} = {value:.4g}" for name, value in problem.extra if name not in varied]
     if named := model_named(problem.model):
@@ -123,7 +127,7 @@ def _target(problem: Problem) -> str:
                 return _power_law(gamma, int(np.sum(law.arrays[0] > 0)), law.q0)
             return _listed(list(zip(*law.arrays, strict=True))[::-1])
         case RationalTarget() as law:
-            names = structure(law.model)["target"]
+            names = structure(law.model).target_settings
             told = zip((_TARGET.get(name, name) for name in names), law.settings, strict=True)
             return ", ".join(f"{name} = {value:.4g}" for name, value in told)
         case _:
