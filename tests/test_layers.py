@@ -78,7 +78,7 @@ def test_the_report_knows_no_study():
 
 
 #: What every command offers under the same name, and every package's command line.
-INTERFACE = {"add", "run", "main", "command_line", "build_parser", "COMMANDS"}
+INTERFACE = {"add", "run", "main", "command_line", "build_parser", "COMMANDS", "STUDY"}
 
 
 def public_names(path):

@@ -27,9 +27,10 @@ from numeric.cli.arguments import run as run_to_exit
 from numeric.maths.domain import InvalidParameter
 from numeric.model import DEFAULT, require_of_now
 from verify.cli import figure, figures
+from verify.cli.study import add_study
 from verify.core.pool import Pool, WorkerError
 from verify.main_job import command as main_job
-from verify.studies import STUDIES, command_of
+from verify.studies import STUDIES, study_of
 from verify.sweeps import command as sweep
 
 
@@ -43,7 +44,9 @@ def build_parser() -> Parser:
     )
     main_job.add(parser)
     commands = parser.add_subparsers(dest="command")
-    for command in (*map(command_of, STUDIES), figure, figures, sweep):
+    for folder in STUDIES:
+        add_study(commands, study_of(folder))
+    for command in (figure, figures, sweep):
         command.add(commands)
     commands.metavar = f"{{{','.join(commands.choices)}}}"
     add_habits(parser, "attention-verify")

@@ -1,9 +1,10 @@
-"""How a finished study is shown: as a section of a report, on the terminal and as a page."""
+"""How a finished study is shown: on the terminal, as JSON, as a table, as figures, and as a section of a page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
@@ -36,19 +37,28 @@ class Section:
     Attributes:
         title: heading.
         agrees: the verdict.
-        claims: rows of the summary table.
-        lines: text for the terminal, each line with its line break, ten lines at most.
+        lines: the result as text, each line with its line break.
+        document: the outcome as JSON values.
+        claims: rows of the summary table of the main job.
         figures: figures by the name of their file, without suffix.
+        points: text with every point, which the main job leaves to the report.
         tables: further parts of the page, as HTML elements.
-        document: keys of the JSON document that this study contributes.
-        details: further text, on the page only.
+        rows: rows of the CSV table.
+        write: writes further files into the output folder, given the whole JSON document.
     """
 
     title: str
     agrees: bool
-    claims: tuple[Claim, ...]
     lines: tuple[str, ...]
+    document: Mapping[str, Any]
+    claims: tuple[Claim, ...] = ()
     figures: Mapping[str, ShownFigure] = field(default_factory=dict)
+    points: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
-    document: Mapping[str, Any] = field(default_factory=dict)
-    details: tuple[str, ...] = ()
+    rows: Sequence[Mapping[str, object]] = ()
+    write: Callable[[Path, Mapping[str, Any]], None] | None = None
+
+    @property
+    def text(self) -> str:
+        """Points, then lines."""
+        return "".join((*self.points, *self.lines))

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from numeric.cli.arguments import add_problem_arguments
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation
 from verify.core.data import DataKind
-from verify.core.draw import require_memory
-from verify.core.measure import RunResult
-from verify.core.options import add_data, add_execution, execution_fields, result_store, stated_problem
-from verify.core.pool import execute_all
+from verify.core.options import add_data, add_execution, execution_fields, stated_problem
 from verify.core.run import Run
 
 _PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
@@ -36,15 +32,6 @@ def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
     target, what = MarchenkoPastur(float(arguments.kappa0)), Parametrisation(arguments.parametrisation)
     problem = stated_problem(arguments, target, alpha=alpha, parametrisation=what)
     return Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
-
-
-def stored_results(runs: list[Run], arguments: argparse.Namespace) -> list[RunResult]:
-    """Their results, in order, trained where the store has none.
-
-    Raises InvalidParameter, before anything is trained, if the data of one would not fit into memory.
-    """
-    require_memory(runs)
-    return execute_all(runs, result_store(Path(arguments.out)), workers=arguments.workers)
 
 
 def given(arguments: argparse.Namespace) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -48,10 +48,11 @@ class Stores(NamedTuple):
 
 @dataclass(frozen=True)
 class _Part:
-    """One study of the main job: its steps, and how its outcome becomes a section."""
+    """One study of the main job: its steps, how its outcome becomes a section, and the key of its document in the report."""
 
     steps: Steps[Any]
     section: Callable[[Any], Section]
+    key: str = ""
 
 
 def sections(plan: Plan, stores: Stores, pool: Pool) -> Iterator[Section]:
@@ -63,7 +64,8 @@ def sections(plan: Plan, stores: Stores, pool: Pool) -> Iterator[Section]:
     yield proven_threshold_section(thresholds)
     parts = _parts(plan, stores, {kind: float(threshold) for kind, threshold in thresholds.items()})
     for name, outcome in pool.run_together({name: part.steps for name, part in parts.items()}, "main job"):
-        yield parts[name].section(outcome)
+        section, key = parts[name].section(outcome), parts[name].key
+        yield replace(section, document={key: section.document}) if key else section
 
 
 def _parts(plan: Plan, stores: Stores, thresholds: dict[str, float]) -> dict[str, _Part]:
@@ -78,11 +80,15 @@ def _parts(plan: Plan, stores: Stores, thresholds: dict[str, float]) -> dict[str
     if plan.spectra:
         parts["spectra"] = _Part(study_spectra(plan.spectrum_plan(), stores.heads), spectrum_section)
     if plan.scaling_sizes:
-        parts["scaling"] = _Part(study_scaling(plan.scaling_plan(), stores.heads), scaling_section)
+        parts["scaling"] = _Part(study_scaling(plan.scaling_plan(), stores.heads), scaling_section, "scaling")
     if plan.exponent_sizes:
-        parts["exponents"] = _Part(study_exponents(plan.exponent_plan(), stores.students), exponent_section)
+        parts["exponents"] = _Part(
+            study_exponents(plan.exponent_plan(), stores.students), exponent_section, "trained_exponents"
+        )
     if plan.threshold_settings:
-        parts["thresholds"] = _Part(study_thresholds(plan.threshold_plan(), stores.vanishing), threshold_section)
+        parts["thresholds"] = _Part(
+            study_thresholds(plan.threshold_plan(), stores.vanishing), threshold_section, "trained_thresholds"
+        )
     return parts
 
 
@@ -115,11 +121,7 @@ def proven_threshold_section(thresholds: Mapping[str, Threshold]) -> Section:
     lines = tuple(f"{_THRESHOLD_NAMES[kind]}: alpha = {t.value}\n" for kind, t in thresholds.items())
     document = {kind: {"value": t.value, "digits": t.digits} for kind, t in thresholds.items()}
     return Section(
-        f"Thresholds, {_DIGITS} digits proven in ball arithmetic",
-        True,
-        claims,
-        lines,
-        document={"thresholds": document},
+        f"Thresholds, {_DIGITS} digits proven in ball arithmetic", True, lines, {"thresholds": document}, claims
     )
 
 
@@ -136,4 +138,4 @@ def check_equations(model: str) -> Section:
     agrees = done.returncode == 0
     text = done.stdout if agrees else done.stdout + done.stderr
     claim = Claim(f"equations of {model}", "derived now", "", "", agrees)
-    return Section("Committed equations", agrees, (claim,), tuple(text.splitlines(keepends=True)))
+    return Section("Committed equations", agrees, tuple(text.splitlines(keepends=True)), {}, (claim,))

@@ -61,7 +61,7 @@ def section_element(section: Section, images: Mapping[str, bytes]) -> str:
     """Return one section: verdict, figures, tables, and all its lines of text."""
     tone, word = ("good", "agrees") if section.agrees else ("bad", "disagrees")
     figures = "".join(figure_element(figure.caption, images[name]) for name, figure in section.figures.items())
-    lines = html.escape("".join((*section.lines, *section.details)))
+    lines = html.escape(section.text)
     return (
         f'<section id="{_anchor(section.title)}"><h2>{html.escape(section.title)}</h2><p class="{tone}">{word}</p>{figures}'
         f"<pre>{lines}</pre></section>{''.join(section.tables)}"

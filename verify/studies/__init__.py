@@ -1,9 +1,9 @@
-"""The table of studies. Each study is a folder: plan and outcome, figure, text, command."""
+"""The table of studies. Each study is a folder, with its `STUDY` in command.py."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
+from typing import Any
 
 #: Folders of the studies, in the order in which `python -m verify --help` lists their commands.
 STUDIES = (
@@ -22,6 +22,6 @@ STUDIES = (
 )
 
 
-def command_of(study: str) -> ModuleType:
-    """Return the module with the command of a study."""
-    return import_module(f"verify.studies.{study}.command")
+def study_of(folder: str) -> Any:
+    """Return the study in a folder of verify/studies."""
+    return import_module(f"verify.studies.{folder}.command").STUDY

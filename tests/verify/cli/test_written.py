@@ -21,7 +21,7 @@ from verify.core.output import write_document, write_figures
 from verify.core.scores import BAND
 from verify.report.gallery import Shown, gallery_page
 from verify.report.html import how_to_repeat
-from verify.studies.learning_curves import command
+from verify.studies.learning_curves import campaigns
 
 SMALL = ["--alpha", "1,2", "--dim", "12,18", "--runs", "2", "--workers", "1", "--noise", "1"]
 
@@ -32,7 +32,7 @@ def curve(tmp_path_factory):
     folder = tmp_path_factory.mktemp("curve")
     line = ["curve", *SMALL, "--out", str(folder), "--csv", f"{folder}/curve.csv", "--plot", f"{folder}/curve.png"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(command, "CURVE_POINTS", 4)
+        patch.setattr(campaigns, "CURVE_POINTS", 4)
         main(line)
     return folder, line
 
@@ -119,10 +119,10 @@ def test_a_folder_is_made_at_the_first_write(tmp_path):
 
 
 def test_a_disk_that_refuses_a_report_keeps_the_runs_and_says_so(monkeypatch, capsys):
-    def refuse(_):
+    def refuse(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "report/index.html")
 
-    monkeypatch.setattr(command, "run", refuse)
+    monkeypatch.setattr("verify.cli.study.run_study", refuse)
     with pytest.raises(SystemExit, match="1"):
         run_to_exit(lambda: main(["curve", "--alpha", "1"]))
     line = "failed: report/index.html: cannot be written (No space left on device); finished runs are kept: make room and start again"

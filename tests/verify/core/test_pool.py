@@ -139,12 +139,12 @@ def test_an_interrupt_after_training_says_what_is_kept_too(tmp_path, notes, monk
     """The bare word "interrupted" read as if all was lost, where the theory is solved once all is trained."""
     store = Store(tmp_path, RunResult)
 
-    def command(_):
+    def command(*_):
         with Pool(1, progress=False) as pool:
             pool.results([training_job(HEAD, store), job(notes, "theory", 1)])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("verify.studies.learning_curves.command.run", command)
+    monkeypatch.setattr("verify.cli.study.run_study", command)
     monkeypatch.setattr("attention_erm.commandline.interrupts._interrupts", interrupts._Interrupts())
     assert verify.main(["curve"]) == interrupts.CODE
     left = "1 finished run is kept, the same command goes on from there and solves the theory again"

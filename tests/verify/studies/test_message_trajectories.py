@@ -17,6 +17,7 @@ from numeric.studies.bayes_estimation_error import cubed_density
 from verify.__main__ import main
 from verify.core.data import DataKind, packed, unpacked
 from verify.core.draw import draw
+from verify.core.pool import Pool
 from verify.core.run import Run
 from verify.studies.message_passing.iteration import LabelChannel, adjoint_per_unit, visible_index
 from verify.studies.message_passing.posterior_mean import posterior_mean, shrinkage
@@ -28,6 +29,11 @@ pytestmark = pytest.mark.usefixtures("no_workers")
 
 LAW = MarchenkoPastur(0.5)
 RUN = Run(Problem(1.0, LAW, 0.05, 0.5), dim=24, data=DataKind.GAUSSIAN_EQUIVALENT)
+
+
+def executed(steps):
+    with Pool(1, progress=False) as pool:
+        return pool.run(steps)
 
 
 def noisy_target(dim, v):
@@ -108,7 +114,7 @@ def followed(tmp_path_factory):
     def point(start):
         messages = Messages(False, start, 4)
         store = trajectory_store(tmp_path_factory.mktemp("messages"), messages)
-        (found,) = study_trajectories(RUN, [1.0], [(20, 6), (32, 6)], messages, store, 1)
+        (found,) = executed(study_trajectories(RUN, [1.0], [(20, 6), (32, 6)], messages, store))
         return found
 
     return point
@@ -136,7 +142,9 @@ def test_messages_of_another_step_are_told_apart(followed):
 
 def test_scatter_beyond_a_value_is_no_agreement(tmp_path):
     messages = Messages(False, FirstMessage.ZERO, 2)
-    (point,) = study_trajectories(RUN, [1.0], [(12, 2), (16, 2)], messages, trajectory_store(tmp_path, messages), 1)
+    (point,) = executed(
+        study_trajectories(RUN, [1.0], [(12, 2), (16, 2)], messages, trajectory_store(tmp_path, messages))
+    )
     runs = [follow_messages(RUN.varied(dim=dim, index=index), messages) for dim in (12, 16) for index in range(2)]
     lost = replace(runs[0], stages=tuple(stage._replace(q=100.0) for stage in runs[0].stages))
     point = judged([lost, *runs[1:]], messages)
@@ -146,7 +154,9 @@ def test_scatter_beyond_a_value_is_no_agreement(tmp_path):
 
 def test_a_decay_that_leaves_nothing_is_followed_too(tmp_path):
     messages, run = Messages(False, FirstMessage.RANDOM, 3), RUN.varied(lambda_=50.0)
-    (point,) = study_trajectories(run, [1.0], [(12, 2), (16, 2)], messages, trajectory_store(tmp_path, messages), 1)
+    (point,) = executed(
+        study_trajectories(run, [1.0], [(12, 2), (16, 2)], messages, trajectory_store(tmp_path, messages))
+    )
     last = {score.quantity: score for score in point.steps[-1]}
     for name in ("m", "q", "V"):
         assert last[name].groups[-1].simulation == last[name].groups[-1].theory == last[name].z == 0
@@ -155,7 +165,7 @@ def test_a_decay_that_leaves_nothing_is_followed_too(tmp_path):
 def test_bayes_optimal_messages_follow_theirs(tmp_path):
     messages, run = Messages(True, FirstMessage.MEAN, 6), RUN.varied(alpha=0.5)
     store = trajectory_store(tmp_path, messages)
-    (point,) = study_trajectories(run, [0.5], [(24, 6), (36, 6)], messages, store, 1)
+    (point,) = executed(study_trajectories(run, [0.5], [(24, 6), (36, 6)], messages, store))
     assert point.agrees
     again = [run.varied(dim=dim, index=index) for dim in (24, 36) for index in range(6)]
     stored = store.load(again)

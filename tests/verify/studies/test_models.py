@@ -89,7 +89,7 @@ def test_indices_have_the_variances_of_the_model(name):
 )
 def test_a_small_training_meets_the_theory(name, pool):
     """Sixteen runs at two small sizes, extrapolated: |z| < 4 in every quantity, as chance exceeds once in 16000."""
-    scores = list(scores_of(problem(name), SMALL, pool))
+    scores = list(pool.run(scores_of(problem(name), SMALL)))
     assert all(score.agrees for score in scores), [(score.quantity, score.z) for score in scores]
     assert {score.quantity for score in scores} == set(JUDGED)
 
@@ -105,7 +105,7 @@ def test_listed_singular_values_are_trained_as_the_theory_has_them():
 
 def test_broken_data_are_found(pool):
     """Labels shuffled among samples: the verdict must turn."""
-    scores = scores_of(problem("quadratic_network"), replace(SMALL, shuffle_labels=True), pool)
+    scores = pool.run(scores_of(problem("quadratic_network"), replace(SMALL, shuffle_labels=True)))
     assert not all(score.agrees for score in scores)
 
 
@@ -114,7 +114,7 @@ def test_a_wrong_theory_is_found(monkeypatch, pool):
     right = problem("quadratic_network")
     wrong = Problem(1.0, right.target, 0.05, 1.0, model="quadratic_network")
     monkeypatch.setattr(study, "_theory_job", lambda problems, grid: study.Job(solutions, (wrong,), "theory", 0, ""))
-    assert not all(score.agrees for score in scores_of(right, SMALL, pool))
+    assert not all(score.agrees for score in pool.run(scores_of(right, SMALL)))
 
 
 def solutions(problem):

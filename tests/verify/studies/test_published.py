@@ -4,8 +4,15 @@ import dataclasses
 
 import pytest
 
-from verify.core.pool import Pool
-from verify.studies.published.study import Beside, Published, PublishedCurve, set_beside, weak_decay, width
+from verify.studies.published.study import (
+    Published,
+    PublishedComparison,
+    PublishedCurve,
+    _curves,
+    _solved,
+    weak_decay,
+    width,
+)
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 
@@ -15,8 +22,10 @@ QUICK = (
 
 
 def beside(points: list[Published]) -> list[PublishedCurve]:
-    with Pool(1, progress=False) as pool:
-        return set_beside(points, pool)
+    families = {}
+    for point in points:
+        families.setdefault(point.problem.at(1.0), set()).add(point.problem.alpha)
+    return _curves(points, {family: _solved(family, tuple(sorted(alphas))) for family, alphas in families.items()})
 
 
 def curves(points):
@@ -56,4 +65,4 @@ def test_a_wrong_number_is_not_met():
     (curve,) = beside([point])
     good = curve.points[0]
     assert good.agrees
-    assert not Beside(dataclasses.replace(point, value=1.2 * point.value), good.solution).agrees
+    assert not PublishedComparison(dataclasses.replace(point, value=1.2 * point.value), good.solution).agrees

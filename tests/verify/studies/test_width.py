@@ -18,7 +18,7 @@ from verify.__main__ import main
 from verify.core.pool import Pool
 from verify.studies.width.figure import width_figure
 from verify.studies.width.risk import NetworkRisk, indices
-from verify.studies.width.study import MODEL, Samples, WidthPoint, study_width, train_network
+from verify.studies.width.study import MODEL, Samples, WidthPlan, WidthPoint, study_width, train_network
 from verify.studies.width.text import width_lines
 
 pytestmark = pytest.mark.usefixtures("no_workers")
@@ -48,7 +48,7 @@ def test_the_gradient_is_that_of_finite_differences():
 def test_networks_of_every_width_are_those_of_the_theory():
     """Gaussian-equivalent data: estimation errors in standard errors, from one hidden unit to as many as inputs."""
     with Pool(1, progress=False) as pool:
-        points = study_width(PROBLEM, [1, 3, 10, 40], 6, pool, Samples.GAUSSIAN_EQUIVALENT)
+        points = pool.run(study_width(WidthPlan(PROBLEM, (1, 3, 10, 40), 6, Samples.GAUSSIAN_EQUIVALENT))).points
     assert all(point.agrees for point in points)
     assert all(abs(point.slope_z) < 4 for point in points[1:])
     assert math.isnan(points[0].slope)
@@ -72,13 +72,15 @@ def test_a_theory_of_another_width_is_refuted():
     """Had the student one unit more, the theory would lie far outside the errors."""
     runs = [train_network(replace(PROBLEM, width=1 / 40), index, Samples.INPUTS).estimation_error for index in range(4)]
     with Pool(1, progress=False) as pool:
-        (_, two) = study_width(PROBLEM, [1, 2], 2, pool)
+        (_, two) = pool.run(study_width(WidthPlan(PROBLEM, (1, 2), 2))).points
     assert np.mean(runs) - 4 * np.std(runs, ddof=1) / 2 > 1.2 * two.solution.estimation_error
 
 
 def test_samples_beyond_memory_are_refused():
     with Pool(1, progress=False) as pool, pytest.raises(InvalidParameter, match="GiB"):
-        study_width(replace(PROBLEM, target=power_law(1.0, 2000)), [1], 2, pool, Samples.GAUSSIAN_EQUIVALENT)
+        pool.run(
+            study_width(WidthPlan(replace(PROBLEM, target=power_law(1.0, 2000)), (1,), 2, Samples.GAUSSIAN_EQUIVALENT))
+        )
 
 
 def test_the_command(tmp_path, capsys):

@@ -7,7 +7,7 @@ of noise alone, and no Gaussian numbers. An n_k agrees if the interval in which 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from verify.core.draw import require_memory
 from verify.core.intervals import INTERVAL_PROBABILITY, Interval
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Pool, training_job
+from verify.core.pool import Job, Steps, training_job
 from verify.core.run import Run
 from verify.core.scores import BAND, MINIMUM_RUNS
 from verify.core.store import Store
@@ -104,17 +104,21 @@ class EmergenceOutcome:
         return located and len(self.scores) > 0 and bool(np.all(np.abs(self.scores) < BAND))
 
 
-def study_emergence(plan: EmergencePlan, store: Store[RunResult], pool: Pool) -> EmergenceOutcome:
+def study_emergence(plan: EmergencePlan, store: Store[RunResult]) -> Steps[EmergenceOutcome]:
     """Train what `store` lacks, solve the theory, judge.
 
     Raises WorkerError if a run fails, NoAnswer where too few converged or the theory has none, InvalidParameter if data would not fit.
     """
     jobs = {dim: _size_jobs(plan, dim, store) for dim, _ in plan.sizes}
     require_memory(runs[0] for dim, _ in plan.sizes for runs in plan.runs(dim))
-    pool.results([job for size in jobs.values() for job in size.all()])
-    solved = {dim: pool.results([size.theory])[0] for dim, size in jobs.items()}
-    results = {dim: [pool.results(group) for group in size.training] for dim, size in jobs.items()}
-    places = [place for dim in jobs for place in _places(plan, solved[dim], results[dim], pool)]
+    found = iter((yield [job for size in jobs.values() for job in size.all()]))
+    solved, results = {}, {}
+    for dim, size in jobs.items():
+        results[dim] = [[next(found) for _ in group] for group in size.training]
+        solved[dim] = next(found)
+    places = []
+    for dim in jobs:
+        places += yield from _places(plan, solved[dim], results[dim])
     return EmergenceOutcome(
         plan,
         tuple(places),
@@ -144,18 +148,20 @@ def _converged(result: RunResult) -> bool:
 
 
 def _places(
-    plan: EmergencePlan, theory: EmergenceTheory, results: Sequence[Sequence[RunResult]], pool: Pool
-) -> Iterator[PlaceOverlaps]:
-    """Where the theory has a solution."""
+    plan: EmergencePlan, theory: EmergenceTheory, results: Sequence[Sequence[RunResult]]
+) -> Steps[list[PlaceOverlaps]]:
+    """Return the overlaps at one size, where the theory has a solution."""
     by_samples = {group[0].run.samples: group for group in results}
     groups = [_enough(by_samples[n]) for n in theory.samples]
     pairs = list(zip(theory.solutions, groups, strict=True))
-    drawn = pool.results([_model_job(solution, group[0].run, plan.features) for solution, group in pairs])
+    drawn = yield [_model_job(solution, group[0].run, plan.features) for solution, group in pairs]
+    places = []
     for (solution, group), model in zip(pairs, drawn, strict=True):
         run, count = group[0].run, plan.features
         judged = np.array([_is_judged(plan, run, leaves) for leaves in theory.leaves])
         trained, formula = trained_overlaps(group, count), feature_overlaps(solution, count)
-        yield PlaceOverlaps(run.dim, run.samples, trained, model, formula, judged)
+        places.append(PlaceOverlaps(run.dim, run.samples, trained, model, formula, judged))
+    return places
 
 
 def _enough(results: Sequence[RunResult]) -> list[RunResult]:

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
-import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from numeric.cli.arguments import (
     BadInput,
     add_problem_arguments,
     grid,
     integer,
-    print_json,
 )
 from numeric.studies.regimes import LEAST_GAMMA
-from verify.core.options import add_job, add_theory_perturbation, integers, opened, size_counts, theory_perturbation
-from verify.core.output import write_figures
-from verify.core.pool import Pool
-from verify.studies.exponents.figure import exponent_figure
+from verify.core.options import add_job, add_theory_perturbation, integers, size_counts, theory_perturbation
+from verify.core.pool import Steps
+from verify.core.study import Study
 from verify.studies.exponents.measure import student_store
 from verify.studies.exponents.plan import PATHS, ExponentPlan
+from verify.studies.exponents.section import exponent_section
 from verify.studies.exponents.study import ExponentOutcome, study_exponents
-from verify.studies.exponents.text import exponent_document, exponent_lines
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,17 +28,7 @@ LEAST_DIM = 100
 _BEYOND = (10**4, 10**8, 10**12)  #: where the theory goes on alone
 
 
-def add(commands: Any) -> None:
-    """Add the command and its arguments."""
-    parser = commands.add_parser(
-        "exponents",
-        help="scaling exponents of trained students at large d, with intervals, beside the derived ones",
-        description="Train narrow students of power-law targets at large d along paths inside a scaling regime and fit "
-        "their slopes. Prints a line a slope: trained, with an interval, beside the theory at the same d, "
-        "then the limit of both beside the derived exponent, and a verdict. Writes exponents.png and "
-        "exponents.json.",
-        epilog="example: python -m verify exponents --gamma 3/4 --cell decay --dim 200,400 --runs 6",
-    )
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gamma", type=grid("--gamma"), default="3/4", metavar="GRID",
                         help="eigenvalues of the target proportional to k^-GAMMA, above 1/2 (default 3/4)")  # fmt: skip
     parser.add_argument("--cell", default=",".join(PATHS), metavar="NAME,NAME",
@@ -58,27 +42,6 @@ def add(commands: Any) -> None:
     add_problem_arguments(parser, "noise", defaults={"noise": "0.5"})
     add_theory_perturbation(parser)
     add_job(parser)
-    parser.set_defaults(run=run)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Train what is not stored, compare, write figure and JSON, print the verdict."""
-    started, plan, folder = time.perf_counter(), exponents_asked(arguments), Path(arguments.out)
-    store = opened(student_store, folder)
-    with Pool(arguments.workers) as pool:
-        outcome = pool.run(study_exponents(plan, store))
-    _deliver(outcome, folder, time.perf_counter() - started, arguments.json)
-    return 0 if outcome.agrees else 1
-
-
-def _deliver(outcome: ExponentOutcome, folder: Path, seconds: float, as_json: bool) -> None:
-    _LOG.info("figures")
-    document = {**exponent_document(outcome), "seconds": seconds}
-    write_figures(folder, "exponents", document, {"exponents": partial(exponent_figure, outcome)})
-    if as_json:
-        print_json(document)
-    else:
-        sys.stdout.write("".join(exponent_lines(outcome)) + f"see exponents.png and exponents.json in {folder}/\n")
 
 
 def exponents_asked(arguments: argparse.Namespace) -> ExponentPlan:
@@ -97,3 +60,22 @@ def exponents_asked(arguments: argparse.Namespace) -> ExponentPlan:
         counts, float(arguments.noise), arguments.seed, arguments.device, arguments.shuffle_labels, arguments.hidden,
         theory_perturbation(arguments, arguments.gamma), _BEYOND,
     )  # fmt: skip
+
+
+def _steps(plan: ExponentPlan, folder: Path) -> Steps[ExponentOutcome]:
+    return study_exponents(plan, student_store(folder))
+
+
+STUDY = Study(
+    name="exponents",
+    help="scaling exponents of trained students at large d, with intervals, beside the derived ones",
+    description="Train narrow students of power-law targets at large d along paths inside a scaling regime and fit "
+    "their slopes. Prints a line a slope: trained, with an interval, beside the theory at the same d, "
+    "then the limit of both beside the derived exponent, and a verdict. Writes exponents.png and "
+    "exponents.json.",
+    example="python -m verify exponents --gamma 3/4 --cell decay --dim 200,400 --runs 6",
+    add_options=_add_options,
+    plan=exponents_asked,
+    steps=_steps,
+    show=exponent_section,
+)

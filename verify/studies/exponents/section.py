@@ -34,8 +34,8 @@ def theory_exponent_section(approaches: tuple[Approach, ...]) -> Section:
         for a in approaches
     ]  # fmt: skip
     return Section(
-        "Scaling exponents: derived, and reached by the theory", all(one.closes_in for one in approaches), claims,
-        tuple(map(_approach_line, approaches)), document={"exponents": document},
+        "Scaling exponents: derived, and reached by the theory", all(one.closes_in for one in approaches),
+        tuple(map(_approach_line, approaches)), {"exponents": document}, claims,
     )  # fmt: skip
 
 
@@ -57,7 +57,6 @@ def exponent_section(outcome: ExponentOutcome) -> Section:
         for one in outcome.exponents
     )  # fmt: skip
     return Section(
-        "Scaling exponents of trained students", outcome.agrees, claims, tuple(exponent_lines(outcome)),
-        {"exponents": ShownFigure(_CAPTION, partial(exponent_figure, outcome))},
-        document={"trained_exponents": exponent_document(outcome)},
+        "Scaling exponents of trained students", outcome.agrees, tuple(exponent_lines(outcome)),
+        exponent_document(outcome), claims, {"exponents": ShownFigure(_CAPTION, partial(exponent_figure, outcome))},
     )  # fmt: skip

@@ -20,7 +20,7 @@ from numeric.studies.scaling import ScalingPoint
 from verify.core.intervals import STANDARD_ERRORS
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Pool, training_job
+from verify.core.pool import Job, Steps, training_job
 from verify.core.run import Run
 from verify.core.scaling_curve import scaling_curve_job
 from verify.core.scores import BAND
@@ -73,34 +73,51 @@ class GapTrend:
         return not self.must_vanish or abs(self.z) < BAND
 
 
-def gap_trends(
-    base: Run, gammas: Sequence[float], sizes: Sequence[tuple[int, int]], store: Store[RunResult], workers: int | None
-) -> tuple[GapTrend, ...]:
-    """Train at the sample ratio and weight decay of `base` what `store` lacks; a trend for each gamma, two above 1/2.
+@dataclass(frozen=True)
+class GapPlan:
+    """Exponents gamma of the target and sizes (d, number of runs), at the sample ratio and weight decay of `base`."""
 
-    Raises WorkerError if a run fails, NoAnswer where too few converged or the theory has no answer.
+    base: Run
+    gammas: tuple[float, ...]
+    sizes: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class GapOutcome:
+    """A trend for each gamma, two above 1/2: of Gaussian indices, and of leading features kept exactly."""
+
+    plan: GapPlan
+    trends: tuple[GapTrend, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the gap vanishes wherever it must."""
+        return all(trend.agrees for trend in self.trends)
+
+
+def study_gap(plan: GapPlan, store: Store[RunResult]) -> Steps[GapOutcome]:
+    """Train what `store` lacks and compare the excess error with the theory along d.
+
+    Raises NoAnswer where too few runs converged or the theory has no answer.
     """
-    planned = {
+    base = plan.base
+    keys = [(gamma, leading) for gamma in plan.gammas for leading in ((0, LEADING) if gamma > 0.5 else (0,))]
+    runs = {
         gamma: [
-            [base.varied(target=power_law(gamma, dim), dim=dim, index=i) for i in range(count)] for dim, count in sizes
+            [base.varied(target=power_law(gamma, dim), dim=dim, index=i) for i in range(count)]
+            for dim, count in plan.sizes
         ]
-        for gamma in gammas
+        for gamma in plan.gammas
     }
-    theories = {
-        (gamma, leading): [_theory_job(runs[0], leading) for runs in planned[gamma]]
-        for gamma in gammas
-        for leading in ((0, LEADING) if gamma > 0.5 else (0,))
-    }
-    training = {
-        gamma: [[training_job(run, store) for run in runs] for runs in groups] for gamma, groups in planned.items()
-    }
-    with Pool(workers) as pool:
-        pool.results([job for groups in training.values() for jobs in groups for job in jobs])
-        trained = {gamma: [pool.results(jobs) for jobs in groups] for gamma, groups in training.items()}
-        solved = {key: pool.results(jobs) for key, jobs in theories.items()}
-    return tuple(
+    training = [training_job(run, store) for groups in runs.values() for group in groups for run in group]
+    theory = [_theory_job(group[0], leading) for gamma, leading in keys for group in runs[gamma]]
+    found = iter((yield [*training, *theory]))
+    trained = {gamma: [[next(found) for _ in group] for group in groups] for gamma, groups in runs.items()}
+    solved = {key: [next(found) for _ in plan.sizes] for key in keys}
+    trends = (
         _trend(gamma, leading, tuple(map(_gap, trained[gamma], curves))) for (gamma, leading), curves in solved.items()
     )
+    return GapOutcome(plan, tuple(trends))
 
 
 def _theory_job(run: Run, leading: int) -> Job:

@@ -8,15 +8,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
+from numeric.saddle.curve import learning_curve
 from verify.core.campaign import CURVE_POINTS, Campaign
 from verify.core.data import DataKind
+from verify.core.draw import require_memory
 from verify.core.measure import RunResult
 from verify.core.pool import Job, Steps, training_job
 from verify.core.run import Run
 from verify.core.scores import Comparison, compare_with_theory
 from verify.core.store import Store
-from verify.core.theory import curve_job, predictions_of
+from verify.core.theory import ACCURACY, POINT_SECONDS, curve_job, predictions_of
+
+_BEYOND = 1.2  #: factor by which the line of a figure goes beyond the points
 
 
 @dataclass(frozen=True)
@@ -83,3 +88,58 @@ def _curve_job(plan: CampaignPlan, width: float) -> Job:
     alphas = [alpha for campaign in plan.campaigns for alpha in campaign.alphas]
     grid = np.geomspace(min(alphas), max(alphas), CURVE_POINTS)
     return curve_job(dataclasses.replace(plan.base.problem, width=width), grid.tolist(), "theory curves")
+
+
+@dataclass(frozen=True)
+class CurvePlan:
+    """One campaign at one width; `line` asks for the theory between the sample ratios, `settings` states the parameters in words."""
+
+    base: Run
+    campaign: Campaign
+    line: bool
+    settings: str
+
+
+@dataclass(frozen=True)
+class CurveOutcome:
+    """Comparison with the theory, and its line along alpha, solved or not (empty where the plan asks for none)."""
+
+    plan: CurvePlan
+    comparison: Comparison
+    line: tuple[Solution, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every quantity agrees."""
+        return self.comparison.agrees
+
+
+def study_curve(plan: CurvePlan, store: Store[RunResult]) -> Steps[CurveOutcome]:
+    """Train what `store` lacks and compare with the theory.
+
+    Raises NoAnswer if the theory has none, InvalidParameter if the data of a run would not fit.
+    """
+    runs = plan.campaign.runs(plan.base)
+    require_memory(runs)
+    results = yield [training_job(run, store) for run in runs]
+    comparison = compare_with_theory(results, (yield from predictions_of(results)))
+    line = yield ([_line_job(plan)] if plan.line else [])
+    return CurveOutcome(plan, comparison, tuple(line[0]) if line else ())
+
+
+def _line_job(plan: CurvePlan) -> Job:
+    """The theory from a little below the sample ratios to a little above."""
+    alphas = plan.campaign.alphas
+    grid = np.geomspace(min(alphas) / _BEYOND, max(alphas) * _BEYOND, CURVE_POINTS).tolist()
+    return Job(
+        theory_line,
+        (plan.base.problem, tuple(grid)),
+        "line of the theory",
+        POINT_SECONDS * len(grid),
+        "line of the theory",
+    )
+
+
+def theory_line(problem: Problem, alphas: tuple[float, ...]) -> list[Solution]:
+    """Return the theory at each alpha, solved or not."""
+    return learning_curve(problem, alphas, accuracy=ACCURACY)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
 from attention_erm.commandline.table import table_text
 from numeric.problem.solution import Solution
+from verify.core.curve_panel import Curve, trained_figure
 from verify.core.data import DataKind
-from verify.core.documents import comparison_document, line_document
+from verify.core.documents import comparison_document, line_document, score_rows
 from verify.core.realised import COMPARED_QUANTITIES
 from verify.core.scores import BAND, Verdict, largest_score
 from verify.core.section import Claim, Section, ShownFigure
 from verify.core.text import comparison_lines
 from verify.report.html import LABELS, score_table
 from verify.studies.learning_curves.campaign_figures import campaign_figure, score_figure
-from verify.studies.learning_curves.campaigns import CampaignOutcome, TheoryCurves
+from verify.studies.learning_curves.campaigns import CampaignOutcome, CurveOutcome, TheoryCurves
 
 TABLE_ROWS = 8  #: of the theory's table on the terminal
 
@@ -38,7 +40,7 @@ def theory_section(theory: TheoryCurves) -> Section:
     rows = [_theory_row(curve[place]) for place in places]
     lines = (f"width {width:g}, value +- error bar of the solver:\n", *table_text(rows).splitlines(keepends=True))
     document = [{"width": width, "theory": line_document(line)} for width, line in theory.curves.items()]
-    return Section("Learning curve of the theory (Figure 1)", True, (), lines, document={"curves": document})
+    return Section("Learning curve of the theory (Figure 1)", True, lines, {"curves": document})
 
 
 def _theory_row(solution: Solution) -> dict[str, object]:
@@ -67,11 +69,39 @@ def training_section(outcome: CampaignOutcome, thresholds: dict[str, float]) -> 
     figures = {"scores": ShownFigure(SCORE_CAPTION, partial(score_figure, outcome))}
     if DataKind.SEQUENCES in outcome.comparisons:
         figures = {"curve": ShownFigure(CURVE_CAPTION, partial(campaign_figure, outcome, thresholds)), **figures}
-    document = {str(kind): comparison_document(comparison) for kind, comparison in outcome.comparisons.items()}
+    document = {
+        "comparisons": {str(kind): comparison_document(comparison) for kind, comparison in outcome.comparisons.items()},
+        "run_seconds": math.fsum(result.seconds for result in outcome.results.values()),
+    }
     return Section(
-        "Trained heads along the sample ratio", outcome.agrees, tuple(claims), (*text, largest_score(scores)), figures,
-        tables, {"comparisons": document, "run_seconds": math.fsum(result.seconds for result in outcome.results.values())},
+        "Trained heads along the sample ratio", outcome.agrees, (*text, largest_score(scores)), document, tuple(claims),
+        figures, tables=tables,
     )  # fmt: skip
+
+
+def curve_section(outcome: CurveOutcome) -> Section:
+    """Return one learning curve: a row per quantity, point and size, then the verdicts."""
+    plan, scores = outcome.plan, outcome.comparison.scores
+    rows = score_rows(scores)
+    shown = [{name: value for name, value in row.items() if name != "theory_status"} for row in rows]
+    document = dict(comparison_document(outcome.comparison))
+    if plan.line:
+        document["line"] = line_document(outcome.line)
+    curve = Curve(rf"$\kappa = {plan.base.problem.width:g}$", outcome.line, scores)
+    return Section(
+        "Learning curve", outcome.agrees, tuple(comparison_lines(str(plan.campaign.data), outcome.comparison)), document,
+        figures={"curve": ShownFigure(CURVE_CAPTION, partial(trained_figure, curve))},
+        points=(f"{plan.settings}\n", table_text(shown), f"{_residual_line([dim for dim, _ in plan.campaign.sizes])}\n"),
+        rows=rows,
+    )  # fmt: skip
+
+
+def _residual_line(dims: Sequence[int]) -> str:
+    """Of which residual z and mean are."""
+    if len(dims) == 1:
+        return f"z and mean are of the residual of a point at d = {dims[0]}, finite-size effect and all"
+    terms = "a + c/d" if len(dims) == 2 else "a + c/d + e/d^2"
+    return f"z and mean are of the residual of a point, extrapolated to infinite d by {terms}"
 
 
 def _claims(kind: DataKind, verdicts: tuple[Verdict, ...]) -> list[Claim]:

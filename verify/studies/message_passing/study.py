@@ -19,7 +19,7 @@ from numeric.problem.problem import Parametrisation, Problem
 from verify.core.draw import draw, empirical_risk, require_memory
 from verify.core.measure import moments
 from verify.core.minimise import MINIMISERS, DescentStatus
-from verify.core.pool import execute_all
+from verify.core.pool import Steps, training_job
 from verify.core.realised import expected_values, nominal_problem
 from verify.core.run import Run, result_record
 from verify.core.scores import BAND, Score, score_at
@@ -98,8 +98,7 @@ def study_message_passing(
     alphas: Sequence[float],
     sizes: Sequence[tuple[int, int]],
     store: Store[MessagePassingResult],
-    workers: int | None = None,
-) -> tuple[MessagePassingPoint, ...]:
+) -> Steps[tuple[MessagePassingPoint, ...]]:
     """Do what `store` lacks at each alpha and size (d, number of runs), and judge it by the theory.
 
     Raises InvalidParameter for a run that messages do not solve, WorkerError if one fails, NoAnswer where none converged at some alpha
@@ -108,7 +107,7 @@ def study_message_passing(
     require_convex(base)
     runs = [base.varied(alpha=a, dim=dim, index=i) for a in alphas for dim, count in sizes for i in range(count)]
     require_memory(runs)
-    results = execute_all(runs, store, workers=workers, task=minimise_both_ways)
+    results = yield [training_job(run, store, minimise_both_ways) for run in runs]
     return tuple(_point([result for result in results if result.run.problem.alpha == alpha]) for alpha in alphas)
 
 

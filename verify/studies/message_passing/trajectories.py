@@ -16,7 +16,7 @@ from numeric.messages.stages import Stage
 from numeric.messages.state_evolution import state_evolution
 from numeric.problem.problem import Problem
 from verify.core.draw import require_memory
-from verify.core.pool import execute_all
+from verify.core.pool import Steps, training_job
 from verify.core.realised import Expected, expected_values, nominal_problem
 from verify.core.run import Run
 from verify.core.scores import BAND, Score, score_at
@@ -70,8 +70,7 @@ def study_trajectories(
     sizes: Sequence[tuple[int, int]],
     messages: Messages,
     store: Store[Trajectory],
-    workers: int | None = None,
-) -> tuple[TrajectoryPoint, ...]:
+) -> Steps[tuple[TrajectoryPoint, ...]]:
     """Follow the messages that `store` lacks at each alpha and size (d, number of runs), and judge them by state evolution.
 
     Raises InvalidParameter for a run that these messages do not solve, WorkerError if one fails, NoAnswer where messages break off.
@@ -79,7 +78,8 @@ def study_trajectories(
     (require_posterior if messages.optimal else require_convex)(base)
     runs = [base.varied(alpha=a, dim=dim, index=i) for a in alphas for dim, count in sizes for i in range(count)]
     require_memory(runs)
-    results = execute_all(runs, store, workers=workers, task=partial(follow_messages, messages=messages))
+    follow = partial(follow_messages, messages=messages)
+    results = yield [training_job(run, store, follow) for run in runs]
     return tuple(judged([r for r in results if r.run.problem.alpha == alpha], messages) for alpha in alphas)
 
 

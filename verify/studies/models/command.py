@@ -4,40 +4,40 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from numeric import model as models
-from numeric.cli.arguments import BadInput, grid, integer, non_negative, positive, print_json
+from numeric.cli.arguments import BadInput, grid, integer, non_negative, positive
 from numeric.cli.model_arguments import listed_settings, require_generated
 from numeric.cli.output import write_table
 from numeric.problem.problem import own_parts
-from verify.core.options import integers, output_folder, size_counts
+from verify.core.options import integers, size_counts
 from verify.core.output import write_document, write_file
-from verify.core.pool import Pool
 from verify.core.run import MINIMUM_DIM
+from verify.core.section import Section
+from verify.core.study import Study
 from verify.core.versions import versions
 from verify.studies.models.figure import model_figure
 from verify.studies.models.page import model_page
-from verify.studies.models.study import EXTRA, SETTINGS, ModelOutcome, ModelSetting, Trial, at_setting, study_models
+from verify.studies.models.study import (
+    EXTRA,
+    SETTINGS,
+    ModelOutcome,
+    ModelSetting,
+    ModelsOutcome,
+    ModelsPlan,
+    Trial,
+    at_setting,
+    study_models,
+)
 from verify.studies.models.text import model_document, model_lines, model_rows
 
 _LOG = logging.getLogger(__name__)
 
 
-def add(commands: Any) -> None:
-    """Add the command and its arguments."""
-    parser = commands.add_parser(
-        "models",
-        help="any model trained beside its theory",
-        description="Train every shipped model, or those named, on Gaussian-equivalent data beside its theory. Prints a "
-        "line a model and setting with distances in standard errors and a verdict for each model. Writes a "
-        "page with a figure and a CSV table for each model, and models.json.",
-        epilog="example: python -m verify models --model quadratic_network,cross_attention --alpha 1 --dim 20,30 --runs 8",
-    )
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", default="all", metavar="NAMES", help="models separated by commas (default all of them)"
     )
@@ -64,57 +64,6 @@ def add(commands: Any) -> None:
     parser.add_argument("--shuffle-labels", action="store_true",
                         help="break the data on purpose: the verdict must turn negative")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
-    parser.set_defaults(run=run)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Train, judge, write a page, a table and JSON for every model, print; exit 1 where a model disagrees."""
-    started, outcomes = time.perf_counter(), list[ModelOutcome]()
-    sizes = size_counts(arguments.dim, arguments.runs)
-    if len(sizes) < 2:
-        raise BadInput("--dim", sizes[0][0], "one size cannot be extrapolated", "try --dim 20,30")
-    for name in [] if arguments.model == "all" else arguments.model.split(","):
-        require_generated(name)
-    own = _own(arguments)
-    names = _names(arguments.model, own)
-    _require_used(names, own)
-    for name in names:
-        models.require_of_now(name)
-        _require_own(name, own)
-    problems = [at_setting(name, setting, own) for name in names for setting in _settings(arguments)]
-    folder = output_folder(Path(arguments.out) / "models")
-    with Pool(arguments.workers) as pool:
-        for outcome in study_models(problems, Trial(sizes, arguments.seed, arguments.shuffle_labels), pool):
-            _write_page(folder, outcome, arguments)
-            outcomes.append(outcome)
-    agrees = all(outcome.agrees for outcome in outcomes)
-    document = {
-        "agrees": agrees,
-        "models": [model_document(outcome) for outcome in outcomes],
-        "seed": arguments.seed,
-        "versions": versions(),
-        "seconds": time.perf_counter() - started,
-    }
-    write_document(folder / "models.json", document)
-    if arguments.json:
-        print_json(document)
-    else:
-        sys.stdout.write("".join(model_lines(outcomes)) + f"a page and a table for each model are in {folder}\n")
-    return 0 if agrees else 1
-
-
-def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespace) -> None:
-    facts: dict[str, object] = {
-        "runs": ", ".join(f"d = {group.dim}: {group.runs}" for group in outcome.scores[0].groups),
-        "seed": arguments.seed,
-        "versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
-    }
-    title = models.structure(outcome.model).title
-    figure = model_figure(outcome)
-    write_file(folder / f"{outcome.model}.png", figure)
-    write_file(folder / f"{outcome.model}.html", model_page(outcome, title, figure, facts).encode())
-    write_table(folder / f"{outcome.model}.csv", model_rows(outcome), {"model": outcome.model, "seed": arguments.seed})
-    _LOG.info(f"{outcome.model}: {'agrees' if outcome.agrees else 'DISAGREES'}")
 
 
 def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
@@ -172,3 +121,60 @@ def _names(text: str, own: dict[str, float]) -> list[str]:
                 "--model", repr(name), "is not a model with a target of rank kappa0", f"use one of {', '.join(known)}"
             )
     return list(dict.fromkeys(names))
+
+
+def _plan(arguments: argparse.Namespace) -> ModelsPlan:
+    sizes = size_counts(arguments.dim, arguments.runs)
+    if len(sizes) < 2:
+        raise BadInput("--dim", sizes[0][0], "one size cannot be extrapolated", "try --dim 20,30")
+    for name in [] if arguments.model == "all" else arguments.model.split(","):
+        require_generated(name)
+    own = _own(arguments)
+    names = _names(arguments.model, own)
+    _require_used(names, own)
+    for name in names:
+        models.require_of_now(name)
+        _require_own(name, own)
+    problems = (at_setting(name, setting, own) for name in names for setting in _settings(arguments))
+    return ModelsPlan(tuple(problems), Trial(sizes, arguments.seed, arguments.shuffle_labels))
+
+
+def models_section(outcome: ModelsOutcome) -> Section:
+    """Return a line per model, setting and quantity; a page, a figure and a table for each model, and models.json, are written."""
+
+    def write(folder: Path, document: Mapping[str, Any]) -> None:
+        for model in outcome.models:
+            _write_page(folder / "models", model, outcome.plan.trial)
+        write_document(folder / "models" / "models.json", document)
+
+    document = {"models": [model_document(model) for model in outcome.models], "versions": versions()}
+    lines = (*model_lines(outcome.models), "a page and a table for each model are in the folder models\n")
+    return Section("Models", outcome.agrees, lines, document, write=write)
+
+
+def _write_page(folder: Path, outcome: ModelOutcome, trial: Trial) -> None:
+    facts: dict[str, object] = {
+        "runs": ", ".join(f"d = {group.dim}: {group.runs}" for group in outcome.scores[0].groups),
+        "seed": trial.seed,
+        "versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
+    }
+    figure = model_figure(outcome)
+    write_file(folder / f"{outcome.model}.png", figure)
+    page = model_page(outcome, models.structure(outcome.model).title, figure, facts)
+    write_file(folder / f"{outcome.model}.html", page.encode())
+    write_table(folder / f"{outcome.model}.csv", model_rows(outcome), {"model": outcome.model, "seed": trial.seed})
+
+
+STUDY = Study(
+    name="models",
+    help="any model trained beside its theory",
+    description="Train every shipped model, or those named, on Gaussian-equivalent data beside its theory. Prints a "
+    "line a model and setting with distances in standard errors and a verdict for each model. Writes a "
+    "page with a figure and a CSV table for each model, and models.json.",
+    example="python -m verify models --model quadratic_network,cross_attention --alpha 1 --dim 20,30 --runs 8",
+    add_options=_add_options,
+    plan=_plan,
+    steps=lambda plan, folder: study_models(plan),
+    show=models_section,
+    writes=False,
+)

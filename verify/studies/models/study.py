@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from numeric.model import structure
 from numeric.problem.problem import Problem, own_parts
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
-from verify.core.pool import Job, Pool
+from verify.core.pool import Job, Steps
 from verify.core.scores import Score, SizeGroup, extrapolated
 from verify.core.sensing.run import default_target, trained
 from verify.core.stated_model import require_stated_decay
@@ -74,26 +74,57 @@ class ModelOutcome:
         return all(score.agrees for score in self.scores)
 
 
-def study_models(problems: Sequence[Problem], trial: Trial, pool: Pool) -> Iterator[ModelOutcome]:
-    """Train every problem, solve the theory beside it, and judge, model by model in the order of the problems.
+@dataclass(frozen=True)
+class ModelsPlan:
+    """Problems of one or several models, and how each is trained."""
 
-    Raises NotConverged where the theory is not solved, WorkerError where a descent did not converge.
+    problems: tuple[Problem, ...]
+    trial: Trial
+
+
+@dataclass(frozen=True)
+class ModelsOutcome:
+    """Every model of a plan."""
+
+    plan: ModelsPlan
+    models: tuple[ModelOutcome, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every model agrees."""
+        return all(model.agrees for model in self.models)
+
+
+def study_models(plan: ModelsPlan) -> Steps[ModelsOutcome]:
+    """Train every problem, solve the theory, and judge, model by model in the order of the problems.
+
+    Raises NotConverged where the theory is not solved.
     """
-    models = list(dict.fromkeys(problem.model for problem in problems))
-    families = {name: [problem for problem in problems if problem.model == name] for name in models}
-    curves = {name: _theory_job(of_model) for name, of_model in families.items()}
-    pool.results(
-        [*curves.values(), *(job for problem in problems for job in _all_jobs(problem, trial))]
-    )  # so that no core waits
-    for name, of_model in families.items():
-        (curve,) = pool.results([curves[name]])
-        scores = [score for problem in of_model for score in scores_of(problem, trial, pool)]
-        yield ModelOutcome(name, tuple(curve), tuple(scores))
+    families: dict[str, list[Problem]] = {}
+    for problem in plan.problems:
+        families.setdefault(problem.model, []).append(problem)
+    curves = [_theory_job(of_model) for of_model in families.values()]
+    training = [_all_jobs(problem, plan.trial) for of_model in families.values() for problem in of_model]
+    found = iter((yield [*curves, *(job for jobs in training for job in jobs)]))  # together: no core waits
+    lines = [tuple(next(found)) for _ in curves]
+    measured = iter([[next(found) for _ in jobs] for jobs in training])
+    return ModelsOutcome(
+        plan,
+        tuple(
+            ModelOutcome(name, line, tuple(s for one in of_model for s in _scores(one, plan.trial, next(measured))))
+            for (name, of_model), line in zip(families.items(), lines, strict=True)
+        ),
+    )
 
 
-def scores_of(problem: Problem, trial: Trial, pool: Pool) -> Iterator[Score]:
-    """A score for each of `JUDGED`: means at each size, extrapolated to infinite d. Raises as `study_models`."""
-    (theory,), *measured = pool.results(_all_jobs(problem, trial))
+def scores_of(problem: Problem, trial: Trial) -> Steps[list[Score]]:
+    """Train one problem and return a score for each of `JUDGED`. Raises as `study_models`."""
+    return list(_scores(problem, trial, (yield _all_jobs(problem, trial))))
+
+
+def _scores(problem: Problem, trial: Trial, results: Sequence[Any]) -> Iterator[Score]:
+    """Means at each size, extrapolated to infinite d."""
+    (theory,), *measured = results
     theory.unwrap()
     for name in JUDGED:
         values, expected, groups = iter(measured), getattr(theory, name), []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from numeric.maths.domain import finite
 from numeric.problem.problem import Problem, SampleMinimum
 from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
-from verify.core.pool import Job, Pool
+from verify.core.pool import Job, Steps
 
 FOLDER = Path(__file__).parent
 #: Relative, of single trained points at d = 100 and of their mean along a curve: at d = 80 our own heads differ by up to 6 per cent
@@ -53,7 +53,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Beside:
+class PublishedComparison:
     """A released number and the theory's."""
 
     published: Published
@@ -80,7 +80,7 @@ class PublishedCurve:
     """The points of one curve, and whether their mean is met too."""
 
     label: str
-    points: tuple[Beside, ...]
+    points: tuple[PublishedComparison, ...]
 
     @property
     def mean_ratio(self) -> float:
@@ -134,23 +134,42 @@ def width() -> Iterator[Published]:
 SETS = {"weak-decay": weak_decay, "width": width}  #: by name
 
 
-def set_beside(points: Sequence[Published], pool: Pool) -> list[PublishedCurve]:
-    """The theory at every point, along alpha where only that changes.
+def source(name: str) -> str:
+    """Return the source of a data set."""
+    return str(read(name.replace("-", "_"))["source"])
 
-    Raises WorkerError if a solve fails in another way than its status says.
-    """
+
+@dataclass(frozen=True)
+class PublishedOutcome:
+    """The curves of each data set."""
+
+    sets: Mapping[str, Sequence[PublishedCurve]]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every curve is met."""
+        return all(curve.agrees for curves in self.sets.values() for curve in curves)
+
+
+def study_published(names: Sequence[str]) -> Steps[PublishedOutcome]:
+    """Solve the theory at every point of the data sets of these names, along alpha where only that changes."""
+    points = {name: list(SETS[name]()) for name in names}
     families: dict[Problem, set[float]] = {}
-    for point in points:
+    for point in (point for some in points.values() for point in some):
         families.setdefault(point.problem.at(1.0), set()).add(point.problem.alpha)
     jobs = [
         Job(_solved, (family, tuple(sorted(alphas))), "theory", _COST * len(alphas), "theory of released points")
         for family, alphas in families.items()
     ]
-    solved = dict(zip(families, pool.results(jobs), strict=True))
-    curves: dict[str, list[Beside]] = {}
+    solved = dict(zip(families, (yield jobs), strict=True))
+    return PublishedOutcome({name: _curves(some, solved) for name, some in points.items()})
+
+
+def _curves(points: Sequence[Published], solved: Mapping[Problem, Mapping[float, Solution]]) -> list[PublishedCurve]:
+    curves: dict[str, list[PublishedComparison]] = {}
     for point in points:
         solution = solved[point.problem.at(1.0)][point.problem.alpha]
-        curves.setdefault(point.curve, []).append(Beside(point, solution))
+        curves.setdefault(point.curve, []).append(PublishedComparison(point, solution))
     return [PublishedCurve(label, tuple(members)) for label, members in curves.items()]
 
 
@@ -158,7 +177,7 @@ def _solved(problem: Problem, alphas: tuple[float, ...]) -> dict[float, Solution
     return {solution.problem.alpha: solution for solution in learning_curve(problem, alphas)}
 
 
-def document(curve: PublishedCurve) -> dict[str, Any]:
+def curve_document(curve: PublishedCurve) -> dict[str, Any]:
     """As JSON values; numbers that do not exist are null."""
     return {
         "curve": curve.label,

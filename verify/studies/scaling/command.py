@@ -4,50 +4,37 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
-import time
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
 from verify.core.data import DataKind
+from verify.core.measure import RunResult
 from verify.core.options import (
     add_data,
     add_execution,
     add_power_law,
     execution_fields,
     integers,
-    result_store,
     size_counts,
     stated_problem,
 )
-from verify.core.output import write_figures
-from verify.core.pool import Pool
+from verify.core.pool import Steps
 from verify.core.run import MINIMUM_DIM, Run
+from verify.core.store import Store
+from verify.core.study import Study
 from verify.studies.scaling.plan import ScalingPlan
-from verify.studies.scaling.presets import ALPHAS, DECAYS, DRAWINGS, TILES
-from verify.studies.scaling.study import study_scaling
-from verify.studies.scaling.text import scaling_document, scaling_lines
+from verify.studies.scaling.presets import ALPHAS, DECAYS, TILES
+from verify.studies.scaling.section import scaling_command_section
+from verify.studies.scaling.study import ScalingOutcome, study_scaling
 
 _LOG = logging.getLogger(__name__)
 
 _PARAMETERS = ("noise", "beta", "beta0")
 
 
-def add(commands: Any) -> None:
-    """Add the command and its arguments."""
-    parser = commands.add_parser(
-        "scaling",
-        help="excess error of a power-law target along the number of samples, its slopes and spectra",
-        description="Train heads on power-law targets along the number of samples at several laws of weight decay, beside "
-        "the theory at the same d. Prints a line a point: excess error and its parts with distances in "
-        "standard errors, local slopes with bootstrap intervals, p-values of spectra, the regimes crossed, "
-        "and a verdict. Writes figures and scaling.json.",
-        epilog="example: python -m verify scaling --dim 40,56 --lambda 1/d,1 --data gaussian-equivalent --json",
-    )
+def _add_options(parser: argparse.ArgumentParser) -> None:
     add_power_law(parser, "3/4")
     parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40,56", metavar="N,N",
                         help="sizes d; at least two for a finite-size estimate (default 40,56)")  # fmt: skip
@@ -60,24 +47,6 @@ def add(commands: Any) -> None:
     add_data(parser, DataKind.SEQUENCES)
     add_problem_arguments(parser, *_PARAMETERS, defaults={"noise": "0.5"})
     add_execution(parser)
-    parser.set_defaults(run=run)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Train, compare, write figures and JSON, print the verdict."""
-    started, folder = time.perf_counter(), Path(arguments.out)
-    plan, store = plan_of(arguments), result_store(folder)
-    with Pool(arguments.workers) as pool:
-        outcome = pool.run(study_scaling(plan, store))
-    _LOG.info("figures")
-    document = {**scaling_document(outcome), "seconds": time.perf_counter() - started}
-    write_figures(folder, "scaling", document, {name: partial(draw, outcome) for name, draw in DRAWINGS.items()})
-    if arguments.json:
-        print_json(document)
-    else:
-        names = ", ".join(f"{name}.png" for name in DRAWINGS)
-        sys.stdout.write("".join(scaling_lines(outcome)) + f"see {names} and scaling.json in {folder}/\n")
-    return 0 if outcome.agrees else 1
 
 
 def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
@@ -94,3 +63,22 @@ def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
     base = Run(problem, MINIMUM_DIM, data=DataKind(arguments.data), **execution_fields(arguments))
     ends = dict.fromkeys((alphas[0], alphas[-1]))
     return ScalingPlan(base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends), TILES)
+
+
+def _steps(plan: ScalingPlan, folder: Path) -> Steps[ScalingOutcome]:
+    return study_scaling(plan, Store(folder, RunResult))
+
+
+STUDY = Study(
+    name="scaling",
+    help="excess error of a power-law target along the number of samples, its slopes and spectra",
+    description="Train heads on power-law targets along the number of samples at several laws of weight decay, beside "
+    "the theory at the same d. Prints a line a point: excess error and its parts with distances in "
+    "standard errors, local slopes with bootstrap intervals, p-values of spectra, the regimes crossed, "
+    "and a verdict. Writes figures and scaling.json.",
+    example="python -m verify scaling --dim 40,56 --lambda 1/d,1 --data gaussian-equivalent --json",
+    add_options=_add_options,
+    plan=plan_of,
+    steps=_steps,
+    show=scaling_command_section,
+)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from verify.core.intervals import STANDARD_ERRORS
 from verify.core.section import Claim, Section, ShownFigure
 from verify.studies.scaling.figure import excess_figure
+from verify.studies.scaling.presets import DRAWINGS
 from verify.studies.scaling.study import ScalingOutcome, Slope
 from verify.studies.scaling.text import scaling_document, scaling_point_lines, scaling_result_lines
 
@@ -24,11 +26,16 @@ def scaling_section(outcome: ScalingOutcome) -> Section:
         f"z {worst.z:+.1f}", outcome.agrees,
     )  # fmt: skip
     return Section(
-        "Scaling laws of trained heads", outcome.agrees, (points, *map(_claim, outcome.slopes)),
-        tuple(scaling_result_lines(outcome)),
-        {"scaling": ShownFigure(_CAPTION, partial(excess_figure, outcome))}, (),
-        {"scaling": scaling_document(outcome)}, tuple(scaling_point_lines(outcome)),
+        "Scaling laws of trained heads", outcome.agrees, tuple(scaling_result_lines(outcome)), scaling_document(outcome),
+        (points, *map(_claim, outcome.slopes)), {"scaling": ShownFigure(_CAPTION, partial(excess_figure, outcome))},
+        tuple(scaling_point_lines(outcome)),
     )  # fmt: skip
+
+
+def scaling_command_section(outcome: ScalingOutcome) -> Section:
+    """Return the same with all figures."""
+    figures = {name: ShownFigure(_CAPTION, partial(draw, outcome)) for name, draw in DRAWINGS.items()}
+    return replace(scaling_section(outcome), figures=figures)
 
 
 def _claim(slope: Slope) -> Claim:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from verify.core.draw import require_memory
 from verify.core.measure import RunResult
 from verify.core.pool import Steps, training_job
 from verify.core.run import Run
@@ -40,8 +41,12 @@ class SpectrumOutcome:
 
 
 def study_spectra(plan: SpectrumPlan, store: Store[RunResult]) -> Steps[SpectrumOutcome]:
-    """Train what `store` lacks and compare with the law. Raises NoAnswer if the theory has none."""
+    """Train what `store` lacks and compare with the law.
+
+    Raises NoAnswer if the theory has none, InvalidParameter if the data of a run would not fit.
+    """
     groups = plan.runs()
+    require_memory(run for group in groups for run in group)
     results = iter((yield [training_job(run, store) for group in groups for run in group]))
     spectra = yield [spectrum_job([next(results) for _ in group]) for group in groups]
     return SpectrumOutcome(plan, tuple(spectra))

@@ -8,7 +8,7 @@ from verify.core.intervals import STANDARD_ERRORS, Interval
 from verify.core.section import Claim, Section, ShownFigure
 from verify.studies.thresholds.figure import threshold_figure
 from verify.studies.thresholds.study import Sighting, ThresholdOutcome
-from verify.studies.thresholds.text import threshold_document, threshold_lines
+from verify.studies.thresholds.text import descent_line, threshold_document, threshold_lines
 
 _CAPTION = (
     "Thresholds located in training at vanishing weight decay. Points: root of the training loss (above) and of the estimation "
@@ -23,11 +23,14 @@ def threshold_section(outcome: ThresholdOutcome) -> Section:
         Claim(f"{name} threshold, all settings", "ratio 1", f"{ratio:.4f}", _z(ratio, 1.0), 1.0 in ratio)
         for name, ratio in outcome.pooled.items()
     )
+    document = threshold_document(outcome)
+    if outcome.descents:
+        document["parametrisations"] = [item.document() for item in outcome.descents]
     return Section(
-        "Thresholds located in training", outcome.agrees, (*map(_claim, outcome.sightings), *ratios),
-        tuple(threshold_lines(outcome)),
-        {"thresholds": ShownFigure(_CAPTION, partial(threshold_figure, outcome.sightings))}, (),
-        {"trained_thresholds": threshold_document(outcome)},
+        "Thresholds located in training", outcome.agrees,
+        (*threshold_lines(outcome), *map(descent_line, outcome.descents)), document,
+        (*map(_claim, outcome.sightings), *ratios),
+        {"thresholds": ShownFigure(_CAPTION, partial(threshold_figure, outcome.sightings))},
     )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from verify.core.store import Store
 from verify.core.target import rank_ratio
 from verify.core.theory import ACCURACY
 from verify.studies.thresholds.crossing import Crossing, SizePoints, TheoryCurve, find_crossing, pooled_ratio
+from verify.studies.thresholds.descents import Descents, compare_descents
 from verify.studies.thresholds.vanishing_decay import (
     DECAY_MULTIPLES,
     NestedRun,
@@ -46,6 +47,8 @@ _ROOT_ALLOWED = 0.05
 _COST = 3.0  #: seconds of the theory at one sample ratio
 #: Smallest weight decay: the miss of the linear extrapolation from it and its double is the theory's too, and is subtracted.
 DECAY = 2e-4
+COMPARISON_DECAY = 0.01  #: weight decay at which descents over W and over S are compared
+_COMPARED = (0.8, 2.0)  #: multiples of the first interpolation threshold at which they are
 
 
 @dataclass(frozen=True)
@@ -98,11 +101,15 @@ class Sought:
 
 @dataclass(frozen=True)
 class ThresholdPlan:
-    """Settings, and sizes (d, number of runs) of each; the theory is told `noise_factor` times the noise."""
+    """Settings, and sizes (d, number of runs) of each.
+
+    The theory has `noise_factor` times the noise. descents: whether descents over W and over S are compared, too.
+    """
 
     bases: tuple[Run, ...]
     sizes: tuple[tuple[int, int], ...]
     noise_factor: float = 1.0
+    descents: bool = False
 
     def sought(self) -> list[Sought]:
         """Both thresholds of every setting; in direct training recovery is where interpolation ends, and is not sought."""
@@ -182,11 +189,13 @@ class ThresholdOutcome:
     plan: ThresholdPlan
     sightings: tuple[Sighting, ...]
     pooled: Mapping[str, Interval]
+    descents: tuple[Descents, ...] = ()
 
     @property
     def agrees(self) -> bool:
         """Whether all agree, and there are any, and the mean ratios are 1."""
-        return bool(self.sightings) and all(one.agrees for one in self.sightings) and self.ratios_agree
+        same = all(one.agrees for one in self.descents)
+        return bool(self.sightings) and all(one.agrees for one in self.sightings) and self.ratios_agree and same
 
     @property
     def ratios_agree(self) -> bool:
@@ -210,7 +219,24 @@ def study_thresholds(plan: ThresholdPlan, store: Store[VanishingResult]) -> Step
     sightings = tuple(_sighting(one, trained, theory, len(places)) for one, theory, trained in found)
     kinds = {sought.kind.name: [one.ratio for one in sightings if one.sought.kind is sought.kind] for sought in places}
     several = {name: ratios for name, ratios in kinds.items() if len(ratios) > 1}
-    return ThresholdOutcome(plan, sightings, {name: pooled_ratio(several[name], len(several)) for name in several})
+    descents = yield [
+        Job(compare_descents, (run,), "training", run.cost, f"both descents, {run.label}") for run in _compared(plan)
+    ]
+    pooled = {name: pooled_ratio(several[name], len(several)) for name in several}
+    return ThresholdOutcome(plan, sightings, pooled, tuple(descents))
+
+
+def _compared(plan: ThresholdPlan) -> list[Run]:
+    """Runs of the first setting whose data both descents share, where factors without rank limit are trained."""
+    first = plan.sought()[0]
+    if (
+        not plan.descents
+        or first.base.problem.parametrisation is not Parametrisation.FACTORISED
+        or first.base.problem.width < 1
+    ):
+        return []
+    run = first.base.varied(dim=plan.sizes[0][0], lambda_=COMPARISON_DECAY)
+    return [run.varied(alpha=alpha) for alpha in first.alphas(_COMPARED).tolist()]
 
 
 def _proven(kind: Kind, problem: Problem) -> Threshold:

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import sys
-import time
 from functools import partial
-from typing import Any
 
-from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer
 from numeric.cli.power_laws.scaling import decay_law
 from numeric.laws.power_law import power_law
 from numeric.problem.problem import Problem
-from verify.core.options import add_power_law, output_folder
-from verify.core.output import write_figures
-from verify.core.pool import Pool
+from verify.core.options import add_power_law
 from verify.core.run import MINIMUM_DIM
+from verify.core.section import Section, ShownFigure
+from verify.core.study import Study
 from verify.studies.width.figure import width_figure
-from verify.studies.width.study import MODEL, Samples, study_width
+from verify.studies.width.study import MODEL, Samples, WidthOutcome, WidthPlan, study_width
 from verify.studies.width.text import width_document, width_lines
 
 
-def add(commands: Any) -> None:
-    """Add the command and its arguments."""
-    parser = commands.add_parser(
-        "width",
-        help="quadratic networks of a power-law target along their width: errors and slopes beside the theory",
-        description="Train quadratic networks of every width on one power-law target at a fixed number of samples. Prints "
-        "a line a width: estimation error and its slope along the width beside the theory at the same d, in "
-        "standard errors, and how many widths agree. Writes width.png and width.json.",
-        epilog="example: python -m verify width --dim 60 --alpha 0.3 --width 0.02,0.1,1 --lambda 0.5 --data gaussian-equivalent",
-    )
+def _add_options(parser: argparse.ArgumentParser) -> None:
     add_power_law(parser, "1")
     parser.add_argument("--dim", type=integer("--dim", MINIMUM_DIM, 10_000, "e.g. 100"), default="100", metavar="N",
                         help="dimension of the inputs (default 100)")  # fmt: skip
@@ -50,26 +38,37 @@ def add(commands: Any) -> None:
         "--out", default="report", metavar="FOLDER", help="where the figure and JSON go (default report)"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
-    parser.set_defaults(run=run, device="cpu")
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Train, compare, write figure and JSON, print; exit 1 where a width disagrees."""
-    started = time.perf_counter()
+def _plan(arguments: argparse.Namespace) -> WidthPlan:
     if len(arguments.alpha) > 1:
-        raise BadInput("--alpha", ",".join(map(str, arguments.alpha)), "cannot vary beside the width", "give one")
+        raise BadInput(
+            "--alpha", ",".join(map(str, arguments.alpha)), "cannot vary together with the width", "give one"
+        )
     dim, (alpha,) = arguments.dim, arguments.alpha
     target, decay = power_law(float(arguments.power_law), dim), decay_law(arguments.lambda_).at(dim)
     problem = Problem(float(alpha), target, decay, float(arguments.noise), model=MODEL)
     hidden = sorted({max(1, round(ratio * dim)) for ratio in arguments.width})
-    samples = Samples(arguments.data)
-    folder = output_folder(arguments.out)
-    with Pool(arguments.workers) as pool:
-        points = study_width(problem, hidden, arguments.runs, pool, samples)
-    document = {**width_document(problem, points), "seconds": time.perf_counter() - started}
-    write_figures(folder, "width", document, {"width": partial(width_figure, points)})
-    if arguments.json:
-        print_json(document)
-    else:
-        sys.stdout.write("".join(width_lines(points)) + f"see width.png and width.json in {folder}/\n")
-    return 0 if document["agrees"] else 1
+    return WidthPlan(problem, tuple(hidden), arguments.runs, Samples(arguments.data))
+
+
+def _show(outcome: WidthOutcome) -> Section:
+    figure = ShownFigure("Estimation error and its slope along the width.", partial(width_figure, outcome.points))
+    return Section(
+        "Networks along their width", outcome.agrees, tuple(width_lines(outcome.points)),
+        width_document(outcome.plan.problem, outcome.points), figures={"width": figure},
+    )  # fmt: skip
+
+
+STUDY = Study(
+    name="width",
+    help="quadratic networks of a power-law target along their width: errors and slopes beside the theory",
+    description="Train quadratic networks of every width on one power-law target at a fixed number of samples. Prints "
+    "a line a width: estimation error and its slope along the width beside the theory at the same d, in "
+    "standard errors, and how many widths agree. Writes width.png and width.json.",
+    example="python -m verify width --dim 60 --alpha 0.3 --width 0.02,0.1,1 --lambda 0.5 --data gaussian-equivalent",
+    add_options=_add_options,
+    plan=_plan,
+    steps=lambda plan, folder: study_width(plan),
+    show=_show,
+)

@@ -22,7 +22,7 @@ from numeric.problem.solution import Solution
 from numeric.saddle.solve import solve
 from verify.core.data import MEMORY_LIMIT
 from verify.core.minimise import DescentStatus, Lbfgs
-from verify.core.pool import Job, Pool
+from verify.core.pool import Job, Steps
 from verify.core.scores import BAND, normal_score
 from verify.core.sensing.risk import SensedRisk
 from verify.core.sensing.samples import labels_of, noisy_indices, sensed_labels
@@ -97,25 +97,43 @@ class WidthPoint:
         return abs(self.estimation_error - theory) < ALLOWED * theory + SCATTER * self.estimation_deviation
 
 
-def study_width(
-    problem: Problem, hidden: Sequence[int], runs: int, pool: Pool, samples: Samples = Samples.INPUTS
-) -> list[WidthPoint]:
-    """Train `runs` networks at each of these widths, increasing, and set them beside the theory.
+@dataclass(frozen=True)
+class WidthPlan:
+    """`runs` networks at each of the widths `hidden`, increasing; `problem` has a power-law target, and its width is not used."""
 
-    Args:
-        problem: of the quadratic network and a power-law target; its own width is not used.
+    problem: Problem
+    hidden: tuple[int, ...]
+    runs: int
+    samples: Samples = Samples.INPUTS
+
+
+@dataclass(frozen=True)
+class WidthOutcome:
+    """One point per width."""
+
+    plan: WidthPlan
+    points: tuple[WidthPoint, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every width agrees."""
+        return all(point.agrees for point in self.points)
+
+
+def study_width(plan: WidthPlan) -> Steps[WidthOutcome]:
+    """Train networks of every width and compare them with the theory.
 
     Raises:
         InvalidParameter: the samples of a run would not fit.
         NotConverged: the theory is not solved.
-        WorkerError: a descent did not converge.
     """
+    problem, hidden, runs, samples = plan.problem, plan.hidden, plan.runs, plan.samples
     _require_room(problem, samples)
     problems = [replace(problem, width=m / _dim(problem)) for m in hidden]
     theory: list[Solution] = []
     for one in problems:  # each from the one before: far from S = 0 the search from scratch takes longest
         theory.append(solve(one, theory[-1] if theory else None).unwrap())
-    measured = pool.results([_job(one, index, samples) for one in problems for index in range(runs)])
+    measured = yield [_job(one, index, samples) for one in problems for index in range(runs)]
     points: list[WidthPoint] = []
     for k, (m, solution) in enumerate(zip(hidden, theory, strict=True)):
         row = measured[k * runs : (k + 1) * runs]
@@ -123,7 +141,7 @@ def study_width(
         errors, losses = ([getattr(run, name) for run in row] for name in ("estimation_error", "train_error"))
         slope = _slope(m, solution, errors, before)
         points.append(WidthPoint(m, samples, solution, runs, *_mean(errors), *_mean(losses), *slope))
-    return points
+    return WidthOutcome(plan, tuple(points))
 
 
 def _dim(problem: Problem) -> int:

@@ -1,0 +1,72 @@
+"""The command of a study: options, run, output. One loop for all studies."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from numeric.cli.output import outputs, printed, write_table
+from verify.core.options import output_folder
+from verify.core.output import FORMATS, write_document, write_figure, write_figures
+from verify.core.pool import Pool
+from verify.core.section import Section
+from verify.core.study import Study
+from verify.studies import study_of
+
+
+def add_study(commands: Any, study: Study[Any, Any]) -> None:
+    """Add the command of a study."""
+    parser = commands.add_parser(
+        study.name, help=study.help, description=study.description, epilog=f"example: {study.example}"
+    )
+    study.add_options(parser)
+    parser.set_defaults(run=partial(run_study, study), device=parser.get_default("device") or "cpu")
+
+
+def run_study(study: Study[Any, Any], arguments: argparse.Namespace) -> int:
+    """Compute a study, write what was requested, print it, and return the exit code: 1 if the verdict is negative."""
+    if study.delegate and (other := study.delegate(arguments)):
+        return run_study(study_of(other), arguments)
+    started = time.perf_counter()
+    table, figure = _requested(arguments)
+    plan = study.plan(arguments)
+    folder = output_folder(arguments.out)
+    with Pool(arguments.workers) as pool:
+        section = study.show(pool.run(study.steps(plan, folder)))
+    document = {**study.parameters(arguments), **section.document, "agrees": section.agrees}
+    document |= {name: value for name, value in {"seed": vars(arguments).get("seed")}.items() if value is not None}
+    document["seconds"] = time.perf_counter() - started
+    with printed(arguments, document, lambda: _print(study, section, folder)):
+        if table:
+            write_table(table, section.rows, {**document.get("parameters", {}), "seed": document.get("seed")})
+        if figure:
+            (shown,) = section.figures.values()
+            write_figure(figure, shown.draw, document)
+        if study.writes:
+            _write(study, section, folder, document)
+        if section.write:
+            section.write(folder, document)
+    return 0 if section.agrees else 1
+
+
+def _requested(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
+    """Return the table and the figure to write, checked before any work."""
+    given = argparse.Namespace(**{"csv": None, "plot": None, "style": None, **vars(arguments)})
+    return outputs(given, FORMATS)
+
+
+def _write(study: Study[Any, Any], section: Section, folder: Path, document: dict[str, Any]) -> None:
+    if section.figures:
+        drawings = {name: figure.draw for name, figure in section.figures.items()}
+        write_figures(folder, study.name, document, drawings)
+    else:
+        write_document(folder / f"{study.name}.json", document)
+
+
+def _print(study: Study[Any, Any], section: Section, folder: Path) -> None:
+    files = (*(f"{name}.png" for name in section.figures), f"{study.name}.json")
+    sys.stdout.write(section.text + (f"see {', '.join(files)} in {folder}/\n" if study.writes else ""))

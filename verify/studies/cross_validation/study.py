@@ -1,0 +1,46 @@
+"""Weight decays chosen on held-out samples, for factors and for direct training of S."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from numeric.problem.problem import Parametrisation
+from verify.core.cross_validation import DecayChoice, DecaySearch, choose
+from verify.core.decay_choice import ChoiceGroup, against_factors
+from verify.core.draw import require_memory
+from verify.core.minimise import DescentStatus
+from verify.core.pool import Steps, training_job
+from verify.core.store import Store
+
+
+@dataclass(frozen=True)
+class ChoicePlan:
+    """Searches by sample ratio, size and parametrisation."""
+
+    searches: Mapping[tuple[float, int, Parametrisation], tuple[DecaySearch, ...]]
+
+
+@dataclass(frozen=True)
+class ChoiceOutcome:
+    """Chosen weight decays at each point, and direct training compared with factors."""
+
+    groups: tuple[ChoiceGroup, ...]
+    comparisons: tuple[dict[str, Any], ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all searches converged and direct training is nowhere better than factors."""
+        converged = all(choice.status is DescentStatus.CONVERGED for group in self.groups for choice in group.choices)
+        return converged and all(item["agrees"] for item in self.comparisons)
+
+
+def study_choices(plan: ChoicePlan, store: Store[DecayChoice]) -> Steps[ChoiceOutcome]:
+    """Search where `store` lacks a choice. Raises InvalidParameter if the data of a search would not fit."""
+    flat = [search for searches in plan.searches.values() for search in searches]
+    require_memory(search.base for search in flat)
+    found = iter((yield [training_job(search, store, choose) for search in flat]))
+    groups = [ChoiceGroup(*point, tuple(next(found) for _ in searches)) for point, searches in plan.searches.items()]
+    comparisons = [compared for group in groups if (compared := against_factors(group, groups)) is not None]
+    return ChoiceOutcome(tuple(groups), tuple(comparisons))
