@@ -12,7 +12,7 @@ from attention_erm.commandline.log import progress
 from attention_erm.commandline.table import WIDTH
 from numeric.cli.arguments import BadInput, exact_text, integer
 from numeric.cli.model_arguments import chosen_model, own_settings
-from numeric.cli.output import outputs, printed, so_far, with_old_names, write_table
+from numeric.cli.output import outputs, printed, so_far, write_table
 from numeric.cli.problem_arguments import problem_of
 from numeric.cli.target_arguments import lists_target, target_law
 from numeric.engines.interrupted import keeping
@@ -57,8 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     so_far(along, progress(arguments.alpha, desc="alpha"))
     _, given = problem_of(arguments, arguments.alpha[0])
-    documented = [with_old_names(point) for point in points]
-    document = {"parameters": given, "points": documented, "seconds": time.perf_counter() - started}
+    document = {"parameters": given, "points": points, "seconds": time.perf_counter() - started}
     with printed(arguments, document, partial(_print_points, points)):
         if table and points:
             write_table(table, points, given)

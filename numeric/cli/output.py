@@ -24,13 +24,6 @@ T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
 
 FIGURE_SUFFIXES = (".png", ".pdf", ".svg")
-_FIRST_NAMES = {
-    "denoising_error": "unit_gain_error",
-    "test_error_error_bar": "test_error_error",
-    "log_d_n": "log_n",
-    "log_d_lambda": "log_lambda",
-    "log_d_m": "log_m",
-}
 TABLE = "write a table (csv), with parameters, version and command on each row"
 FIGURE = "write a figure (png, pdf or svg), and its data beside it (json)"
 
@@ -121,13 +114,6 @@ def with_kinks(
     except KeyboardInterrupt:
         interrupts.answered()
         return list(points)
-
-
-def with_old_names(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a point as a document has it, which other programs read: what was renamed stands under its first name, too."""
-    old = {first: values[name] for name, first in _FIRST_NAMES.items() if name in values}
-    errors = {"errors": with_old_names(values["errors"])} if "errors" in values else {}
-    return {**values, **old, **errors}
 
 
 def write_table(path: Path, points: Sequence[Mapping[str, object]], parameters: Mapping[str, object]) -> None:

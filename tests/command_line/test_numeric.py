@@ -396,18 +396,17 @@ def test_a_phase_diagram_is_drawn(tmp_path, monkeypatch, capsys):
 
 
 def test_the_keys_of_a_point_stay(tmp_path, capsys, monkeypatch):
-    """Other programs read them; a quantity that is renamed in the code keeps its key, beside the name that tables have."""
+    """Other programs read them."""
     table = tmp_path / "curve.csv"
     assert numeric([*CURVE, "--json", "--csv", str(table)], monkeypatch) == 0
     (point,) = json.loads(capsys.readouterr().out)["points"]
     order_parameters = ["m", "q", "V", "mh", "qh", "Vh", "delta", "b", "c"]
     errors = ["train_error", "test_error", "estimation_error", "denoising_error", "free_entropy"]
     columns = ["alpha", *order_parameters, *errors, "status", "residual", "error_estimate", "replicon"]
-    assert set(point) == {*columns, "unit_gain_error", "errors"}
-    assert point["unit_gain_error"] == point["denoising_error"] > 0
-    assert set(point["errors"]) == {*order_parameters, *errors, "unit_gain_error"}
+    assert set(point) == {*columns, "errors"}
+    assert set(point["errors"]) == {*order_parameters, *errors}
     (row,) = csv.DictReader(table.read_text().splitlines())
-    assert list(row)[: len(columns)] == columns and "denoising_error_error_bar" in row and "unit_gain_error" not in row
+    assert list(row)[: len(columns)] == columns and "denoising_error_error_bar" in row
 
 
 def test_a_link_stays_and_a_pipe_is_written_to(tmp_path):

@@ -82,16 +82,16 @@ def test_tables_of_scaling_fit_a_terminal_and_count_features_in_whole_numbers(nu
     assert counts[-1] > counts[0] and all(count == round(count) for count in counts)
 
 
-def test_names_of_columns_say_what_they_are_and_documents_keep_the_old_ones(numeric, tmp_path):
+def test_columns_and_keys_of_documents_have_the_same_names(numeric, tmp_path):
     line = ["optimal-lambda", "--alpha", "1", "--kappa0", ".5", "--noise", ".5", "--tolerance", "1/5"]
     header, _ = numeric(*line).splitlines()
     assert "test_error_error_bar" in header.split() and "test_error_error" not in header.split()
     (point,) = json.loads(numeric(*line, "--json"))["points"]
-    assert point["test_error_error"] == point["test_error_error_bar"] > 0
+    assert point["test_error_error_bar"] > 0
     line = ["phase-diagram", "--gamma", "1", "--dim", "100", "--points", "1"]
     assert "log_d_n  log_d_lambda" in numeric(*line)
     (point,) = json.loads(numeric(*line, "--json"))["points"]
-    assert point["log_n"] == point["log_d_n"] and point["log_lambda"] == point["log_d_lambda"]
+    assert {"log_d_n", "log_d_lambda"} <= point.keys()
 
 
 def test_linear_grids_are_exact_and_geometric_ones_are_the_default():

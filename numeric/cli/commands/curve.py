@@ -20,7 +20,6 @@ from numeric.cli.output import (
     warn_inexact,
     warn_of_statuses,
     with_kinks,
-    with_old_names,
     write_table,
 )
 from numeric.cli.problem_arguments import (
@@ -85,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     points = [point(solution) for solution in solutions]
     document = {
         "parameters": given,
-        "points": [with_old_names(one) for one in points],
+        "points": points,
         "seconds": time.perf_counter() - started,
     }
     with printed(arguments, document, partial(print_points, solutions)):
@@ -95,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
             from numeric.plotting.curves import curve_coordinates, curve_figure
 
             drawn = with_kinks(solutions, curve_coordinates, solve_between)
-            data = [with_old_names(point(solution)) for solution in drawn]
+            data = [point(solution) for solution in drawn]
             save(curve_figure(drawn), figure, {**document, "points": data})
     warn_of_statuses(solutions)
     warn_inexact(solutions, accuracy, where="")

@@ -6,7 +6,7 @@ import time
 from functools import partial
 
 from attention_erm.commandline.log import progress
-from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_of_values, with_kinks, with_old_names
+from numeric.cli.output import add_outputs, deliver, outputs, so_far, warn_of_values, with_kinks
 from numeric.cli.problem_arguments import (
     add_decay_search,
     add_parametrisation,
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         lambda plotting: plotting.optimal_figure(drawn),
         lambda: {
             "parameters": given,
-            "points": [with_old_names(point) for point in points],
+            "points": points,
             "seconds": time.perf_counter() - started,
         },
         {"points": [record(best.solution.problem.alpha, best) for best in drawn]},

@@ -16,7 +16,7 @@ from numeric.cli.arguments import (
     integer,
 )
 from numeric.cli.model_arguments import add_model, chosen_model, own_settings
-from numeric.cli.output import add_figure, figure_asked, print_rows, printed, save, so_far, with_old_names
+from numeric.cli.output import add_figure, figure_asked, print_rows, printed, save, so_far
 from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import gamma, monomial
 from numeric.cli.power_laws.scaling import decay_law, dimension
@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     document = {
         "parameters": given,
         "regimes": [_regime(regime) for regime in diagram.regimes],
-        "points": [with_old_names(point) for point in points],
+        "points": points,
         "seconds": time.perf_counter() - started,
     }
 

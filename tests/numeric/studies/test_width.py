@@ -194,5 +194,4 @@ def test_the_command_draws_the_diagram_in_width(tmp_path, capsys, monkeypatch):
     assert document["parameters"]["lambda"] == "d^(-0.5)"
     point = document["points"][0]
     assert {"log_d_n", "log_d_m", "local_slope", "exponent", "regime"} <= point.keys()
-    assert (point["log_n"], point["log_m"]) == (point["log_d_n"], point["log_d_m"])  # their old names
     assert path.stat().st_size > 10_000
