@@ -38,7 +38,7 @@ class NoisyBlocks:
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One value per scrambling."""
-        m, q, V = overlaps[:3]
+        m, q, V = overlaps.m, overlaps.q, overlaps.V
         require_pair(m, q, V, problem.rho)
         fields = Fields.of(m, q, problem.rho)
         train, R, F1, F2, test = np.sum(
@@ -108,14 +108,8 @@ def _rest_means(sample: BlockSample, fields: Fields, sampling: Sampling) -> Arra
     return _means(sample, sampling, sample.loss(rest, drawn.y), spread, np.sum(dual * drawn.seen, axis=0), curvature)
 
 
-def noisy_response(problem: Problem, overlaps: Overlaps, sampling: Sampling = RESPONSE_POINTS) -> float:
-    """F of the replicon where no minimiser jumps."""
-    fields = Fields.of(overlaps.m, overlaps.q, problem.rho)
-    return sum(_response(one, fields, overlaps.V, sampling) for one in samples(problem))
-
-
-def _response(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> float:
-    """Mean of ||Sigma^1/2 df/dw Sigma^1/2||^2, as in block_average."""
+def sampled_response(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> float:
+    """Return the mean of ||Sigma^1/2 df/dw Sigma^1/2||^2 where no minimiser jumps, as `block_average.mean_response`."""
     _, _, w, y, fit = _drawn(sample, fields, sampling)
     u = lowest_minimiser(sample, w, y, fit, V)
     curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, y))

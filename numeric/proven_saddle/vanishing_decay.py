@@ -9,6 +9,7 @@ from flint import arb
 
 from numeric.maths.ball_systems import Linearised, Vector
 from numeric.maths.balls import Ball, Unresolved
+from numeric.model import ChannelKind
 from numeric.prediction.prediction import prediction_of
 from numeric.proven_saddle.exact_problem import ExactProblem
 from numeric.saddle.zero_decay import interpolating_roots
@@ -57,7 +58,7 @@ class VanishingDecay:
         nothing, any_V = arb(0), arb(1)
         m, q, _ = problem.call("overlaps", J, J_v, J_b, v, b, c, arb(1))  # the stiffness enters V only
         least = nothing if prediction_of(problem.rounded).fitted_error().value < FITTED else None
-        closed, rho = problem.rounded.channel == "closed", problem.call("noisy_variance", problem.q0)
+        closed, rho = problem.rounded.channel is ChannelKind.CLOSED, problem.call("noisy_variance", problem.q0)
         return {
             "m": m, "q": q, "V": None, "mh": nothing, "qh": nothing, "Vh": nothing, "delta": v.sqrt(), "b": b, "c": c,
             "train_error": least,

@@ -17,7 +17,7 @@ import scipy
 from numpy.typing import NDArray
 
 from numeric.laws.law import TRUSTED, Bounded, Energy
-from numeric.prediction.label_parameters import Estimate
+from numeric.maths.replicates import Estimate
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
