@@ -1,6 +1,6 @@
 """The generated functions, by kind of number and model: the one module that names a generated package.
 
-`from numeric.model import float64` hands out the functions of `DEFAULT`; so do `balls`, `multiprecision` and `exponents`. Each is
+`from numeric.model import float64` hands out the functions of `DEFAULT`; so do `balls` and `exponents`. Each is
 imported when it is first asked for, so that a threshold needs no NumPy.
 """
 
@@ -20,7 +20,7 @@ from attention_erm.commandline.refusal import BadInput
 DEFAULT = "tied_attention"
 #: Settings that are fields of a Problem, by their names in generated functions; the others of a model are its own.
 COMMON = ("lambda_", "kappa", "Delta", "beta", "beta0")
-KINDS = ("float64", "balls", "multiprecision", "exponents", "torch")
+KINDS = ("float64", "balls", "exponents", "torch")
 
 
 class MatrixClass(StrEnum):

@@ -8,7 +8,7 @@ arithmetic.
 
 from fractions import Fraction
 
-from numeric.journal.style import Sheet, in_style, legend_above
+from numeric.plotting.style import Sheet, in_style, legend_above
 from numeric.thresholds.along_rank import thresholds_along_rank
 
 NOISES = (Fraction(1, 10), Fraction(1), Fraction(10))

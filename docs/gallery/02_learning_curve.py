@@ -8,7 +8,7 @@ estimates that every number carries: the change from a coarser rule for the aver
 import numpy as np
 
 import numeric
-from numeric.plots import curve_figure
+from numeric.plotting import curve_figure
 
 problem = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
 curve = numeric.learning_curve(problem, np.geomspace(0.05, 4, 30))

@@ -6,9 +6,9 @@ rely on. Training follows the minimum connected to the sample's own label, the *
 """
 
 import numeric
-from numeric.journal.caption import add_caption, settings
-from numeric.journal.log_axes import logarithmic
-from numeric.journal.style import Sheet, in_style, legend_above
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.log_axes import logarithmic
+from numeric.plotting.style import Sheet, in_style, legend_above
 
 ALPHAS = (0.1, 0.16, 0.2, 0.25, 0.32, 0.42)
 target = numeric.MarchenkoPastur(0.5)

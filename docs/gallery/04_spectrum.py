@@ -6,7 +6,7 @@ of the eigenvalues below the threshold b, a mass at zero (arrow: it has no densi
 """
 
 import numeric
-from numeric.plots import spectrum_figure
+from numeric.plotting import spectrum_figure
 
 problem = numeric.Problem(alpha=0.5, target=numeric.MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
 bulk = spectrum_figure(numeric.learned_spectrum(numeric.solve(problem).unwrap()))

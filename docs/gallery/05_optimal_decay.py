@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 import numeric
-from numeric.journal.caption import add_caption, settings
-from numeric.journal.log_axes import logarithmic
-from numeric.journal.style import Sheet, in_style, legend_above
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.log_axes import logarithmic
+from numeric.plotting.style import Sheet, in_style, legend_above
 
 factors = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.2), lambda_=0.1, noise=0.2)
 alphas = np.geomspace(0.1, 3, 4)

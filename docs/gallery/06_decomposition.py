@@ -8,7 +8,7 @@ are not learned (underfitting), learned ones of a wrong size or direction (appro
 import numpy as np
 
 import numeric
-from numeric.plots import decomposition_figure
+from numeric.plotting import decomposition_figure
 
 problem = numeric.Problem(alpha=1.0, target=numeric.power_law(1.0, 100), lambda_=0.1, noise=0.5)
 curve = numeric.learning_curve(problem, np.geomspace(0.05, 30, 24))

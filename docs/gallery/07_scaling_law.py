@@ -8,7 +8,7 @@ exponent that is derived for the regime of each point: crossovers between regime
 import numpy as np
 
 import numeric
-from numeric.plots import scaling_figure
+from numeric.plotting import scaling_figure
 
 DIM = 1_000
 problem = numeric.Problem(alpha=1.0, target=numeric.power_law(0.75, DIM), lambda_=1 / DIM, noise=0.5)

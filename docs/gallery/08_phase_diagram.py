@@ -7,7 +7,7 @@ they tile the plane is proven for every :math:`\gamma>1/2`. Numbers are local sl
 
 from fractions import Fraction
 
-from numeric.plots import phase_figure
+from numeric.plotting import phase_figure
 from numeric.studies.phase_diagram import phase_diagram
 
 figure = phase_figure(phase_diagram(Fraction(3, 4), dim=1_000, noise=0.5, count=3))

@@ -8,7 +8,7 @@ the noise end, and rises again to where labels are interpolated: a double descen
 import numpy as np
 
 import numeric
-from numeric.plots import scaling_figure
+from numeric.plotting import scaling_figure
 
 DIM = 200
 problem = numeric.Problem(alpha=4e3 / DIM**2, target=numeric.power_law(0.75, DIM), lambda_=1 / DIM, noise=0.5)

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 import numeric
-from numeric.plots import cost_figure, recovery_figure
+from numeric.plotting import cost_figure, recovery_figure
 from numeric.studies.against_bayes import cost_curve
 from numeric.studies.recovery_table import recovery_table
 

@@ -5,8 +5,8 @@ Order parameters step by step, from four starts: the fixed point is the saddle p
 """
 
 import numeric
-from numeric.journal.caption import add_caption, settings
-from numeric.journal.style import Sheet, in_style, legend_above
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.style import Sheet, in_style, legend_above
 
 problem = numeric.Problem(alpha=0.5, target=numeric.MarchenkoPastur(0.5), lambda_=0.05, noise=0.5)
 saddle_point = numeric.solve(problem).unwrap()

@@ -7,9 +7,9 @@ Test error in samples and weight decay, with the line of the best decay: a sweep
 import numpy as np
 
 import numeric
-from numeric.journal.caption import add_caption, settings
-from numeric.journal.log_axes import logarithmic
-from numeric.journal.style import Sheet, in_style, legend_above
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.log_axes import logarithmic
+from numeric.plotting.style import Sheet, in_style, legend_above
 
 base = numeric.Problem(alpha=1.0, target=numeric.MarchenkoPastur(0.5), lambda_=0.1, noise=0.5)
 alphas, decays = np.geomspace(0.1, 4, 9), np.geomspace(0.01, 0.3, 7)

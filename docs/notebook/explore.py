@@ -19,10 +19,10 @@ def _():
     from matplotlib.figure import Figure
 
     import numeric
-    from numeric import plots
+    from numeric import plotting
     from numeric.maths.domain import NoAnswer
 
-    return Figure, NoAnswer, io, lru_cache, mo, np, numeric, plots
+    return Figure, NoAnswer, io, lru_cache, mo, np, numeric, plotting
 
 
 @app.cell
@@ -128,7 +128,7 @@ def _(alpha, mo, solved, stated):
 
 
 @app.cell
-def _(NoAnswer, alpha, listed, mo, numeric, panel, plots, point):
+def _(NoAnswer, alpha, listed, mo, numeric, panel, plotting, point):
     def spectrum_panel():
         """Bulks, outliers and mass at zero; or why there are none."""
         try:
@@ -141,7 +141,7 @@ def _(NoAnswer, alpha, listed, mo, numeric, panel, plots, point):
             *(("outlier", f"{one.value:.4g}, overlap {one.overlap:.3f}") for one in found.outliers),
             ("outliers", len(found.outliers)),
         ]
-        figure = plots.spectrum_figure(found)
+        figure = plotting.spectrum_figure(found)
         table = listed(f"spectrum at alpha = {alpha.value:g}", rows)
         return panel("Eigenvalues of the learned $S$", figure, "learned spectrum", table)
 
@@ -177,11 +177,11 @@ def _(Figure, NoAnswer, alpha, listed, mo, numeric, panel, point):
 
 
 @app.cell
-def _(alpha, curve, panel, plots, point, stated):
+def _(alpha, curve, panel, plotting, point, stated):
     def curve_panel():
         """Errors along alpha with the point of the slider; which points have no value."""
         along = curve(*stated)
-        figure = plots.curve_figure(along)
+        figure = plotting.curve_figure(along)
         (axes,) = figure.axes
         colours = {"test_error": "C0", "train_error": "C1", "estimation_error": "C2"}
         for name, colour in colours.items() if point.trusted else ():

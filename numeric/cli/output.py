@@ -18,7 +18,7 @@ from attention_erm.commandline.provenance import document_text
 from attention_erm.commandline.table import table_text
 from numeric.cli.arguments import BadInput, print_json, writable, write_atomically
 from numeric.engines.interrupted import Interrupted
-from numeric.journal.stretches import stretches
+from numeric.plotting.numbers import format_ranges
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ def _take_style_of_plot(arguments: argparse.Namespace) -> None:
 
 def take_style(arguments: argparse.Namespace) -> None:
     """Draw figures from here on in the style asked for, over ours. Raises BadInput if there is no such style."""
-    from numeric.journal.style import choose_styles
+    from numeric.plotting.style import choose_styles
 
     choose_styles(*([] if arguments.style is None else [arguments.style]))
 
@@ -107,17 +107,17 @@ def so_far(study: Callable[..., T], *arguments: Any) -> T:
 def with_kinks(
     points: Sequence[T], shown: Callable[[T], tuple[float, ...]], between: Callable[[T, T, float], T]
 ) -> list[T]:
-    """The points and those that a figure has besides, where a line has a kink (numeric.journal.kinks.resolved).
+    """The points and those that a figure has besides, where a line has a kink (numeric.plotting.kinks.refine_kinks).
 
     The points alone where an interrupt came before or comes now: the command goes on with them, and `run` ends it.
     """
-    from numeric.journal.kinks import resolved  # not at the top: thresholds need no numpy
+    from numeric.plotting.kinks import refine_kinks  # not at the top: thresholds need no numpy
 
     def watch(numbers: Sequence[int]) -> Iterable[int]:
         return progress(numbers, desc="kinks of the figure, at most")
 
     try:
-        return list(points) if interrupts.interrupted() else resolved(points, shown, between, watch)
+        return list(points) if interrupts.interrupted() else refine_kinks(points, shown, between, watch)
     except KeyboardInterrupt:
         interrupts.answered()
         return list(points)
@@ -172,7 +172,7 @@ def deliver(  # type: ignore[no-untyped-def]
 ) -> None:
     """Write the table and the figure asked for, and print the rows, or the document that `document()` gives if it is JSON.
 
-    `draw` makes the figure from the module numeric.plots, which is imported only if it is needed; `drawn` is what the data beside the
+    `draw` makes the figure from numeric.plotting, which is imported only if it is needed; `drawn` is what the data beside the
     figure hold in place of the document's, where kinks are drawn with more points; `below` is printed after the rows.
     """
     written = document()
@@ -185,9 +185,9 @@ def deliver(  # type: ignore[no-untyped-def]
         if arguments.csv:
             write_table(Path(arguments.csv), rows, written["parameters"])
         if arguments.plot:
-            from numeric import plots
+            from numeric import plotting
 
-            save(draw(plots), Path(arguments.plot), {**written, **drawn})
+            save(draw(plotting), Path(arguments.plot), {**written, **drawn})
 
 
 @contextmanager
@@ -237,7 +237,7 @@ def warn_of_statuses(solutions, name: str = "alpha", values: Sequence[float] = (
     along = values or [solution.problem.alpha for solution in solutions]
     for status in (Status.UNSTABLE, Status.UNLEARNED):
         if places := [value for value, one in zip(along, solutions, strict=True) if one.status is status]:
-            _LOG.warning("%s (%s = %s): %s", counted(places), name, stretches(places, along), status.value)
+            _LOG.warning("%s (%s = %s): %s", counted(places), name, format_ranges(places, along), status.value)
 
 
 def warn_inexact(solutions, accuracy: float | None = None, where: str = " in python -m numeric curve") -> None:  # type: ignore[no-untyped-def]  # likewise

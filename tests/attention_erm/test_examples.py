@@ -6,13 +6,18 @@ import pytest
 
 import attention_erm
 import numeric
-from numeric import plots
+from numeric import plotting
 
 OFFERED = {f"attention_erm.{name}": getattr(attention_erm, name) for name in attention_erm._PUBLIC}
 OFFERED |= {f"numeric.{name}": getattr(numeric, name) for name in numeric._PUBLIC if name not in attention_erm._PUBLIC}
 FIGURES = {
-    f"numeric.plots.{draw.__name__}": draw
-    for draw in (plots.curve_figure, plots.spectrum_figure, plots.decomposition_figure, plots.scaling_figure)
+    f"numeric.plotting.{draw.__name__}": draw
+    for draw in (
+        plotting.curve_figure,
+        plotting.spectrum_figure,
+        plotting.decomposition_figure,
+        plotting.scaling_figure,
+    )
 }
 FINDER = doctest.DocTestFinder(recurse=False)
 

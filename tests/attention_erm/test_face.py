@@ -15,7 +15,7 @@ import attention_erm
 import numeric
 from numeric.laws.eigenvalue_list import singular_values
 from numeric.maths.domain import InvalidParameter
-from numeric.plots import curve_figure
+from numeric.plotting import curve_figure
 
 TARGET = attention_erm.MarchenkoPastur(0.5)
 POWER_LAW = attention_erm.power_law(0.75, 20)
@@ -104,7 +104,7 @@ def test_thresholds_take_the_targets_that_problems_take(target):
         (lambda one: attention_erm.to_frame(one), "solutions = .*: must be a list"),
         (lambda one: attention_erm.to_frame([one.problem]), "solution = .*: must be a Solution"),
         (lambda one: curve_figure(one), "solutions = .*: must be a list"),
-        (lambda one: curve_figure([one.problem]), r"solutions\[0\] = .*: must be a Solution; give what solve returns"),
+        (lambda one: curve_figure([one.problem]), r"solutions\[0\] = .*: must be a Solution; pass results of solve"),
     ],
 )
 def test_one_in_place_of_several_and_a_problem_in_place_of_its_solution_are_refused(refused, said):

@@ -17,7 +17,7 @@ from attention_erm.commandline import provenance
 from numeric import __main__ as command
 from numeric.cli.arguments import run
 from numeric.cli.output import save, write_table
-from numeric.journal.caption import add_caption, caption_of
+from numeric.plotting.caption import add_caption, caption_of
 
 ROOT = Path(__file__).parents[2]
 CURVE = ["curve", "--alpha", "0.5,1", "--kappa0", ".5", "--lambda", ".01", "--noise", ".5"]

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.lines import Line2D
 from scipy.interpolate import PchipInterpolator
 
-from numeric.journal.caption import add_caption, settings
-from numeric.journal.log_axes import LEAST_DRAWN, keep_in_view, logarithmic
-from numeric.journal.style import COLOURS, Sheet, fitting, legend_above
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.log_axes import MIN_VISIBLE_FRACTION, keep_in_view, logarithmic
+from numeric.plotting.style import COLOURS, Sheet, fit_legend, legend_above
 from numeric.problem.solution import Solution, Status
 from verify.core.scores import Score
 
@@ -73,7 +73,7 @@ def add_legend(figure: Figure | SubFigure, curves: Sequence[Curve], quantities: 
     length = DASHES_SEEN if styles else None
     columns = min((len(handles) + 1) // (2 if styles else 1), _MOST_LISTED)
     place = {"handles": handles, "title": _title(curves), "loc": "outside upper center", "handlelength": length}
-    fitting(figure, figure.bbox.width, columns, **place)
+    fit_legend(figure, figure.bbox.width, columns, **place)
 
 
 def style_handles(quantities: Sequence[str]) -> list[Line2D]:
@@ -105,7 +105,7 @@ def _theory(axes: Axes, curve: Curve, quantity: str, colour: str, line: str) -> 
         x = np.linspace(alphas[0], alphas[-1], SMOOTH)
         y, low, high = (
             np.exp(PchipInterpolator(alphas, np.log(v))(x))
-            for v in (values, np.maximum(values - errors, LEAST_DRAWN * values), values + errors)
+            for v in (values, np.maximum(values - errors, MIN_VISIBLE_FRACTION * values), values + errors)
         )
         axes.plot(np.exp(x), y, color=colour, ls=line if stable else ":", lw=1.5 if stable else 1.1)
         axes.fill_between(np.exp(x), low, high, color=colour, alpha=0.25, lw=0)

@@ -1,4 +1,4 @@
-"""Figures as files, in the style of numeric.journal."""
+"""Figures as files, in the style of numeric.plotting."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from attention_erm.commandline import provenance
 matplotlib.use("Agg")  # before pyplot is ever imported: no display is needed to write a file
 from matplotlib.figure import Figure
 
-from numeric.journal.style import settings
+from numeric.plotting.style import style_context
 
 
 def styled(draw: Callable[[], Figure]) -> dict[str, bytes]:
     """The figure in our style as PNG and as PDF file, by suffix."""
-    with settings():
+    with style_context():
         figure = draw()
         return {"png": png(figure), "pdf": _pdf(figure)}
 

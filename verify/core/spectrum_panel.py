@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numeric.journal.caption import add_caption, settings
-from numeric.journal.style import COLOURS, Sheet
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.style import COLOURS, Sheet
 from numeric.problem.problem import Problem
 from verify.core.spectra import ZERO, TrainedSpectrum
 

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     deliver(
         arguments,
         points,
-        lambda plots: plots.bayes_figure(found),
+        lambda plotting: plotting.bayes_figure(found),
         lambda: {
             "parameters": given,
             "least_test_error": best_prediction(asked).least_test_error(),

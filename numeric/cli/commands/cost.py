@@ -37,14 +37,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     drawn = found
     if arguments.plot:
-        from numeric.plots import drawn_costs
+        from numeric.plotting.optimal import cost_coordinates
 
-        drawn = with_kinks(found, drawn_costs, cost_between)
+        drawn = with_kinks(found, cost_coordinates, cost_between)
     points = [_point(item) for item in found]
     deliver(
         arguments,
         points,
-        lambda plots: plots.cost_figure(drawn),
+        lambda plotting: plotting.cost_figure(drawn),
         lambda: {"parameters": given, "points": points, "seconds": time.perf_counter() - started},
         {"points": [_point(item) for item in drawn]},
     )

@@ -92,9 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
         if table:
             write_table(table, points, given)
         if figure:
-            from numeric.plots import curve_figure, drawn_errors
+            from numeric.plotting.curves import curve_coordinates, curve_figure
 
-            drawn = with_kinks(solutions, drawn_errors, solve_between)
+            drawn = with_kinks(solutions, curve_coordinates, solve_between)
             data = [with_old_names(point(solution)) for solution in drawn]
             save(curve_figure(drawn), figure, {**document, "points": data})
     warn_of_statuses(solutions)

@@ -8,7 +8,7 @@ import time
 from attention_erm.commandline.log import progress
 from numeric.cli.output import add_outputs, deliver, outputs, print_unsolved, so_far, warn_of_values, with_kinks
 from numeric.cli.problem_arguments import add_alpha_grid, add_problem, add_sample_minimum, problem_of
-from numeric.journal.stretches import stretches
+from numeric.plotting.numbers import format_ranges
 
 _LOG = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         if below:
             _LOG.warning(
                 "%s is below zero at alpha = %s: parts hold cross terms, of which a small one can consist (docs/theory.md, section 7)",
-                name, stretches(below, alphas),
+                name, format_ranges(below, alphas),
             )  # fmt: skip
 
     def drawn_parts(solution):  # type: ignore[no-untyped-def]  # the import is deferred
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     deliver(
         arguments,
         points,
-        lambda plots: plots.decomposition_figure(
+        lambda plotting: plotting.decomposition_figure(
             [found[solution.problem.alpha] for solution in drawn if solution.trusted],
             unsolved=[solution.problem.alpha for solution in drawn if not solution.trusted],
         ),

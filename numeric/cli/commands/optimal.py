@@ -63,13 +63,13 @@ def run(arguments: argparse.Namespace) -> int:
     so_far(along, progress(arguments.alpha, desc="alpha"))
     drawn = found
     if arguments.plot:
-        from numeric.plots import drawn_optimum
+        from numeric.plotting.optimal import optimum_coordinates
 
-        drawn = with_kinks(found, drawn_optimum, partial(optimum_between, tolerance=float(arguments.tolerance)))
+        drawn = with_kinks(found, optimum_coordinates, partial(optimum_between, tolerance=float(arguments.tolerance)))
     deliver(
         arguments,
         points,
-        lambda plots: plots.optimal_figure(drawn),
+        lambda plotting: plotting.optimal_figure(drawn),
         lambda: {
             "parameters": given,
             "points": [with_old_names(point) for point in points],

@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     deliver(
         arguments,
         rows,
-        lambda plots: plots.recovery_figure(drawn, model=model),
+        lambda plotting: plotting.recovery_figure(drawn, model=model),
         lambda: {"parameters": {"model": model}, "rows": rows, "seconds": time.perf_counter() - started},
         {"rows": [_row(row) for row in drawn]},
     )

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         if table:
             write_table(table, rows(found), {**document["parameters"], "status": document["status"]})
         if figure:
-            from numeric.plots import spectrum_figure
+            from numeric.plotting.spectra import spectrum_figure
 
             save(spectrum_figure(found), figure, document)
     warn_of_values([solution])

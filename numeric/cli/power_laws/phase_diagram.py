@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     with printed(arguments, document, show):
         if figure:
-            from numeric.plots import phase_figure
+            from numeric.plotting.phase_diagrams import phase_figure
 
             save(phase_figure(diagram), figure, document)
     return 0

@@ -173,7 +173,7 @@ def run(arguments: argparse.Namespace) -> int:
     deliver(
         arguments,
         points,
-        lambda plots: plots.scaling_figure(asked, found, recovered, along),
+        lambda plotting: plotting.scaling_figure(asked, found, recovered, along),
         lambda: {"parameters": given, "points": points, "recovery": recovery, "seconds": time.perf_counter() - started},
         below=_legend(asked.model, along, recovery),
     )

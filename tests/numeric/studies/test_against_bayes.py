@@ -10,7 +10,7 @@ import pytest
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
-from numeric.plots import recovery_figure
+from numeric.plotting import recovery_figure
 from numeric.prediction.posterior_prediction import PosteriorErrors
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status, failed

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from numeric.journal.caption import caption_of
-from numeric.journal.style import settings
+from numeric.plotting.caption import caption_of
+from numeric.plotting.style import style_context
 from numeric.saddle.solve import solve
 from numeric.studies.spectrum import learned_spectrum
 from verify.core.paper import figure_one
@@ -77,7 +77,7 @@ def test_a_density_is_drawn_from_zero_to_zero_around_each_bulk(law):
 
 def test_its_figure_states_the_settings_below_its_legend(law):
     (values,) = maps_at(law[0], np.random.default_rng(8), lambda dim: 0.0)[:1]
-    with settings():
+    with style_context():
         sheet = trained_spectrum_figure([TrainedSpectrum(0.5, 24, law[1], values, np.zeros(3))], RUN.problem)
         sheet.draw_without_rendering()
         (legend,) = sheet.subfigs[0].legends

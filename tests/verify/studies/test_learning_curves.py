@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from numeric.journal.style import Sheet, settings
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.plotting.style import Sheet, style_context
 from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
@@ -234,7 +234,7 @@ def test_lines_break_where_the_theory_has_no_answer(few_points):
 @pytest.mark.parametrize("count", [2, 7])
 def test_a_legend_fits_its_sheet(count):
     """Seven weight decays above two panels in a column were cut off at both ends."""
-    with settings():
+    with style_context():
         figure = Sheet(1, 3.0)
         figure.subplots(1, 2)
         add_legend(figure, [Curve(rf"$\lambda = {k}\times 10^{{-4}}$", (), ()) for k in range(count)])

@@ -70,8 +70,8 @@ def test_one_size_takes_the_runs_of_the_first(tmp_path):
     ("arguments", "message"),
     [
         (["figures", "--only", "1,seven"], "figure seven: is unknown; use one of 1,2"),
-        (["figure", "1", "--style", "nosuch"], "--style nosuch: is no style of matplotlib"),
-        (["figures", "--only", "1", "--style", "nosuch"], "--style nosuch: is no style of matplotlib"),
+        (["figure", "1", "--style", "nosuch"], "--style nosuch: is not a style of matplotlib"),
+        (["figures", "--only", "1", "--style", "nosuch"], "--style nosuch: is not a style of matplotlib"),
         (["figure", "1", "--dim", "8"], "--dim 8: has no meaning where nothing is trained"),
     ],
 )

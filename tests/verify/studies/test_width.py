@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from numeric.journal.caption import caption_of
 from numeric.laws.power_law import power_law
 from numeric.maths.domain import InvalidParameter
+from numeric.plotting.caption import caption_of
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve

@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numeric.journal.caption import add_caption, decay_in_mathtext, settings
-from numeric.journal.log_axes import logarithmic
-from numeric.journal.style import COLOURS, Sheet
+from numeric.plotting.caption import add_caption, decay_in_mathtext, settings
+from numeric.plotting.log_axes import logarithmic
+from numeric.plotting.style import COLOURS, Sheet
 from numeric.studies.scaling import power_law_of
 from verify.studies.emergence.study import EmergenceOutcome
 

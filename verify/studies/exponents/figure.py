@@ -5,9 +5,9 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numeric.journal.caption import add_caption
-from numeric.journal.log_axes import logarithmic
-from numeric.journal.style import COLOURS, Sheet, legend_above
+from numeric.plotting.caption import add_caption
+from numeric.plotting.log_axes import logarithmic
+from numeric.plotting.style import COLOURS, Sheet, legend_above
 from verify.studies.exponents.run import TOKENS
 from verify.studies.exponents.study import ExponentOutcome, ExponentSeen
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from numeric.journal.caption import add_caption, settings
-from numeric.journal.log_axes import logarithmic
-from numeric.journal.style import COLOURS, Sheet, legend_above
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.log_axes import logarithmic
+from numeric.plotting.style import COLOURS, Sheet, legend_above
 from numeric.problem.problem import Problem
 from verify.studies.gap.study import GapTrend
 

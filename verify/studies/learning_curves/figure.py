@@ -8,8 +8,8 @@ from itertools import groupby
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
-from numeric.journal.caption import add_caption, common_settings
-from numeric.journal.style import Sheet
+from numeric.plotting.caption import add_caption, common_settings
+from numeric.plotting.style import Sheet
 from verify.core.curve_panel import Curve, add_legend, draw_curves
 from verify.core.drawing import styled
 from verify.core.spectrum_panel import draw_spectra

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from numeric.journal.numbers import in_mathtext
 from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.plotting.numbers import in_mathtext
 from numeric.problem.problem import Parametrisation, SampleMinimum
 from verify.core.paper import figure_one
 from verify.core.paper_figure import DrawnFigure, Request, Sizes

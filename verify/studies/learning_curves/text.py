@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attention_erm.commandline.table import table_text
-from numeric.journal.numbers import without_mathtext
+from numeric.plotting.numbers import without_mathtext
 from verify.core.documents import comparison_document, line_document, spectrum_summary
 from verify.core.realised import COMPARED_QUANTITIES
 from verify.core.text import excluded_lines, missing_theory_lines, spectrum_line, verdict_lines

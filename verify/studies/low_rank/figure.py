@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from numeric.journal.caption import add_caption, settings
-from numeric.journal.log_axes import logarithmic
-from numeric.journal.style import COLOURS, Sheet
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.log_axes import logarithmic
+from numeric.plotting.style import COLOURS, Sheet
 from verify.core.scores import Score
 from verify.studies.low_rank.study import RankCurve
 

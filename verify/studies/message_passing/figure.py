@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from numeric.journal.caption import add_caption, settings
-from numeric.journal.style import COLOURS, Sheet
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.style import COLOURS, Sheet
 from verify.core.data import DataKind
 from verify.core.scores import Score
 from verify.studies.message_passing.trajectories import TrajectoryPoint

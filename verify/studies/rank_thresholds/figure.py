@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numeric.journal.caption import add_caption
-from numeric.journal.style import COLOURS, Sheet
 from numeric.laws.law import Array
+from numeric.plotting.caption import add_caption
+from numeric.plotting.style import COLOURS, Sheet
 from numeric.thresholds.along_rank import RankThresholds
 
 _TOP = 0.56

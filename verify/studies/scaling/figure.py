@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import Formatter
 
-from numeric.journal.caption import add_caption, decay_in_mathtext, settings
-from numeric.journal.log_axes import logarithmic
-from numeric.journal.style import COLOURS, PAGE, Sheet, legend_above
-from numeric.plots import phase_figure, slopes_note
+from numeric.plotting.caption import add_caption, decay_in_mathtext, settings
+from numeric.plotting.log_axes import logarithmic
+from numeric.plotting.phase_diagrams import phase_figure, slopes_note
+from numeric.plotting.style import COLOURS, PAGE_WIDTH, Sheet, legend_above
 from numeric.problem.decay_law import DecayLaw
 from numeric.studies.phase_diagram import Sketch
 from verify.core.spectra import ZERO, TrainedSpectrum
@@ -187,7 +187,7 @@ def regime_figure(outcome: ScalingOutcome) -> Figure:
     """The paper's Figure 5: over the theory's phase diagram, a spectrum in each cell and windows over which slopes were fitted."""
     assert outcome.phases is not None  # as the plan asks for it
     figure = phase_figure(outcome.phases)
-    figure.set_size_inches(PAGE, 6.4)
+    figure.set_size_inches(PAGE_WIDTH, 6.4)
     axes, dim = figure.axes[0], outcome.plan.sizes[-1][0]
     for sketch in outcome.sketches:
         _sketch(axes, sketch)

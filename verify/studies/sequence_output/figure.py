@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from numeric.journal.caption import add_caption, settings
-from numeric.journal.log_axes import logarithmic
-from numeric.journal.style import COLOURS, Sheet, legend_above
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.log_axes import logarithmic
+from numeric.plotting.style import COLOURS, Sheet, legend_above
 from verify.core.curve_panel import QUANTITY_NAMES
 from verify.core.data import Output
 from verify.core.realised import COMPARED_QUANTITIES

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numeric.journal.caption import add_caption, common_settings, settings
-from numeric.journal.style import COLOURS, Sheet, legend_above
+from numeric.plotting.caption import add_caption, common_settings, settings
+from numeric.plotting.style import COLOURS, Sheet, legend_above
 from verify.studies.thresholds.study import INTERPOLATION, RECOVERY, Sighting
 
 

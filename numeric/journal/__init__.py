@@ -1,1 +1,0 @@
-"""How figures look in a journal: one style, captions that state the settings."""
