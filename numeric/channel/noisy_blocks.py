@@ -110,9 +110,9 @@ def _rest_means(sample: BlockSample, fields: Fields, sampling: Sampling) -> Arra
 
 def sampled_response(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> float:
     """Return the mean of ||Sigma^1/2 df/dw Sigma^1/2||^2 where no minimiser jumps, as `block_average.mean_response`."""
-    _, _, w, y, fit = _drawn(sample, fields, sampling)
-    u = lowest_minimiser(sample, w, y, fit, V)
-    curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, y))
+    drawn = _drawn(sample, fields, sampling)
+    u = lowest_minimiser(sample, drawn.w, drawn.y, drawn.fit, V)
+    curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, drawn.y))
     turned = np.linalg.solve(np.eye(sample.indices) + V * curvature, curvature)
     return sample.copies * float(np.mean(np.einsum("...ij,...ji->...", turned, turned)))
 
@@ -131,8 +131,9 @@ def several_minima(sample: BlockSample, fields: Fields, V: float, sampling: Samp
     if sample.convex_up_to > V:
         return np.zeros(sampling.replicates)
     points, weights = rare_gaussians(_dimensions(sample), sampling)
-    _, _, w, y, fit = _at(sample, fields, points)
-    rest, other = two_minima(sample, w, y, fit, V)
+    drawn = _at(sample, fields, points)
+    w, y = drawn.w, drawn.y
+    rest, other = two_minima(sample, w, y, drawn.fit, V)
     near = JUMP * sample.unit
     apart = np.any(np.abs(rest - other) > near, axis=0)
     # A descent that ran out of steps, as some do at large V, has found no minimum.

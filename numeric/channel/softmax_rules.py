@@ -108,7 +108,7 @@ class Sampled:
         """One value per scrambling."""
         V, q_odd, V_odd = overlaps.V, overlaps.q_antisymmetric, overlaps.V_antisymmetric
         parts = split(overlaps, problem)
-        m, q, rho, *_ = parts
+        m, q, rho = parts.m, parts.q, parts.rho
         require_pair(m, q, V, rho)
         fields = parts.fields(q_odd)
         means = sample_means(
@@ -117,11 +117,13 @@ class Sampled:
         )
         M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(m, q, V, rho, means.train, means.R, means.F1, means.F2)
         nothing = np.zeros_like(means.train)
-        odd = (nothing, nothing, nothing, nothing)
+        M_odd, dM_dq_odd, dM_dV_odd = nothing, nothing, nothing
         if V_odd > 0:
-            odd = generated.channel_derivatives(0.0, q_odd, V_odd, rho, nothing, means.R_odd, nothing, means.F_odd)
+            M_odd, _, dM_dq_odd, dM_dV_odd = generated.channel_derivatives(
+                0.0, q_odd, V_odd, rho, nothing, means.R_odd, nothing, means.F_odd
+            )
         strengths = _strengths(overlaps, problem, dM_dm, dM_dq, means.features)
-        return Averages(M + odd[0], dM_dm, dM_dq, dM_dV, means.train, means.test, odd[2], odd[3], strengths)
+        return Averages(M + M_odd, dM_dm, dM_dq, dM_dV, means.train, means.test, dM_dq_odd, dM_dV_odd, strengths)
 
     def unlearned(self, problem: Problem) -> Averages:
         """One value per scrambling."""
@@ -131,9 +133,11 @@ class Sampled:
         fields, rho = parts.fields(), parts.rho
         means = unlearned_means(fields, problem.beta, problem.beta0, problem.tokens, general, self.sampling)
         M, dM_dm, dM_dq, dM_dV = generated.unlearned_derivatives(rho, means.loss, means.R, means.F1, means.curvature)
-        odd = generated.unlearned_derivatives(rho, means.loss, means.R_odd, 0.0, means.curvature_odd)
+        _, _, dM_dq_odd, dM_dV_odd = generated.unlearned_derivatives(
+            rho, means.loss, means.R_odd, 0.0, means.curvature_odd
+        )
         strengths = _strengths(nothing, problem, dM_dm, dM_dq, means.features)
-        return Averages(M, dM_dm, dM_dq, dM_dV, means.loss, means.loss, odd[2], odd[3], strengths)
+        return Averages(M, dM_dm, dM_dq, dM_dV, means.loss, means.loss, dM_dq_odd, dM_dV_odd, strengths)
 
     def refined(self) -> "Sampled":
         """Four times the points."""
