@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from numeric.channel.averages import Averages, one_replicate, require_pair
-from numeric.channel.block_average import Nodes, block_means, label_strip, mean_response, unlearned_means
+from numeric.channel.block_average import Nodes, block_means, label_strip, unlearned_means
 from numeric.channel.block_sample import BlockSample
 from numeric.model import structure
 from numeric.problem.fields import Fields
@@ -28,7 +28,7 @@ class Blocks:
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
-        m, q, V = overlaps[:3]
+        m, q, V = overlaps.m, overlaps.q, overlaps.V
         require_pair(m, q, V, problem.rho)
         fields = Fields.of(m, q, problem.rho)
         train, R, F1, F2, test = np.sum(
@@ -53,19 +53,6 @@ class Blocks:
     def refined(self) -> "Blocks":
         """One and a half times the nodes."""
         return replace(self, single=3 * self.single // 2, several=3 * self.several // 2)
-
-
-def coarse_blocks(problem: Problem) -> Blocks:
-    """The coarsest rule: four directions cost too much for more than four digits."""
-    single = all(sample.indices == 1 for sample in samples(problem))
-    return Blocks(accuracy=1e-5 if single else 1e-4)
-
-
-def block_response(problem: Problem, overlaps: Overlaps) -> float:
-    """F of the replicon where no minimiser jumps."""
-    m, q, V = overlaps[:3]
-    fields, rule = Fields.of(m, q, problem.rho), Blocks()
-    return sum(mean_response(sample, fields, V, rule.nodes(sample, fields)) for sample in samples(problem))
 
 
 def samples(problem: Problem) -> tuple[BlockSample, ...]:

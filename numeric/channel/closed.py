@@ -21,7 +21,7 @@ class Closed:
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
-        m, q, V = overlaps[:3]
+        m, q, V = overlaps.m, overlaps.q, overlaps.V
         require_pair(m, q, V, problem.rho)
         return one_replicate(*closed_envelope(problem, m, q, V))
 

@@ -38,7 +38,7 @@ class NoisyBlocks:
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One value per scrambling."""
-        m, q, V = overlaps[:3]
+        m, q, V = overlaps.m, overlaps.q, overlaps.V
         require_pair(m, q, V, problem.rho)
         fields = Fields.of(m, q, problem.rho)
         train, R, F1, F2, test = np.sum(
@@ -108,17 +108,11 @@ def _rest_means(sample: BlockSample, fields: Fields, sampling: Sampling) -> Arra
     return _means(sample, sampling, sample.loss(rest, drawn.y), spread, np.sum(dual * drawn.seen, axis=0), curvature)
 
 
-def noisy_response(problem: Problem, overlaps: Overlaps, sampling: Sampling = RESPONSE_POINTS) -> float:
-    """F of the replicon where no minimiser jumps."""
-    fields = Fields.of(overlaps.m, overlaps.q, problem.rho)
-    return sum(_response(one, fields, overlaps.V, sampling) for one in samples(problem))
-
-
-def _response(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> float:
-    """Mean of ||Sigma^1/2 df/dw Sigma^1/2||^2, as in block_average."""
-    _, _, w, y, fit = _drawn(sample, fields, sampling)
-    u = lowest_minimiser(sample, w, y, fit, V)
-    curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, y))
+def sampled_response(sample: BlockSample, fields: Fields, V: float, sampling: Sampling) -> float:
+    """Return the mean of ||Sigma^1/2 df/dw Sigma^1/2||^2 where no minimiser jumps, as `block_average.mean_response`."""
+    drawn = _drawn(sample, fields, sampling)
+    u = lowest_minimiser(sample, drawn.w, drawn.y, drawn.fit, V)
+    curvature = np.einsum("ij,jk...->...ik", sample.covariance, sample.hessian(u, drawn.y))
     turned = np.linalg.solve(np.eye(sample.indices) + V * curvature, curvature)
     return sample.copies * float(np.mean(np.einsum("...ij,...ji->...", turned, turned)))
 
@@ -137,8 +131,9 @@ def several_minima(sample: BlockSample, fields: Fields, V: float, sampling: Samp
     if sample.convex_up_to > V:
         return np.zeros(sampling.replicates)
     points, weights = rare_gaussians(_dimensions(sample), sampling)
-    _, _, w, y, fit = _at(sample, fields, points)
-    rest, other = two_minima(sample, w, y, fit, V)
+    drawn = _at(sample, fields, points)
+    w, y = drawn.w, drawn.y
+    rest, other = two_minima(sample, w, y, drawn.fit, V)
     near = JUMP * sample.unit
     apart = np.any(np.abs(rest - other) > near, axis=0)
     # A descent that ran out of steps, as some do at large V, has found no minimum.

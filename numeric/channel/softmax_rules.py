@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from numeric.channel.averages import Averages, one_replicate, require_pair
 from numeric.channel.softmax import fitted_pair_average as fitted
+from numeric.channel.softmax.label_losses import PairLosses, RowLosses
 from numeric.channel.softmax.pair_average import COARSE, Resolution, average, unlearned
 from numeric.channel.softmax.pair_minimiser import Setting, single_well
-from numeric.channel.softmax.sequence_average import sample_means, unlearned_means
+from numeric.channel.softmax.sequence_average import sample_means, several_minima, unlearned_means
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
-from numeric.problem.fields import split
+from numeric.problem.fields import Fields, split
+from numeric.problem.labels import Labels
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 
@@ -37,7 +39,7 @@ class Quadrature:
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate."""
-        seen = *overlaps[:3], problem.rho
+        seen = (overlaps.m, overlaps.q, overlaps.V, problem.rho)
         require_pair(*seen)
         return one_replicate(*average(*seen, problem.beta, problem.beta0, self.resolution))
 
@@ -65,7 +67,7 @@ class Fitted:
 
     def average(self, overlaps: Overlaps, problem: Problem) -> Averages:
         """One replicate; where no sample has a second minimum, by the rule that is finer for those."""
-        m, q, V = overlaps[:3]
+        m, q, V = overlaps.m, overlaps.q, overlaps.V
         if single_well(Setting(V, problem.beta, problem.beta0)):
             return self.convex.average(overlaps, problem)
         found, rho = self._along_rays(overlaps, problem), problem.rho
@@ -81,7 +83,7 @@ class Fitted:
         return self._along_rays(overlaps, problem).response
 
     def _along_rays(self, overlaps: Overlaps, problem: Problem) -> fitted.FittedAverages:
-        (m, q, V), rho = overlaps[:3], problem.rho
+        m, q, V, rho = overlaps.m, overlaps.q, overlaps.V, problem.rho
         require_pair(m, q, V, rho)
         return fitted.fitted_average(m, q, V, rho, problem.beta, problem.beta0, self.resolution)
 
@@ -106,7 +108,7 @@ class Sampled:
         """One value per scrambling."""
         V, q_odd, V_odd = overlaps.V, overlaps.q_antisymmetric, overlaps.V_antisymmetric
         parts = split(overlaps, problem)
-        m, q, rho, *_ = parts
+        m, q, rho = parts.m, parts.q, parts.rho
         require_pair(m, q, V, rho)
         fields = parts.fields(q_odd)
         means = sample_means(
@@ -115,11 +117,13 @@ class Sampled:
         )
         M, dM_dm, dM_dq, dM_dV = generated.channel_derivatives(m, q, V, rho, means.train, means.R, means.F1, means.F2)
         nothing = np.zeros_like(means.train)
-        odd = (nothing, nothing, nothing, nothing)
+        M_odd, dM_dq_odd, dM_dV_odd = nothing, nothing, nothing
         if V_odd > 0:
-            odd = generated.channel_derivatives(0.0, q_odd, V_odd, rho, nothing, means.R_odd, nothing, means.F_odd)
+            M_odd, _, dM_dq_odd, dM_dV_odd = generated.channel_derivatives(
+                0.0, q_odd, V_odd, rho, nothing, means.R_odd, nothing, means.F_odd
+            )
         strengths = _strengths(overlaps, problem, dM_dm, dM_dq, means.features)
-        return Averages(M + odd[0], dM_dm, dM_dq, dM_dV, means.train, means.test, odd[2], odd[3], strengths)
+        return Averages(M + M_odd, dM_dm, dM_dq, dM_dV, means.train, means.test, dM_dq_odd, dM_dV_odd, strengths)
 
     def unlearned(self, problem: Problem) -> Averages:
         """One value per scrambling."""
@@ -129,9 +133,11 @@ class Sampled:
         fields, rho = parts.fields(), parts.rho
         means = unlearned_means(fields, problem.beta, problem.beta0, problem.tokens, general, self.sampling)
         M, dM_dm, dM_dq, dM_dV = generated.unlearned_derivatives(rho, means.loss, means.R, means.F1, means.curvature)
-        odd = generated.unlearned_derivatives(rho, means.loss, means.R_odd, 0.0, means.curvature_odd)
+        _, _, dM_dq_odd, dM_dV_odd = generated.unlearned_derivatives(
+            rho, means.loss, means.R_odd, 0.0, means.curvature_odd
+        )
         strengths = _strengths(nothing, problem, dM_dm, dM_dq, means.features)
-        return Averages(M, dM_dm, dM_dq, dM_dV, means.loss, means.loss, odd[2], odd[3], strengths)
+        return Averages(M, dM_dm, dM_dq, dM_dV, means.loss, means.loss, dM_dq_odd, dM_dV_odd, strengths)
 
     def refined(self) -> "Sampled":
         """Four times the points."""
@@ -152,33 +158,42 @@ RESPONSE_SAMPLING = Sampling(256)  # enough for the sign of a replicon
 SHARP = 6.0  # beta0 sqrt(rho) beyond which labels are steps for the outer Gauss-Hermite rule of the quadrature
 
 
-def coarse_softmax_rules(problem: Problem) -> tuple[Quadrature | Fitted | Sampled, ...]:
-    """The coarsest rules for a problem, the one to try first in front."""
-    symmetric = problem.parametrisation is not Parametrisation.GENERAL
-    if problem.leading:
-        return (PRODUCT_SAMPLING,)
-    pairs = problem.tokens == 2 and symmetric and problem.beta0 * problem.rho**0.5 < SHARP
-    if problem.follows_label:
-        return (Fitted(), FITTED_SAMPLING) if pairs else (FITTED_SAMPLING,)
-    if pairs:
-        return Quadrature(), COARSE_SAMPLING
-    return (COARSE_SAMPLING,)
+@dataclass(frozen=True)
+class TiedSoftmaxChannel:
+    """Channel of softmax rows of the scores of tied tokens (see numeric.channel.rules.Channel)."""
 
+    problem: Problem
 
-def softmax_responses(problem: Problem, overlaps: Overlaps) -> tuple[float, ...]:
-    """Mean square responses of the dual field: in the symmetric part; of a general matrix between the parts and in the other, too."""
-    if isinstance(rule := coarse_softmax_rules(problem)[0], Fitted):
-        return (rule.refined().response(overlaps, problem),)
-    means = sample_means(
-        split(overlaps, problem).fields(overlaps.q_antisymmetric),
-        overlaps.V,
-        overlaps.V_antisymmetric,
-        problem.beta,
-        problem.beta0,
-        problem.tokens,
-        RESPONSE_SAMPLING,
-        response=True,
-        fitted=problem.follows_label,
-    )
-    responses = (means.response_ss, means.response_so, means.response_os, means.response_oo)
-    return tuple(float(response.mean()) for response in responses[: 4 if overlaps.V_antisymmetric else 1])
+    def coarse_rules(self) -> tuple[Quadrature | Fitted | Sampled, ...]:
+        """Return the coarsest rules, the one to try first in front."""
+        problem, symmetric = self.problem, self.problem.parametrisation is not Parametrisation.GENERAL
+        if problem.leading:
+            return (PRODUCT_SAMPLING,)
+        pairs = problem.tokens == 2 and symmetric and problem.beta0 * problem.rho**0.5 < SHARP
+        if problem.follows_label:
+            return (Fitted(), FITTED_SAMPLING) if pairs else (FITTED_SAMPLING,)
+        return (Quadrature(), COARSE_SAMPLING) if pairs else (COARSE_SAMPLING,)
+
+    def responses(self, overlaps: Overlaps) -> tuple[float, ...]:
+        """Return means over samples, by the quadrature where each sample follows its label."""
+        if isinstance(rule := self.coarse_rules()[0], Fitted):
+            return (rule.refined().response(overlaps, self.problem),)
+        means = sample_means(
+            *self._sample_arguments(overlaps), RESPONSE_SAMPLING, response=True, fitted=self.problem.follows_label
+        )
+        responses = (means.response_ss, means.response_so, means.response_os, means.response_oo)
+        return tuple(float(response.mean()) for response in responses[: 4 if overlaps.V_antisymmetric else 1])
+
+    def several_minima_shares(self, overlaps: Overlaps, sampling: Sampling) -> Array:
+        """Return shares of whole sequences."""
+        return several_minima(*self._sample_arguments(overlaps), sampling)
+
+    def losses(self) -> PairLosses | RowLosses:
+        """Return mean losses by quadrature at two tokens, else sampled ones; leading features have Gaussian indices in them."""
+        labels = Labels.of(self.problem)
+        return PairLosses(labels) if labels.tokens == 2 else RowLosses(labels)
+
+    def _sample_arguments(self, overlaps: Overlaps) -> tuple[Fields, float, float, float, float, int]:
+        """Return fields, V of both parts, temperatures and number of tokens, as sampled averages take them."""
+        problem, fields = self.problem, split(overlaps, self.problem).fields(overlaps.q_antisymmetric)
+        return fields, overlaps.V, overlaps.V_antisymmetric, problem.beta, problem.beta0, problem.tokens

@@ -1,4 +1,6 @@
-"""Confidence intervals from independent replicates."""
+"""Values with their errors, and confidence intervals from independent replicates."""
+
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -6,6 +8,13 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 CONFIDENCE = 0.95
+
+
+class Estimate(NamedTuple):
+    """A value and half the width of its interval."""
+
+    value: float
+    error: float
 
 
 def half_width(runs: Vector) -> Vector:

@@ -10,13 +10,12 @@ from typing import Self
 import numpy as np
 import scipy
 
+from numeric.channel.best_multiple import BestMultiple, least_point
 from numeric.channel.softmax.whitened_index import TokenIndex, token_index
 from numeric.laws.law import Array
-from numeric.maths.replicates import half_width
+from numeric.maths.replicates import Estimate, half_width
 from numeric.maths.sobol import Sampling, gaussians
 from numeric.model import float64 as generated
-from numeric.prediction.best_multiple import BestMultiple, least_point
-from numeric.prediction.label_parameters import Estimate
 from numeric.problem.fields import Fields, split
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem

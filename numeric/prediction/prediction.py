@@ -2,13 +2,11 @@
 
 from typing import Protocol
 
-from numeric.prediction.best_multiple import BestMultiple
+from numeric.channel.best_multiple import BestMultiple, MeanLosses
+from numeric.channel.rules import channel_of
+from numeric.maths.replicates import Estimate
 from numeric.prediction.gaussian_indices import GaussianPrediction
-from numeric.prediction.label_parameters import Estimate, Labels
 from numeric.prediction.leading_features import LeadingPrediction
-from numeric.prediction.mismatch import BestPrediction
-from numeric.prediction.mismatch import best_prediction as best_softmax
-from numeric.prediction.model_prediction import ModelPrediction
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution
@@ -46,13 +44,11 @@ class Prediction(Protocol):
         ...
 
 
-def best_prediction(problem: Problem) -> BestPrediction:
-    """What the best possible prediction of a problem's labels reaches, and what a multiple of the target adds."""
-    return ModelPrediction.of(problem) if problem.channel != "tied softmax" else best_softmax(Labels.of(problem))
+def best_prediction(problem: Problem) -> MeanLosses:
+    """Return mean losses of a problem: what the best prediction of its labels reaches, and what a multiple of the target adds."""
+    return channel_of(problem).losses()
 
 
 def prediction_of(problem: Problem) -> Prediction:
-    """The prediction that suits the law of a problem's indices."""
-    if problem.channel != "tied softmax":
-        return ModelPrediction.of(problem)
-    return LeadingPrediction.of(problem) if problem.leading else GaussianPrediction(Labels.of(problem))
+    """Return the prediction that suits the law of a problem's indices."""
+    return LeadingPrediction.of(problem) if problem.leading else GaussianPrediction(channel_of(problem).losses())

@@ -12,7 +12,17 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
 from numeric.maths.domain import InvalidParameter, integer, positive, real, require_kind
-from numeric.model import COMMON, DEFAULT, MatrixClass, ModelStructure, available, call, functions, structure
+from numeric.model import (
+    COMMON,
+    DEFAULT,
+    ChannelKind,
+    MatrixClass,
+    ModelStructure,
+    available,
+    call,
+    functions,
+    structure,
+)
 from numeric.proven_laws.law import Law, require_target
 
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
@@ -170,9 +180,9 @@ class Problem:
         return functions("float64", self.model)
 
     @property
-    def channel(self) -> str:
-        """Kind of the channel: "tied softmax", "closed", "blocks" or, with noise on the label, "noisy blocks"."""
-        return str(self._structure.channel)
+    def channel(self) -> ChannelKind:
+        """Kind of the channel of the model."""
+        return self._structure.channel
 
     @property
     def both_ends(self) -> bool:

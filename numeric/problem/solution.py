@@ -2,8 +2,9 @@
 
 import enum
 import math
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -122,6 +123,48 @@ class Solution:
             if self.problem.takes("sample_minimum") and not (self.problem.follows_label or self.problem.leading):
                 ways.append("try --sample-minimum fitted")
         return ", or ".join(ways)
+
+    def record(self) -> dict[str, Any]:
+        """Return the solution as JSON values: quantities that are not finite or not to be trusted are None.
+
+        Keys: `alpha`, QUANTITIES, `status` (its name in lower case), `residual`, `error_estimate`, `replicon` ("-inf" where it is
+        minus infinity) and `errors` by quantity.
+        """
+        return {
+            "alpha": self.problem.alpha,
+            **{name: self.value(name) if self.trusted else None for name in QUANTITIES},
+            "status": self.status.name.lower(),
+            "residual": finite(self.residual),
+            "error_estimate": self.error_estimate if self.trusted else None,
+            "replicon": "-inf" if self.replicon == -math.inf else finite(self.replicon),
+            "errors": {name: error for name, error in self.errors.items() if not math.isnan(error)},
+        }
+
+    def row(self) -> dict[str, float | str | None]:
+        """Return a row of a table: each quantity of `record` followed by its error bar, then replicon, residual and status."""
+        known, row = self.record(), {}
+        for name in QUANTITIES:
+            row[name] = known[name]
+            row[f"{name}{ERROR_BAR}"] = self.errors.get(name) if self.trusted else None
+        return {**row, "replicon": self.replicon, "residual": self.residual, "status": known["status"]}
+
+    def to_json(self) -> dict[str, Any]:
+        """Return every field as it is, of the problem only alpha and lambda; `from_json` is the inverse."""
+        own = {"alpha": self.problem.alpha, "lambda_": self.problem.lambda_, "status": self.status.name}
+        return {**vars(self), **own, "problem": None}
+
+    @classmethod
+    def from_json(cls, problem: Problem, numbers: Mapping[str, Any]) -> Self:
+        """Return the solution of a problem that differs from `problem` in alpha and lambda.
+
+        Raises:
+            KeyError, TypeError, ValueError: `numbers` is no result of `to_json`.
+        """
+        read = dict(numbers)
+        read["problem"] = replace(problem, alpha=read.pop("alpha"), lambda_=read.pop("lambda_"))
+        read["status"], read["strengths"] = Status[read["status"]], tuple(read["strengths"])
+        read["antisymmetric"] = read["antisymmetric"] and Antisymmetric(*read["antisymmetric"])
+        return cls(**read)
 
     def trust(self) -> tuple[bool, bool, float, float]:
         """Greater for the solution whose values can be trusted more; among those without values, for the smaller residual."""

@@ -33,8 +33,7 @@ class ClosedChannel:
         v, V = at
         _, _, b, _, b_V = self.problem.call("closed_state", V)
         energy = self.problem.energy(v, b)
-        J, J_v, J_b, *_ = energy
-        values = self.problem.call("closed_balances", J, J_v, J_b, v, b, V, rho=self._rho())
+        values = self.problem.call("closed_balances", energy.J, energy.J_v, energy.J_b, v, b, V, rho=self._rho())
         slopes = self.problem.call("closed_slopes", *energy, v, b, V, b_V, rho=self._rho())
         return Linearised(values, (slopes[:2], slopes[2:]))
 
@@ -42,8 +41,8 @@ class ClosedChannel:
         """Every quantity of a solution by name."""
         problem, (v, V) = self.problem, at
         _, Vh, b, c, _ = problem.call("closed_state", V)
-        J, J_v, J_b, *_ = problem.energy(v, b)
-        m, q, _ = problem.call("overlaps", J, J_v, J_b, v, b, c, Vh)
+        energy = problem.energy(v, b)
+        m, q, _ = problem.call("overlaps", energy.J, energy.J_v, energy.J_b, v, b, c, Vh)
         return quantities(problem, (m, q, V), problem.call("closed_envelope", m, q, V, self._rho()))
 
     def _rho(self) -> Ball:

@@ -45,12 +45,12 @@ def quantities(problem: ExactProblem, overlaps: tuple[Ball, ...], averages: tupl
     M, *slopes, train, test = averages
     mh, qh, Vh = problem.call("conjugates", problem.alpha, *slopes)
     v, b, c = problem.call("reduced_variables", mh, qh, Vh)
-    J, J_v, J_b, *_ = problem.energy(v, b)
+    energy = problem.energy(v, b)
     values = {
         "m": m, "q": q, "V": V, "mh": mh, "qh": qh, "Vh": Vh, "delta": v.sqrt(), "b": b, "c": c,
         "train_error": train, "test_error": test,
         "estimation_error": problem.call("estimation_error", problem.q0, m, q),
-        "denoising_error": problem.call("denoising_error", problem.q0, J, J_v, J_b, v, b),
-        "free_entropy": problem.call("free_entropy", problem.alpha, M, m, q, V, mh, qh, Vh, J),
+        "denoising_error": problem.call("denoising_error", problem.q0, energy.J, energy.J_v, energy.J_b, v, b),
+        "free_entropy": problem.call("free_entropy", problem.alpha, M, m, q, V, mh, qh, Vh, energy.J),
     }  # fmt: skip
     return {name: arb(value) for name, value in values.items()}  # some are whole numbers

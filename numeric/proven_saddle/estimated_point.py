@@ -86,8 +86,8 @@ def residual(problem: ExactProblem, at: Vector, averages: SmoothAverages) -> Vec
     """What the saddle point leaves over at overlaps (m, q, V), from the averages there."""
     mh, qh, Vh = problem.call("conjugates", problem.alpha, averages.M_m, averages.M_q, averages.M_V)
     v, b, c = problem.call("reduced_variables", mh, qh, Vh)
-    J, J_v, J_b, *_ = problem.energy(v, b)
-    back = problem.call("overlaps", J, J_v, J_b, v, b, c, Vh)
+    energy = problem.energy(v, b)
+    back = problem.call("overlaps", energy.J, energy.J_v, energy.J_b, v, b, c, Vh)
     return tuple(x - y for x, y in zip(at, back, strict=True))
 
 

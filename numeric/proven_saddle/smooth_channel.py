@@ -14,7 +14,7 @@ from flint import arb
 
 from numeric.maths.balls import Ball
 from numeric.maths.domain import NoAnswer
-from numeric.model import structure
+from numeric.model import ChannelKind, structure
 from numeric.problem.problem import Problem
 from numeric.proven_saddle.exact_problem import ExactProblem
 
@@ -54,7 +54,9 @@ class _Sample(NamedTuple):
 
 def applies(problem: Problem) -> bool:
     """Whether every block of the channel has one visible index."""
-    return problem.channel == "blocks" and all(block.indices == 1 for block in structure(problem.model).blocks)
+    return problem.channel is ChannelKind.BLOCKS and all(
+        block.indices == 1 for block in structure(problem.model).blocks
+    )
 
 
 def averages(problem: ExactProblem, at: tuple[Ball, ...], rule: Trapezoid) -> SmoothAverages:

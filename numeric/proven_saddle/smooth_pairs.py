@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from numeric.channel.blocks import samples
 from numeric.maths.ball_systems import Vector
 from numeric.maths.domain import NoAnswer
-from numeric.model import structure
+from numeric.model import ChannelKind, structure
 from numeric.problem.fields import Fields
-from numeric.problem.problem import Problem
+from numeric.problem.problem import Parametrisation, Problem
 from numeric.proven_saddle.exact_problem import ExactProblem
 from numeric.proven_saddle.smooth_channel import SmoothAverages, jumps
 
@@ -106,17 +106,9 @@ class SoftmaxPair:
 
 def applies(problem: Problem) -> bool:
     """Whether a sample shows two numbers in one block, by a symmetric matrix with factors."""
-    if problem.channel == "tied softmax":
-        return problem.tokens == 2 and problem.parametrisation == "factorised" and not problem.leading
-    return problem.channel == "blocks" and [block.indices for block in structure(problem.model).blocks] == [2]
-
-
-def _sample(problem: Problem) -> tuple[Sample, int]:
-    """The one block of the problem, and its copies."""
-    if problem.channel == "tied softmax":
-        return SoftmaxPair(problem), 1
-    (block,) = samples(problem)
-    return block, block.copies
+    if problem.channel is ChannelKind.TIED_SOFTMAX:
+        return problem.tokens == 2 and problem.parametrisation is Parametrisation.FACTORISED and not problem.leading
+    return problem.channel is ChannelKind.BLOCKS and [one.indices for one in structure(problem.model).blocks] == [2]
 
 
 @dataclass(frozen=True)
@@ -132,7 +124,9 @@ class PairChannel:
     def of(cls, problem: Problem, at: Vector) -> Self:
         """At overlaps (m, q, V) of a problem which `applies`."""
         m, q, V = map(float, at)
-        return cls(*_sample(problem), Fields.of(m, q, problem.rho), V)
+        (block,) = samples(problem)
+        sample = SoftmaxPair(problem) if problem.channel is ChannelKind.TIED_SOFTMAX else block
+        return cls(sample, block.copies, Fields.of(m, q, problem.rho), V)
 
     def sums(self, lattice: Lattice, shift: Sequence[float] = _NOWHERE) -> PairSums:
         """By this rule along lines at imaginary distances `shift`, in the units and along the directions of its four steps.

@@ -9,6 +9,7 @@ from flint import arb
 
 from numeric.maths.ball_systems import Linearised, Vector
 from numeric.maths.balls import Ball, Unresolved
+from numeric.model import ChannelKind
 from numeric.prediction.prediction import prediction_of
 from numeric.proven_saddle.exact_problem import ExactProblem
 from numeric.saddle.zero_decay import interpolating_roots
@@ -37,14 +38,16 @@ class VanishingDecay:
     def system(self, at: Vector) -> Linearised:
         """The count of free directions and the balance of v, with their slopes."""
         problem, (v, b) = self.problem, at
-        J, J_v, J_b, J_vv, J_bv, mass = problem.energy(v, b)
+        energy = problem.energy(v, b)
 
         def fitted(free: Ball) -> Ball:
             return problem.call("interpolation_ratio", free, problem.call("label_numbers"))
 
-        balance = problem.call("interpolating_residual", J, J_v, J_b, v, b, q0=problem.q0)
-        slopes = problem.call("interpolating_slopes", J_vv, J_bv, mass, v, b)
-        return Linearised((fitted(J_v) - problem.alpha, balance), ((fitted(J_vv), fitted(J_bv)), slopes))
+        balance = problem.call("interpolating_residual", energy.J, energy.J_v, energy.J_b, v, b, q0=problem.q0)
+        slopes = problem.call("interpolating_slopes", energy.J_vv, energy.J_bv, energy.mass, v, b)
+        return Linearised(
+            (fitted(energy.J_v) - problem.alpha, balance), ((fitted(energy.J_vv), fitted(energy.J_bv)), slopes)
+        )
 
     def quantities(self, at: Vector) -> dict[str, Ball | None]:
         """Every quantity of a solution by name.
@@ -52,17 +55,19 @@ class VanishingDecay:
         None for V, which is infinite, for a test error that has no closed form, and for the loss that labels leave where it is not 0.
         """
         problem, (v, b) = self.problem, at
-        J, J_v, J_b, *_ = problem.energy(v, b)
+        energy = problem.energy(v, b)
         c = problem.call("interpolating_gain")
         nothing, any_V = arb(0), arb(1)
-        m, q, _ = problem.call("overlaps", J, J_v, J_b, v, b, c, arb(1))  # the stiffness enters V only
+        m, q, _ = problem.call(
+            "overlaps", energy.J, energy.J_v, energy.J_b, v, b, c, arb(1)
+        )  # the stiffness enters V only
         least = nothing if prediction_of(problem.rounded).fitted_error().value < FITTED else None
-        closed, rho = problem.rounded.channel == "closed", problem.call("noisy_variance", problem.q0)
+        closed, rho = problem.rounded.channel is ChannelKind.CLOSED, problem.call("noisy_variance", problem.q0)
         return {
             "m": m, "q": q, "V": None, "mh": nothing, "qh": nothing, "Vh": nothing, "delta": v.sqrt(), "b": b, "c": c,
             "train_error": least,
             "test_error": problem.call("closed_envelope", m, q, any_V, rho)[-1] if closed else None,
             "estimation_error": problem.call("estimation_error", problem.q0, m, q),
-            "denoising_error": problem.call("denoising_error", problem.q0, J, J_v, J_b, v, b),
+            "denoising_error": problem.call("denoising_error", problem.q0, energy.J, energy.J_v, energy.J_b, v, b),
             "free_entropy": least,
         }  # fmt: skip

@@ -66,12 +66,15 @@ class SaddleMap:
     def quantities(self, at: Denoised, averages: Averages) -> Vector:
         """Values of QUANTITIES there, shape (replicates, quantities)."""
         estimator = estimator_of(self.problem)
-        (mh, qh, Vh, *_), (v, c, b, *_), (m, q, V, q_antisymmetric, *_) = at
-        fixed = (m, q, V, mh, qh, Vh, np.sqrt(v), np.nan if b is None else b, c)
-        estimation = generated.estimation_error(self.problem.q0, m, q + q_antisymmetric)
-        denoising = estimator.denoising_error(at).value
+        conjugates, denoising, overlaps = at.conjugates, at.denoising, at.overlaps
+        fixed = (
+            *(overlaps.m, overlaps.q, overlaps.V, conjugates.mh, conjugates.qh, conjugates.Vh),
+            *(np.sqrt(denoising.v), np.nan if denoising.b is None else denoising.b, denoising.c),
+        )
+        estimation = generated.estimation_error(self.problem.q0, overlaps.m, overlaps.q + overlaps.q_antisymmetric)
+        unit_gain = estimator.denoising_error(at).value
         rows = (
-            (*fixed, train, test, estimation, denoising, estimator.free_entropy(at, M))
+            (*fixed, train, test, estimation, unit_gain, estimator.free_entropy(at, M))
             for M, train, test in zip(averages.M, averages.train_error, averages.test_error, strict=True)
         )
         return np.array([list(row) for row in rows], dtype=float)

@@ -61,11 +61,11 @@ def _parts_of_M(averages: Averages, coarser: Averages) -> float:
 
 def _rounding(saddle: SaddleMap, at: Denoised, averages: Averages, values: Vector) -> Vector:
     """What double precision leaves of each quantity; errors and free entropy are sums of terms that nearly cancel."""
-    (mh, qh, Vh, *_), _, (m, q, V, *_) = at
-    sizes = np.abs(values)
-    sizes[ERRORS] += abs(q) + 2 * abs(m) + saddle.problem.rho
-    sizes[ESTIMATION] += abs(q) + 2 * abs(m) + saddle.problem.q0
-    sizes[ENERGY] += saddle.problem.alpha * abs(float(averages.M[0])) + abs(m * mh) + abs(q * Vh) + abs(V * qh)
+    overlaps, conjugates, sizes = at.overlaps, at.conjugates, np.abs(values)
+    sizes[ERRORS] += abs(overlaps.q) + 2 * abs(overlaps.m) + saddle.problem.rho
+    sizes[ESTIMATION] += abs(overlaps.q) + 2 * abs(overlaps.m) + saddle.problem.q0
+    products = (overlaps.m * conjugates.mh, overlaps.q * conjugates.Vh, overlaps.V * conjugates.qh)
+    sizes[ENERGY] += sum(map(abs, products), saddle.problem.alpha * abs(float(averages.M[0])))
     return ROUNDED * sizes
 
 

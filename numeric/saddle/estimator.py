@@ -17,12 +17,20 @@ from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Parametrisation, Problem
 
 
+class Reduced(NamedTuple):
+    """Noise variance v, eigenvalue threshold b and gain c of the denoising problem, with a trace penalty."""
+
+    v: float
+    b: float
+    c: float
+
+
 class Denoising(NamedTuple):
     """Equivalent denoising problem: noise variance v, gain c, with a trace penalty eigenvalue threshold b and energy, and target."""
 
     v: float
-    c: float
     b: float | None
+    c: float
     energy: Energy | None
     target: Target
 
@@ -55,17 +63,17 @@ class Estimator(Protocol):
         ...
 
 
-def reduced(conjugates: Conjugates, problem: Problem) -> tuple[float, float, float]:
-    """Noise variance v, threshold b and gain c of the denoising problem, with a trace penalty.
+def reduced(conjugates: Conjugates, problem: Problem) -> Reduced:
+    """Return the denoising problem at these conjugates.
 
     Raises:
         OutsideDomain: one of them is beyond double precision.
     """
-    mh, qh, Vh, *_ = conjugates
+    mh, qh, Vh = conjugates.mh, conjugates.qh, conjugates.Vh
     v, b, c = map(float, problem.generated.reduced_variables(mh, qh, Vh, *problem.penalty))
     if not (0 < v < np.inf and b < np.inf and 0 < c < np.inf):
         raise OutsideDomain(f"no denoising problem at mh = {mh:g}, qh = {qh:g}, Vh = {Vh:g}: beyond double precision")
-    return v, b, c
+    return Reduced(v, b, c)
 
 
 @dataclass(frozen=True)
@@ -82,25 +90,24 @@ class Factorised:
             energy.J, energy.J_v, energy.J_b, v, b, c, conjugates.Vh, *self.problem.frobenius
         )
         m, q, V = map(float, order)
-        return Denoised(conjugates, Denoising(v, c, b, energy, self.problem.target), Overlaps(m, q, V))
+        return Denoised(conjugates, Denoising(v, b, c, energy, self.problem.target), Overlaps(m, q, V))
 
     def free_entropy(self, at: Denoised, M: float) -> float:
         """E, with J at the threshold."""
         assert at.denoising.energy is not None
-        (m, q, V, *_), (mh, qh, Vh, *_) = at.overlaps, at.conjugates
-        J, frobenius = at.denoising.energy.J, self.problem.frobenius
-        return float(self.problem.generated.free_entropy(self.problem.alpha, M, m, q, V, mh, qh, Vh, J, *frobenius))
+        J, problem = at.denoising.energy.J, self.problem
+        return float(problem.generated.free_entropy(problem.alpha, M, *_symmetric(at), J, *problem.frobenius))
 
     def denoising_error(self, at: Denoised) -> Bounded:
         """From the spectral function: no order parameter cancels where the error is small."""
-        _, denoising, _ = at
+        denoising = at.denoising
         assert denoising.energy is not None and denoising.b is not None
         return denoising_error_at(self.problem, denoising.v, denoising.b, denoising.energy)
 
     def vanishes(self, conjugates: Conjugates) -> bool:
         """No eigenvalue of Y exceeds the threshold."""
-        v, b, _ = reduced(conjugates, self.problem)
-        return b > 0 and b >= upper_edge(self.problem, v)
+        at = reduced(conjugates, self.problem)
+        return at.b > 0 and at.b >= upper_edge(self.problem, at.v)
 
 
 def denoising_error_at(problem: Problem, v: float, b: float, energy: Energy) -> Bounded:
@@ -146,24 +153,23 @@ class Direct:
 
     def denoised(self, conjugates: Conjugates) -> Denoised:
         """The antisymmetric part meets no target."""
-        lambda_, (mh, qh, Vh, antisymmetric, _) = self.problem.lambda_, conjugates
+        lambda_, mh, qh, Vh = self.problem.lambda_, conjugates.mh, conjugates.qh, conjugates.Vh
         v, c = map(float, generated.direct_denoising(mh, qh, Vh, lambda_))
         m, q, V = map(float, generated.direct_overlaps(mh, qh, Vh, lambda_, self.problem.q0))
         overlaps = Overlaps(m, q, V)
-        if antisymmetric:
-            _, q, V = map(float, generated.direct_overlaps(0.0, *antisymmetric, lambda_, 0.0))
+        if antisymmetric := conjugates.antisymmetric:
+            _, q, V = map(float, generated.direct_overlaps(0.0, antisymmetric.qh, antisymmetric.Vh, lambda_, 0.0))
             overlaps = overlaps._replace(q_antisymmetric=q, V_antisymmetric=V)
-        return Denoised(conjugates, Denoising(v, c, None, None, self.problem.target), overlaps)
+        return Denoised(conjugates, Denoising(v, None, c, None, self.problem.target), overlaps)
 
     def free_entropy(self, at: Denoised, M: float) -> float:
         """E; the antisymmetric part adds its own."""
         alpha, lambda_ = self.problem.alpha, self.problem.lambda_
-        (m, q, V, *_), (mh, qh, Vh, antisymmetric, _) = at.overlaps, at.conjugates
-        symmetric = generated.direct_free_entropy(alpha, M, m, q, V, mh, qh, Vh, lambda_, self.problem.q0)
-        if not antisymmetric:
+        symmetric = generated.direct_free_entropy(alpha, M, *_symmetric(at), lambda_, self.problem.q0)
+        if not (antisymmetric := at.conjugates.antisymmetric):
             return float(symmetric)
-        q, V = at.overlaps.q_antisymmetric, at.overlaps.V_antisymmetric
-        return float(symmetric + generated.direct_free_entropy(0.0, 0.0, 0.0, q, V, 0.0, *antisymmetric, lambda_, 0.0))
+        q, V, qh, Vh = at.overlaps.q_antisymmetric, at.overlaps.V_antisymmetric, antisymmetric.qh, antisymmetric.Vh
+        return float(symmetric + generated.direct_free_entropy(0.0, 0.0, 0.0, q, V, 0.0, qh, Vh, lambda_, 0.0))
 
     def denoising_error(self, at: Denoised) -> Bounded:
         """From the overlaps."""
@@ -183,12 +189,13 @@ class Leading:
     def denoised(self, conjugates: Conjugates) -> Denoised:
         """The spectral energy of the target as it is seen, and what the student has of each leading feature."""
         strengths, (s, weight) = np.array(conjugates.strengths), self.problem.features
-        _, denoising, (m, q, V, *_) = self._seen(strengths).denoised(conjugates)
+        seen = self._seen(strengths).denoised(conjugates)
+        denoising = seen.denoising
         assert isinstance(denoising.target, Eigenvalues) and denoising.b is not None and denoising.energy is not None
         slopes = denoising.target.strength_slopes(denoising.v, denoising.b, denoising.energy.quantile, strengths)
         learned = np.asarray(generated.leading_overlap(denoising.c, weight * slopes, weight))
-        m += float(np.sum(generated.unseen_overlap(learned, s, strengths, weight)))
-        return Denoised(conjugates, denoising, Overlaps(m, q, V, learned=tuple(learned.tolist())))
+        m = seen.overlaps.m + float(np.sum(generated.unseen_overlap(learned, s, strengths, weight)))
+        return seen._replace(overlaps=seen.overlaps._replace(m=m, learned=tuple(learned.tolist())))
 
     def _seen(self, strengths: Vector) -> Factorised:
         return Factorised(self.problem.with_strengths(strengths))
@@ -212,8 +219,14 @@ class Leading:
 
 
 def _error_of_overlaps(q0: float, at: Denoised) -> Bounded:
-    c, (m, q, _, q_antisymmetric, *_) = at.denoising.c, at.overlaps
-    return Bounded(float(generated.estimation_error(q0, m / c, (q + q_antisymmetric) / c**2)), ROUNDING * q0)
+    c, q = at.denoising.c, at.overlaps.q + at.overlaps.q_antisymmetric
+    return Bounded(float(generated.estimation_error(q0, at.overlaps.m / c, q / c**2)), ROUNDING * q0)
+
+
+def _symmetric(at: Denoised) -> tuple[float, ...]:
+    """Return the order parameters (m, q, V) and their conjugates."""
+    overlaps, conjugates = at.overlaps, at.conjugates
+    return overlaps.m, overlaps.q, overlaps.V, conjugates.mh, conjugates.qh, conjugates.Vh
 
 
 def estimator_of(problem: Problem) -> Estimator:

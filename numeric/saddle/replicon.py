@@ -1,19 +1,21 @@
 """The replicon eigenvalue of a solution: negative where replica symmetry is broken (theory note, end of section 3).
 
-Its channel factor is a mean over samples at two digits' accuracy, enough for a sign; it is infinite where minimisers jump
-(numeric.channel.jumps), and the spectral factor is where the rank limit cuts a bulk: then the eigenvalue is minus infinity.
+Its channel factor is a mean over samples at two digits' accuracy, enough for a sign; it is infinite where minimisers jump, and the
+spectral factor is where the rank limit cuts a bulk: then the eigenvalue is minus infinity.
 """
 
 import numpy as np
 
-from numeric.channel.blocks import block_response
-from numeric.channel.jumps import minimisers_jump
-from numeric.channel.noisy_blocks import noisy_response
+from numeric.channel.rules import Channel, channel_of
 from numeric.laws.divided_difference import either_sign_second_difference, second_difference
-from numeric.model import call
+from numeric.maths.replicates import half_width
+from numeric.maths.sobol import Sampling
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.saddle.estimator import Denoised, Denoising
+
+NEGLIGIBLE = 1e-4  # share of samples with several minima: among 10^4 of a training set there is about one
+SAMPLING = Sampling(1024)  # refined where the share is within its error bar of that
 
 
 def replicon(problem: Problem, at: Denoised) -> float:
@@ -21,30 +23,28 @@ def replicon(problem: Problem, at: Denoised) -> float:
 
     Where very many eigenvalues stand alone it is a lower bound.
     """
-    (mh, *_), denoising, overlaps = at
+    overlaps, channel = at.overlaps, channel_of(problem)
     if overlaps.q == 0:
         return 1.0  # nothing answers to a perturbation
-    spectral = spectral_factor(problem, denoising)
-    if problem.channel == "closed":
-        response = call(problem.generated.closed_response, (overlaps.V,), problem.settings)
-        return float(problem.generated.replicon(problem.alpha, response, spectral, denoising.c, mh))
-    if np.isinf(spectral) or (not problem.follows_label and minimisers_jump(problem, overlaps)):
+    spectral = spectral_factor(problem, at.denoising)
+    if np.isinf(spectral) or (not problem.follows_label and minimisers_jump(channel, overlaps)):
         return -np.inf
-    same, *others = _responses(problem, overlaps)
+    same, *others = channel.responses(overlaps)
     if not others:
-        return float(problem.generated.replicon(problem.alpha, same, spectral, denoising.c, mh))
+        return float(problem.generated.replicon(problem.alpha, same, spectral, at.denoising.c, at.conjugates.mh))
     V = (overlaps.V, overlaps.V_antisymmetric)  # perturbations of both parts feed each other
     return float(problem.generated.general_replicon(problem.alpha, same, *others, *V))
 
 
-def _responses(problem: Problem, overlaps: Overlaps) -> tuple[float, ...]:
-    if problem.channel == "blocks":
-        return (block_response(problem, overlaps),)
-    if problem.channel == "noisy blocks":
-        return (noisy_response(problem, overlaps),)
-    from numeric.channel.softmax_rules import softmax_responses  # of equations that only this channel has
+def minimisers_jump(channel: Channel, overlaps: Overlaps) -> bool:
+    """Whether minimisers jump with the fields: more than a NEGLIGIBLE share of samples, each in its lowest minimum, has several.
 
-    return softmax_responses(problem, overlaps)
+    Fields are Gaussian: as soon as one sample may have two minima, some jump. What counts is whether a training set would hold any.
+    """
+    shares = channel.several_minima_shares(overlaps, SAMPLING)
+    if abs(shares.mean() - NEGLIGIBLE) < half_width(shares):
+        shares = channel.several_minima_shares(overlaps, SAMPLING.refined())
+    return bool(shares.mean() > NEGLIGIBLE)
 
 
 def spectral_factor(problem: Problem, denoising: Denoising) -> float:

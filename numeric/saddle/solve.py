@@ -39,15 +39,15 @@ class Solver:
 
     @np.errstate(divide="ignore", over="ignore", invalid="ignore")  # what overflows ends the solve with a status
     def solve(self, problem: Problem, start: Solution | None = None, accuracy: float | None = None) -> Solution:
-        """As the function `solve`."""
+        """Solve as the function `solve`, without checks of the arguments."""
         if problem.lambda_ == 0:
-            try:
-                if interpolates(problem):
-                    return solve_interpolating(problem)
-            except OutsideDomain:  # labels too sharp for the test error, or a law beyond double precision
-                return failed(problem, Status.DIVERGED)
-        if problem.leading and start is None:
-            start = self._with_gaussian_features(problem)
+            return self._solve_vanishing_decay(problem, start, accuracy)
+        if problem.leading:
+            return self._solve_leading_features(problem, start, accuracy)
+        return self._solve_ordinary(problem, start, accuracy)
+
+    def _solve_ordinary(self, problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:
+        """Solve with the coarsest rules in turn until one gives a settled solution."""
         best: Solution | None = None
         for rule in coarse_rules(problem):
             saddle = SaddleMap(problem, rule)
@@ -61,22 +61,6 @@ class Solver:
                 return best
         assert best is not None
         return best
-
-    def near(self, problem: Problem, x: Vector) -> Solution:
-        """The solution nearest to conjugates exp(x), an attracting one or not: by Newton's method, with no other way tried."""
-        rule = coarse_rules(problem)[0]
-        saddle = SaddleMap(problem, rule)
-        outcome = self.search.nearby(saddle, x, rule.roughness)
-        if not outcome.converged:
-            return without_root(problem, outcome)
-        if saddle.denoised(outcome.point).overlaps.q == 0:
-            return unlearned(saddle)
-        return self.refinement.refined(saddle, outcome, rule.accuracy)
-
-    def _with_gaussian_features(self, problem: Problem) -> Solution | None:
-        """The solution that takes leading features for Gaussian, found faster and from farther; none where it says nothing."""
-        found = self.solve(replace(problem, leading=0))
-        return replace(found, strengths=tuple(problem.features[0].tolist())) if found.trusted and found.q > 0 else None
 
     def _solve_from(
         self, saddle: SaddleMap, start: Solution | None, accuracy: float | None, continued: bool = False
@@ -97,6 +81,34 @@ class Solver:
         except OutsideDomain:  # parameters so extreme that a law or an average is beyond double precision
             return failed(problem, Status.DIVERGED)
         return without_root(problem, outcome)
+
+    def _solve_vanishing_decay(self, problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:
+        """Solve the limit lambda -> 0+: its own equations below interpolation, the ordinary ones above."""
+        try:
+            if interpolates(problem):
+                return solve_interpolating(problem)
+        except OutsideDomain:  # labels too sharp for the test error, or a law beyond double precision
+            return failed(problem, Status.DIVERGED)
+        return self._solve_ordinary(problem, start, accuracy)
+
+    def _solve_leading_features(self, problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:
+        """Solve from the solution with Gaussian leading features, which is found faster and from farther, unless it learns nothing."""
+        if start is None:
+            gaussian = self.solve(replace(problem, leading=0))
+            if gaussian.trusted and gaussian.q > 0:
+                start = replace(gaussian, strengths=tuple(problem.features[0].tolist()))
+        return self._solve_ordinary(problem, start, accuracy)
+
+    def near(self, problem: Problem, x: Vector) -> Solution:
+        """The solution nearest to conjugates exp(x), an attracting one or not: by Newton's method, with no other way tried."""
+        rule = coarse_rules(problem)[0]
+        saddle = SaddleMap(problem, rule)
+        outcome = self.search.nearby(saddle, x, rule.roughness)
+        if not outcome.converged:
+            return without_root(problem, outcome)
+        if saddle.denoised(outcome.point).overlaps.q == 0:
+            return unlearned(saddle)
+        return self.refinement.refined(saddle, outcome, rule.accuracy)
 
 
 _SOLVER = Solver()

@@ -17,7 +17,7 @@ import scipy
 from numpy.typing import NDArray
 
 from numeric.laws.law import TRUSTED, Bounded, Energy
-from numeric.prediction.label_parameters import Estimate
+from numeric.maths.replicates import Estimate
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
@@ -111,7 +111,7 @@ def solve_interpolating(problem: Problem) -> Solution:
     solution = _solution(problem, gain, _learned(problem, gain, v, b, energy), _bars(problem, gain, v, b))
     residual = abs(float(_imbalance(problem, v))) / problem.rho
     solution = replace(solution, quantile=energy.quantile, residual=residual)
-    spectral = spectral_factor(problem, Denoising(v, gain, b, energy, problem.target))
+    spectral = spectral_factor(problem, Denoising(v, b, gain, energy, problem.target))
     stability = float(generated.interpolating_replicon(spectral, energy.J_v))
     return replace(solution, replicon=stability, status=Status.UNSTABLE if stability < 0 else Status.CONVERGED)
 
@@ -153,8 +153,8 @@ def _imbalance(problem: Problem, v: float) -> float:
 
 
 def _balance(problem: Problem, v: float, b: float, energy: Energy) -> float:
-    J, J_v, J_b, *_ = energy
-    return float(problem.generated.interpolating_residual(J, J_v, J_b, v, b, problem.noise, problem.q0))
+    residual = problem.generated.interpolating_residual
+    return float(residual(energy.J, energy.J_v, energy.J_b, v, b, problem.noise, problem.q0))
 
 
 def _threshold(problem: Problem, v: float) -> float:

@@ -9,7 +9,7 @@ from attention_erm.commandline import provenance
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import require_list
 from numeric.problem.problem import Problem
-from numeric.problem.solution import ERROR_BAR, QUANTITIES, Solution, require_solution
+from numeric.problem.solution import Solution, require_solution
 
 
 def to_frame(solutions: Iterable[Solution]) -> pd.DataFrame:
@@ -31,18 +31,10 @@ def to_frame(solutions: Iterable[Solution]) -> pd.DataFrame:
     rows = []
     for solution in solutions:
         require_solution(solution)
-        rows.append({"alpha": solution.problem.alpha, **_row(solution), **_parameters(solution.problem)})
+        rows.append({"alpha": solution.problem.alpha, **solution.row(), **_parameters(solution.problem)})
     frame = pd.DataFrame(rows or {"alpha": []}).set_index("alpha")
     frame.attrs.update(provenance.current().columns())
     return frame
-
-
-def _row(solution: Solution) -> dict[str, object]:
-    row: dict[str, object] = {}
-    for name in QUANTITIES:
-        row[name] = solution.value(name) if solution.trusted else None
-        row[f"{name}{ERROR_BAR}"] = solution.errors.get(name) if solution.trusted else None
-    return {**row, "replicon": solution.replicon, "residual": solution.residual, "status": solution.status.name.lower()}
 
 
 def _parameters(problem: Problem) -> dict[str, object]:

@@ -116,8 +116,8 @@ def largest_decay(problem: Problem) -> float:
     conjugates = Conjugates.unpack(saddle.unlearned(), problem)
     if not problem.trains_factors:
         return 100 * conjugates.Vh
-    v, unit, _ = reduced(conjugates, saddle.problem)  # the threshold is proportional to lambda
-    return upper_edge(problem, v) / unit
+    at = reduced(conjugates, saddle.problem)  # its threshold is proportional to lambda
+    return upper_edge(problem, at.v) / at.b
 
 
 def _solve(problem: Problem, start: Solution | None, accuracy: float | None) -> Solution:

@@ -102,13 +102,9 @@ def solve_block(problems: tuple[Problem, ...], prefix: str, shape: tuple[int, ..
 
 
 def _row(solution: Solution) -> dict[str, float]:
-    """Numbers of a point; those without a trustworthy value are missing."""
-    row: dict[str, float] = {}
-    for name in QUANTITIES:
-        value = solution.value(name) if solution.trusted else None
-        row[name] = math.nan if value is None else value
-        row[f"{name}{ERROR_BAR}"] = solution.errors.get(name, 0.0) if value is not None else math.nan
-    return {**row, "replicon": solution.replicon, "residual": solution.residual, "status": CODES[solution.status]}
+    """Return `Solution.row` as numbers, NaN where a value is missing."""
+    row = {name: math.nan if value is None else value for name, value in solution.row().items()}
+    return {**row, "status": CODES[solution.status]}  # type: ignore[dict-item]  # the status is its only text
 
 
 def _points_per_task(problems: np.ndarray, along: int) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
-from numeric.problem.solution import Antisymmetric, Solution, Status
+from numeric.problem.solution import Solution
 from numeric.saddle.curve import learning_curve
 from numeric.studies.optimal_decay import optimal_lambda
 from verify.core.pool import Job, Pool
@@ -66,25 +66,12 @@ class SolvedLine:
 
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values: numbers alone, as the line says of which problem; `from_json` is the inverse."""
-        return {"line": repr(self.run), "solutions": [_numbers(solution) for solution in self.solutions]}
+        return {"line": repr(self.run), "solutions": [solution.to_json() for solution in self.solutions]}
 
     @classmethod
     def from_json(cls, run: TheoryLine, record: dict[str, Any]) -> SolvedLine:
         """Raises KeyError, TypeError or ValueError for any other record."""
-        return cls(run, tuple(_solution(run.problem, numbers) for numbers in record["solutions"]))
-
-
-def _numbers(solution: Solution) -> dict[str, Any]:
-    own = {"alpha": solution.problem.alpha, "lambda_": solution.problem.lambda_, "status": solution.status.name}
-    return {**vars(solution), **own, "problem": None}
-
-
-def _solution(problem: Problem, numbers: dict[str, Any]) -> Solution:
-    read = dict(numbers)
-    read["problem"] = replace(problem, alpha=read.pop("alpha"), lambda_=read.pop("lambda_"))
-    read["status"], read["strengths"] = Status[read["status"]], tuple(read["strengths"])
-    read["antisymmetric"] = read["antisymmetric"] and Antisymmetric(*read["antisymmetric"])
-    return Solution(**read)
+        return cls(run, tuple(Solution.from_json(run.problem, numbers) for numbers in record["solutions"]))
 
 
 LineStore = Store[SolvedLine]

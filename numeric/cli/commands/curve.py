@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     alphas = [float(alpha) for alpha in arguments.alpha]
     accuracy = float(arguments.accuracy) if arguments.accuracy else None
     solutions = so_far(learning_curve, asked, alphas, lambda grid: progress(grid, desc="alpha"), accuracy)
-    points = [point(solution) for solution in solutions]
+    points = [solution.record() for solution in solutions]
     document = {
         "parameters": given,
         "points": points,
@@ -94,33 +94,11 @@ def run(arguments: argparse.Namespace) -> int:
             from numeric.plotting.curves import curve_coordinates, curve_figure
 
             drawn = with_kinks(solutions, curve_coordinates, solve_between)
-            data = [point(solution) for solution in drawn]
+            data = [solution.record() for solution in drawn]
             save(curve_figure(drawn), figure, {**document, "points": data})
     warn_of_statuses(solutions)
     warn_inexact(solutions, accuracy, where="")
     return print_unsolved(solutions)
-
-
-def point(solution) -> dict[str, object]:  # type: ignore[no-untyped-def]  # the import is deferred
-    """One solution as a JSON object; quantities of a failed solve are null."""
-    from numeric.problem.solution import QUANTITIES
-
-    values = {name: solution.value(name) if solution.trusted else None for name in QUANTITIES}
-    residual = solution.residual if solution.residual < float("inf") else None
-    return {
-        "alpha": solution.problem.alpha,
-        **values,
-        "status": solution.status.name.lower(),
-        "residual": residual,
-        "error_estimate": solution.error_estimate if solution.trusted else None,
-        "replicon": replicon_text(solution.replicon),
-        "errors": {name: error for name, error in solution.errors.items() if error == error},
-    }
-
-
-def replicon_text(value: float) -> float | str | None:
-    """As JSON knows no infinity: minus infinity in words, null where it is not known."""
-    return None if value != value else "-inf" if value == -float("inf") else value
 
 
 def print_points(solutions) -> None:  # type: ignore[no-untyped-def]  # the import is deferred

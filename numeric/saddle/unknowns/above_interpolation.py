@@ -63,7 +63,7 @@ class AboveInterpolation:
     def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
         """(v, c) of the conjugates at the sample ratio that V solves, and V moved by how far that is from the threshold."""
         there = Conjugates.unpack(moved, self.problem)
-        v, _, c = reduced(there, self.problem)
+        back = reduced(there, self.problem)
         ratio = at.conjugates.Vh / there.Vh  # of the sample ratio that V solves to that given: conjugates grow with it
         reached = (ratio * self.problem.alpha - self.threshold) / (self.problem.alpha - self.threshold)
-        return np.array([np.log(v / ratio), y[1] + np.log(max(reached, LEAST_MOVE)), np.log(c)])
+        return np.array([np.log(back.v / ratio), y[1] + np.log(max(reached, LEAST_MOVE)), np.log(back.c)])

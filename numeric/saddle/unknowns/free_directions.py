@@ -75,14 +75,14 @@ class FreeDirections:
         mh, qh, Vh = map(float, generated.unreduced_variables(v, b, c, *self.problem.penalty))
         conjugates = Conjugates(mh, qh, Vh)
         m, q, V = map(float, generated.overlaps(energy.J, energy.J_v, energy.J_b, v, b, c, Vh, *self.problem.frobenius))
-        return Denoised(conjugates, Denoising(v, c, b, energy, self.problem.target), Overlaps(m, q, V))
+        return Denoised(conjugates, Denoising(v, b, c, energy, self.problem.target), Overlaps(m, q, V))
 
     def image(self, y: Vector, at: Denoised, moved: Vector) -> Vector:
         """(v, c) of the conjugates, and F moved as the conjugate of m is."""
         (log_v, log_F, _), there = y, Conjugates.unpack(moved, self.problem)
-        v, _, c = reduced(there, self.problem)
+        back = reduced(there, self.problem)
         halfway = (log_F + np.log(self._energy(float(np.exp(log_v)), 0.0).J_v)) / 2  # to the whole: no step may pass it
-        return np.array([np.log(v), min(log_F + np.log(there.mh / at.conjugates.mh), halfway), np.log(c)])
+        return np.array([np.log(back.v), min(log_F + np.log(there.mh / at.conjugates.mh), halfway), np.log(back.c)])
 
     def suit(self, conjugates: Conjugates) -> bool:
         """Whether labels could be fitted by the directions free at the noise of these conjugates, without weight decay."""
@@ -94,12 +94,12 @@ class FreeDirections:
             or not problem.has_threshold("interpolation")
         ):
             return False
-        return self._labels_over_numbers(reduced(conjugates, problem)[0]) < 1
+        return self._labels_over_numbers(reduced(conjugates, problem).v) < 1
 
     def hold(self, conjugates: Conjugates) -> bool:
         """Whether these conjugates leave directions free, and fewer than the labels would without decay, as a solution does."""
-        v, b, _ = reduced(conjugates, self.problem)
-        return 0 < self._energy(v, b).J_v < self._taken(v)
+        at = reduced(conjugates, self.problem)
+        return 0 < self._energy(at.v, at.b).J_v < self._taken(at.v)
 
     def _taken(self, v: float) -> float:
         return self._labels_over_numbers(v) * self._energy(v, 0.0).J_v

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from numeric.channel.jumps import NEGLIGIBLE, minimisers_jump, several_minima_shares
+from numeric.channel.rules import channel_of
 from numeric.channel.softmax.sequence_average import sample_means
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.rational_target import RationalTarget
@@ -15,6 +15,7 @@ from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
+from numeric.saddle.replicon import NEGLIGIBLE, minimisers_jump
 from numeric.saddle.solve import solve
 
 PEAK = Problem(0.15, MarchenkoPastur(0.5), 1e-3, 1.0)
@@ -40,7 +41,7 @@ def test_neighbours_have_one_status(alpha):
 def test_rare_samples_count_as_often_as_they_occur():
     """By plain points, a hundred times as many."""
     plain = sample_means(Fields.of(AT.m, AT.q, PEAK.rho), AT.V, 0.0, 1.0, 1.0, 2, Sampling(2**15), response=True)
-    found = several_minima_shares(PEAK, AT, Sampling(1024))
+    found = channel_of(PEAK).several_minima_shares(AT, Sampling(1024))
     assert 1e-3 < found.mean() < 1e-2
     assert half_width(found) < 0.5 * found.mean()
     assert agree(found, plain.rest + plain.moved)
@@ -55,7 +56,7 @@ def test_two_searches_find_one_share(V):
     """
     noisy = replace(PEAK, model="label_noise_attention", extra=(("label_noise", 0.0),))
     rows, blocks = (
-        several_minima_shares(problem, AT._replace(V=V), Sampling(2048)).mean() for problem in (PEAK, noisy)
+        channel_of(problem).several_minima_shares(AT._replace(V=V), Sampling(2048)).mean() for problem in (PEAK, noisy)
     )
     assert 0.75 * rows < blocks < 1.1 * rows
 
@@ -63,8 +64,8 @@ def test_two_searches_find_one_share(V):
 @pytest.mark.parametrize("V", [1.0, 4.0, *(pytest.param(V, marks=pytest.mark.slow) for V in (8.0, 20.0, 60.0))])
 def test_a_verdict_is_that_of_finer_points(V):
     at = AT._replace(V=V)
-    fine = several_minima_shares(PEAK, at, Sampling(2**14)).mean()
-    assert minimisers_jump(PEAK, at) == (fine > NEGLIGIBLE)
+    fine = channel_of(PEAK).several_minima_shares(at, Sampling(2**14)).mean()
+    assert minimisers_jump(channel_of(PEAK), at) == (fine > NEGLIGIBLE)
 
 
 def test_a_jump_that_no_training_set_holds_is_none():
@@ -82,4 +83,4 @@ def test_a_descent_out_of_steps_is_no_second_minimum():
 
 
 def test_convex_energies_have_one_minimum():
-    assert not several_minima_shares(PEAK, AT._replace(V=1.0), Sampling(256)).any()
+    assert not channel_of(PEAK).several_minima_shares(AT._replace(V=1.0), Sampling(256)).any()

@@ -6,19 +6,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from numeric.channel.best_multiple import least_point, root_of_slope
+from numeric.channel.softmax import label_losses
+from numeric.channel.softmax.label_losses import (
+    PairLosses,
+    RowLosses,
+    gaussian_nodes,
+    independent_rows,
+    index_deviation,
+    settled,
+)
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import power_law
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
-from numeric.prediction import pair_test_error
-from numeric.prediction.best_multiple import least_point, root_of_slope
 from numeric.prediction.gaussian_indices import GaussianPrediction
-from numeric.prediction.label_parameters import Labels, fields_at
 from numeric.prediction.leading_features import LeadingPrediction
-from numeric.prediction.mismatch import PairBest, RowBest, best_prediction
-from numeric.prediction.pair_test_error import PairAverages, gaussian_nodes, index_deviation, settled
 from numeric.prediction.posterior_prediction import posterior_problem
-from numeric.prediction.row_test_error import RowAverages, independent_rows
+from numeric.prediction.prediction import best_prediction
+from numeric.problem.labels import Labels, fields_at
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status, failed
@@ -27,7 +33,7 @@ PROBLEM = Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5, beta=2.0, beta0=3.0)
 LABELS = Labels.of(PROBLEM)
 
 
-@pytest.mark.parametrize("nodes", pair_test_error._NODES)
+@pytest.mark.parametrize("nodes", label_losses._NODES)
 def test_nodes_of_a_gaussian_have_its_moments(nodes):
     x, weights = gaussian_nodes(nodes)
     assert len(x) == nodes
@@ -36,7 +42,7 @@ def test_nodes_of_a_gaussian_have_its_moments(nodes):
 
 
 def test_an_average_is_that_of_the_first_rule_that_agrees_with_the_one_before():
-    first, second, third, *_ = pair_test_error._NODES
+    first, second, third, *_ = label_losses._NODES
     asked = []
     assert (
         settled(lambda nodes: asked.append(nodes) or {first: 1.0, second: 2.0, third: 2.0 + 0.9e-10}[nodes])
@@ -73,12 +79,12 @@ def test_a_best_multiple_beyond_it_is_refused(place):
         least_point(lambda c: math.log(c / (2 * place)) ** 2, 1.0, 2.0)
 
 
-@pytest.mark.parametrize("make", [PairAverages, RowAverages])
+@pytest.mark.parametrize("make", [PairLosses, RowLosses])
 def test_either_way_of_two_tokens_has_the_slope_of_its_own_test_error(make):
     averages, c, step = make(LABELS), 1.2, 1e-4
     up, down = (averages.test_error(*generated.multiple_overlaps(c + side * step, LABELS.q0)).value for side in (1, -1))
     assert averages.multiple_slope(c) == pytest.approx((up - down) / (2 * step), rel=1e-4)
-    pair, row = PairAverages(LABELS).test_error(0.5, 0.6), RowAverages(LABELS).test_error(0.5, 0.6)
+    pair, row = PairLosses(LABELS).test_error(0.5, 0.6), RowLosses(LABELS).test_error(0.5, 0.6)
     assert row.value == pytest.approx(pair.value, abs=2 * row.error) and row.error < 1e-2 * row.value
 
 
@@ -97,18 +103,18 @@ def test_rows_are_independent_and_have_the_variances_of_an_index(tokens):
 
 
 def test_best_predictions_by_quadrature_and_by_samples_agree():
-    pair, row = PairBest(LABELS), RowBest(LABELS)
+    pair, row = PairLosses(LABELS), RowLosses(LABELS)
     assert row.least_test_error() == pytest.approx(pair.least_test_error(), rel=5e-3)
     assert row.mismatch(1.1) == pytest.approx(pair.mismatch(1.1), rel=2e-2)
     without = replace(LABELS, noise=0.0)
-    assert PairBest(without).least_test_error() == pytest.approx(0, abs=1e-9) == RowBest(without).least_test_error()
-    assert isinstance(best_prediction(replace(LABELS, tokens=3)), RowBest) and isinstance(
-        best_prediction(LABELS), PairBest
+    assert PairLosses(without).least_test_error() == pytest.approx(0, abs=1e-9) == RowLosses(without).least_test_error()
+    assert isinstance(best_prediction(replace(PROBLEM, tokens=3)), RowLosses) and isinstance(
+        best_prediction(PROBLEM), PairLosses
     )
 
 
 def test_an_excess_is_over_the_best_multiple_and_has_both_errors():
-    prediction = GaussianPrediction(LABELS)
+    prediction = GaussianPrediction(PairLosses(LABELS))
     best = prediction.best_multiple()
     at_best = Overlaps(*map(float, generated.multiple_overlaps(best.c, LABELS.q0)), 0.0)
     solution = replace(failed(PROBLEM, Status.CONVERGED), errors={"test_error": 0.25})

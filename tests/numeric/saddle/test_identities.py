@@ -14,6 +14,7 @@ from numeric import model as models
 from numeric.channel.rules import coarse_rules
 from numeric.laws.rational_target import RationalTarget
 from numeric.maths.replicates import half_width
+from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
@@ -72,7 +73,7 @@ def require_stationary(found):
     centre = {name: getattr(found, name) for name in names}
 
     def energy(at):
-        v, b, _ = reduced(tuple(at[name] for name in ("mh", "qh", "Vh")), problem)
+        v, b, _ = reduced(Conjugates(*(at[name] for name in ("mh", "qh", "Vh"))), problem)
         M = float(rule.average(Overlaps(at["m"], at["q"], at["V"]), problem).M.mean())
         J = spectral_energy(problem, v, b).J
         return float(problem.generated.free_entropy(problem.alpha, M, *at.values(), J, *problem.frobenius))

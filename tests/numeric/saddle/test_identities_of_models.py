@@ -15,6 +15,7 @@ from numeric.channel.rules import coarse_rules
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.rational_target import RationalTarget
 from numeric.prediction.prediction import prediction_of
+from numeric.problem.conjugates import Conjugates
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.problem import Problem, own_parts
 from numeric.problem.solution import Status
@@ -141,7 +142,7 @@ def energy_at(found, problem, rule):
     mh, qh, Vh = found.mh, found.qh, found.Vh
     M = float(rule.average(Overlaps(found.m, found.q, found.V), problem).M.mean())
     order = (found.m, found.q, found.V, mh, qh, Vh)
-    v, b, _ = reduced((mh, qh, Vh), problem)
+    v, b, _ = reduced(Conjugates(mh, qh, Vh), problem)
     J = spectral_energy(problem, v, b).J
     return float(problem.generated.free_entropy(problem.alpha, M, *order, J, *problem.frobenius))
 
@@ -240,7 +241,7 @@ def test_a_frobenius_penalty_is_a_shift_of_the_conjugate_of_the_norm(mh, qh, Vh,
     shared = {"alpha": 1.3, "target": target, "noise": 0.5}
     elastic = Problem(lambda_=0.1, model="elastic_attention", extra=(("mu", mu),), **shared)
     plain = Problem(lambda_=0.1, **shared)
-    (v, b, c), shifted = reduced((mh, qh, Vh), elastic), reduced((mh, qh, Vh + 2 * mu), plain)
+    (v, b, c), shifted = reduced(Conjugates(mh, qh, Vh), elastic), reduced(Conjugates(mh, qh, Vh + 2 * mu), plain)
     assert (v, b, c) == pytest.approx(shifted, rel=1e-12)
     energy = spectral_energy(elastic, v, b)
     with_norm = elastic.generated.free_entropy(1.3, 0.2, *order, mh, qh, Vh, energy.J, mu)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples, log_uniform
 
-from numeric.channel.blocks import block_response, samples
+from numeric.channel.blocks import samples
+from numeric.channel.rules import channel_of
 from numeric.laws.divided_difference import either_sign_second_difference
 from numeric.laws.rational_target import RationalTarget
 from numeric.model import float64 as generated
@@ -97,4 +98,4 @@ def test_the_response_of_a_block_is_that_by_differences():
     high, low = (sample.minimiser(w, w + side * step, y, 0.7) - side * step for side in (1, -1))
     response = sample.copies * ((high - low) / (2 * step * 0.7)) ** 2
     error = response.std() / np.sqrt(response.size)
-    assert block_response(problem, overlaps) == pytest.approx(response.mean(), abs=4 * error)
+    assert channel_of(problem).responses(overlaps)[0] == pytest.approx(response.mean(), abs=4 * error)

@@ -46,7 +46,7 @@ def test_averages_where_nothing_is_learned_are_those_of_no_map():
 def test_conjugates_beyond_double_precision_are_no_denoising_problem(conjugates):
     """Without noise, or with infinite noise; an infinite gain."""
     with pytest.raises(OutsideDomain, match="no denoising problem"):
-        reduced(conjugates, Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5))
+        reduced(Conjugates(*conjugates), Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5))
 
 
 def test_coordinates_and_conjugates_are_inverse():

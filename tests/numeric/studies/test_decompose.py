@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from strategies import examples, kappa0s, log_uniform
 
 from numeric.__main__ import main
+from numeric.channel.softmax.label_losses import PairLosses, RowLosses
 from numeric.channel.softmax.sequence_average import sample_means
 from numeric.laws.eigenvalue_list import Eigenvalues, finite_rank
 from numeric.laws.law import edge_grid
@@ -19,10 +20,7 @@ from numeric.maths.domain import OutsideDomain
 from numeric.maths.sobol import Sampling
 from numeric.model import float64 as generated
 from numeric.prediction.gaussian_indices import GaussianPrediction
-from numeric.prediction.label_parameters import Labels
-from numeric.prediction.mismatch import PairBest, RowBest, best_prediction
-from numeric.prediction.pair_test_error import PairAverages
-from numeric.prediction.row_test_error import RowAverages
+from numeric.problem.labels import Labels
 from numeric.problem.problem import Problem
 from numeric.saddle.solve import solve
 from numeric.studies.decompose import decompose
@@ -89,11 +87,11 @@ def test_top_energy_of_the_target_is_an_integral_of_its_density(kappa0):
 @example(kappa0=1.0, noise=0.0, beta=1.0, beta0=3.0)  # needs more than the first rules
 def test_no_multiple_of_the_target_is_better_than_the_best(kappa0, noise, beta, beta0):
     problem = Problem(1.0, MarchenkoPastur(kappa0), 0.1, noise, beta=beta, beta0=beta0)
-    prediction, q0 = GaussianPrediction(Labels.of(problem)), problem.q0
-    (c, error), least = prediction.best_multiple(), best_prediction(prediction.labels).least_test_error()
+    prediction, q0 = GaussianPrediction(PairLosses(Labels.of(problem))), problem.q0
+    (c, error), least = prediction.best_multiple(), prediction.losses.least_test_error()
     assert least <= error + 1e-10
     for other in (0.8 * c, 0.99 * c, 1.01 * c, 1.2 * c):
-        assert prediction.averages.test_error(other * q0, other**2 * q0).value >= error - 1e-12
+        assert prediction.losses.test_error(other * q0, other**2 * q0).value >= error - 1e-12
     if noise == 0:
         assert c == pytest.approx(beta0 / beta, rel=1e-6)
 
@@ -131,27 +129,26 @@ def test_least_error_by_monte_carlo():
     p = [1 / (1 + np.exp(-beta0 * (h + np.sqrt(1.5 * noise) * rng.standard_normal(samples)))) for _ in range(2)]
     losses = 4 * (p[0] - p[1]) ** 2 / 2
     assert abs(
-        PairBest(Labels(q0, noise, 1.0, beta0, 2)).least_test_error() - losses.mean()
+        PairLosses(Labels(q0, noise, 1.0, beta0, 2)).least_test_error() - losses.mean()
     ) < 4 * losses.std() / np.sqrt(samples)
 
 
 def test_rows_agree_with_the_rule_for_two_tokens():
     """Another law of the same numbers: rows of independent indices, sampled, in place of a difference of two, integrated."""
     labels = Labels(q0=1.5, noise=0.5, beta=1.2, beta0=0.9, tokens=2)
-    pair, row = PairAverages(labels), RowAverages(labels)
+    pair, row = PairLosses(labels), RowLosses(labels)
     (exact, _), (value, error) = (averages.test_error(0.8, 0.9) for averages in (pair, row))
     assert abs(value - exact) < 3 * error < 1e-4  # 95 % lie within one
     assert row.multiple_slope(0.7) == pytest.approx(pair.multiple_slope(0.7), abs=1e-4)
-    best, best_of_rows = PairBest(labels), RowBest(labels)
-    assert best_of_rows.least_test_error() == pytest.approx(best.least_test_error(), rel=1e-3)
-    assert best_of_rows.mismatch(0.5) == pytest.approx(best.mismatch(0.5), rel=1e-3)
+    assert row.least_test_error() == pytest.approx(pair.least_test_error(), rel=1e-3)
+    assert row.mismatch(0.5) == pytest.approx(pair.mismatch(0.5), rel=1e-3)
 
 
 @pytest.mark.parametrize("tokens", [3, 4])
 def test_more_tokens_by_whole_samples(tokens):
     """Rows against the test error of whole samples, and the slope of multiples against differences."""
     labels, q0 = Labels(q0=1.5, noise=0.5, beta=1.2, beta0=0.9, tokens=tokens), 1.5
-    averages = GaussianPrediction(labels).averages
+    averages = RowLosses(labels)
     whole = sample_means(labels.fields(0.8, 0.9), 1.0, 0.0, 1.2, 0.9, tokens, Sampling(1024, 8)).test
     value, error = averages.test_error(0.8, 0.9)
     assert abs(value - whole.mean()) < 6 * whole.std(ddof=1) / np.sqrt(8) + error  # Student's t, 7 degrees: 5e-4
@@ -171,9 +168,9 @@ def test_parts_add_up_at_three_tokens():
 
 def test_sharp_labels_are_refused_where_they_are_not_resolved():
     with pytest.raises(ArithmeticError, match="not resolved"):
-        PairAverages(Labels(1.5, 0.0, 500.0, 500.0, 2)).test_error(1.0, 1.0)
+        PairLosses(Labels(1.5, 0.0, 500.0, 500.0, 2)).test_error(1.0, 1.0)
     with pytest.raises(OutsideDomain, match="need m"):
-        PairAverages(Labels(1.5, 0.0, 1.0, 1.0, 2)).test_error(1.5, 1.0)
+        PairLosses(Labels(1.5, 0.0, 1.0, 1.0, 2)).test_error(1.5, 1.0)
 
 
 def test_command_line(capsys, monkeypatch, tmp_path):

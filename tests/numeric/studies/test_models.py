@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from numeric import model as models
+from numeric.channel.mean_losses import ClosedLosses
 from numeric.laws.eigenvalue_list import Eigenvalues, singular_values
 from numeric.maths.domain import InvalidParameter
-from numeric.prediction.model_prediction import ModelPrediction
 from numeric.prediction.prediction import prediction_of
 from numeric.problem.overlaps import Overlaps
 from numeric.saddle.solve import solve
@@ -120,13 +120,15 @@ def test_direct_training_leaves_no_eigenvalue_out(name):
 def test_predictions_are_means_over_fresh_samples(name):
     """The test error of the solution by another rule; the best multiple is the best of those beside it."""
     found = solution(name)
-    prediction = ModelPrediction.of(found.problem)
+    prediction = prediction_of(found.problem)
     value, error = prediction.test_error(Overlaps(found.m, found.q, found.V))
     assert value == pytest.approx(found.test_error, abs=error + found.errors["test_error"] + 1e-12)
     c, least = prediction.best_multiple()
     q0 = found.problem.q0
-    assert least < min(prediction.error_at(scale * c * q0, (scale * c) ** 2 * q0).value for scale in (0.99, 1.01))
-    assert prediction.least_test_error() <= least
+    assert least < min(
+        prediction.losses.test_error(scale * c * q0, (scale * c) ** 2 * q0).value for scale in (0.99, 1.01)
+    )
+    assert prediction.losses.least_test_error() <= least
     excess = prediction.excess_error(found, Overlaps(found.m, found.q, found.V))
     assert excess.value == pytest.approx(value - least, rel=1e-12) and excess.value > 0
     assert excess.error >= max(error, found.errors["test_error"])  # that of either may be all of it
@@ -170,12 +172,12 @@ def test_the_default_target_has_the_share_of_positive_eigenvalues():
 def test_the_slope_of_a_multiple_of_the_target_is_that_of_its_test_error():
     """Its root, all that a best multiple asks of it, does not depend on its scale."""
     prediction = prediction_of(solution("quadratic_network").problem)
-    assert isinstance(prediction, ModelPrediction)
-    q0, step = prediction.problem.q0, 1e-3
+    assert isinstance(prediction.losses, ClosedLosses)
+    q0, step = prediction.losses.labels.q0, 1e-3
 
     def error(c):
-        return prediction.error_at(c * q0, c * c * q0).value
+        return prediction.losses.test_error(c * q0, c * c * q0).value
 
     for c in (0.4, 1.3):
         expected = (error(c + step) - error(c - step)) / (2 * step)  # exact: the error is quadratic in c
-        assert prediction.multiple_slope(c) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+        assert prediction.losses.multiple_slope(c) == pytest.approx(expected, rel=1e-6, abs=1e-9)

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from numeric.prediction.pair_test_error import index_deviation
+from numeric.channel.softmax.label_losses import index_deviation
 from verify.core.data import attention, draw_labels, fresh_indices
 from verify.core.run import Run
 

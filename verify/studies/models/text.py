@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from numeric.maths.domain import finite
 from numeric.problem.problem import Problem
 from verify.core.documents import score_document, score_rows
 from verify.core.scores import Score
@@ -23,9 +22,8 @@ def model_document(outcome: ModelOutcome) -> dict[str, Any]:
             for score in outcome.scores
         ],
         "curve": [
-            {"alpha": solution.problem.alpha, "status": solution.status.name.lower(),
-             **{name: finite(getattr(solution, name)) if solution.trusted else None for name in JUDGED}}
-            for solution in outcome.curve
+            {name: record[name] for name in ("alpha", "status", *JUDGED)}
+            for record in (solution.record() for solution in outcome.curve)
         ],
     }  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""What test errors depend on besides the overlaps of the student, and a value with its error."""
+"""Parameters of the labels of a problem, and the fields of a sample at given overlaps."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
 from numeric.maths.domain import OutsideDomain
 from numeric.model import float64 as generated
@@ -9,16 +9,9 @@ from numeric.problem.fields import Fields
 from numeric.problem.problem import Problem
 
 
-class Estimate(NamedTuple):
-    """A value (unit loss per sample) and half the width of its interval."""
-
-    value: float
-    error: float
-
-
 @dataclass(frozen=True)
 class Labels:
-    """Labels of a target of second moment q0, the student's temperature beside them: frozen, hashable, without samples or decay."""
+    """Labels of a target of second moment q0, and the temperature of the student: hashable, without samples and decay."""
 
     q0: float
     noise: float
@@ -28,7 +21,7 @@ class Labels:
 
     @classmethod
     def of(cls, problem: Problem) -> Self:
-        """Those of a problem of softmax rows of tied scores."""
+        """Return the labels of a problem."""
         return cls(problem.q0, problem.noise, problem.beta, problem.beta0, problem.tokens)
 
     @property
@@ -37,16 +30,16 @@ class Labels:
         return float(generated.noisy_variance(self.q0, self.noise))
 
     def fields(self, m: float, q: float) -> Fields:
-        """Fields of a sample at overlaps m and q (eigenvalue^2).
-
-        Raises:
-            OutsideDomain: m^2 > q rho, beyond rounding.
-        """
+        """Return `fields_at` at these overlaps."""
         return fields_at(m, q, self.rho)
 
 
 def fields_at(m: float, q: float, rho: float) -> Fields:
-    """Fields of a sample whose labels have the variance rho per unit.
+    """Return the fields of a sample.
+
+    Args:
+        m, q: overlaps of the student (eigenvalue^2).
+        rho: variance of the labels per unit.
 
     Raises:
         OutsideDomain: m^2 > q rho, beyond rounding.

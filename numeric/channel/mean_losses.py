@@ -1,0 +1,115 @@
+"""Mean losses of fresh labels of any model: averages over its blocks, or in closed form (theory note, section 7)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from numeric.channel.best_multiple import best_multiple
+from numeric.channel.block_average import Nodes, fitted_loss_mean, fresh_loss_mean, index_strip, least_loss_mean
+from numeric.channel.block_sample import BlockSample
+from numeric.channel.blocks import samples
+from numeric.channel.closed import closed_envelope
+from numeric.channel.noisy_blocks import fresh_losses
+from numeric.maths.domain import InvalidParameter
+from numeric.maths.replicates import Estimate, half_width
+from numeric.maths.sobol import Sampling
+from numeric.model import float64 as generated
+from numeric.problem.fields import Fields
+from numeric.problem.labels import Labels, fields_at
+from numeric.problem.problem import Problem
+
+SINGLE, SEVERAL = 60, 18  # nodes along each direction of blocks of one visible index, and of more
+STEP = 1e-4  # relative, of a central difference: its error and that of rounding are both below 1e-7 of the slope
+LABEL_SAMPLING = Sampling(4096)  # with noise on the labels, which samples have more numbers for than a grid would hold
+CHECK = 2 / 3  # of the nodes, for an error estimate
+
+
+@dataclass(frozen=True)
+class BlockLosses:
+    """Mean losses by quadrature, block by block (see MeanLosses); they depend on target, noise and temperatures of `problem`."""
+
+    problem: Problem
+
+    @classmethod
+    def of(cls, problem: Problem) -> Self:
+        """Return the mean losses of a problem, equal for all sample ratios, decays and widths."""
+        return cls(replace(problem, alpha=1.0, lambda_=1.0, width=1.0))
+
+    @property
+    def labels(self) -> Labels:
+        """Parameters of the labels."""
+        return Labels.of(self.problem)
+
+    def test_error(self, m: float, q: float) -> Estimate:
+        """Return the mean loss, with the change from a coarser rule."""
+        fields = fields_at(m, q, self.problem.rho)
+        return self._checked(lambda one, share: fresh_loss_mean(one, fields, _nodes(one, fields, share)))
+
+    def fitted_error(self) -> Estimate:
+        """Return the mean loss, with the change from a coarser rule."""
+        q, fields = self.problem.rho, fields_at(0.0, self.problem.rho, self.problem.rho)
+        return self._checked(lambda one, share: fitted_loss_mean(one, q, _nodes(one, fields, share)))
+
+    def _checked(self, mean: Callable[[BlockSample, float], float]) -> Estimate:
+        """Return the sum over blocks of a mean, which takes a block and a share of the nodes."""
+        fine, coarse = (float(sum(mean(one, share) for one in samples(self.problem))) for share in (1.0, CHECK))
+        return Estimate(fine, abs(fine - coarse))
+
+    def multiple_slope(self, c: float) -> float:
+        """Return a central difference on the same nodes."""
+        high, low = (self._multiple_error(c * (1 + side * STEP)) for side in (1, -1))
+        return (high - low) / (2 * STEP * c)
+
+    def least_test_error(self) -> float:
+        """Return the mean loss of the best function of a sample that the output can be."""
+        q0, rho = self.problem.q0, self.problem.rho
+        fields = fields_at(q0, q0, rho)
+        return float(sum(least_loss_mean(one, q0, rho, _nodes(one, fields, 1.0)) for one in samples(self.problem)))
+
+    def mismatch(self, c: float) -> float:
+        """Return the difference of two test errors."""
+        return self._multiple_error(c) - self.least_test_error()
+
+    def _multiple_error(self, c: float) -> float:
+        m, q = generated.multiple_overlaps(c, self.problem.q0)
+        return self.test_error(float(m), float(q)).value
+
+
+@dataclass(frozen=True)
+class NoisyBlockLosses(BlockLosses):
+    """Mean losses with noise on the labels, which are sampled."""
+
+    def test_error(self, m: float, q: float) -> Estimate:
+        """Return the mean loss, with the scatter of replicates."""
+        fields = fields_at(m, q, self.problem.rho)
+        losses = np.sum([fresh_losses(one, fields, LABEL_SAMPLING) for one in samples(self.problem)], axis=0)
+        return Estimate(float(np.mean(losses)), float(half_width(losses)))
+
+    def least_test_error(self) -> float:
+        """Raise InvalidParameter: no average resolves it."""
+        rule = "samples the noise on its labels, and what is left to the best prediction is below that error"
+        raise InvalidParameter("model", self.problem.model, rule, "use one with noise inside")
+
+
+@dataclass(frozen=True)
+class ClosedLosses(BlockLosses):
+    """Mean losses in closed form."""
+
+    def test_error(self, m: float, q: float) -> Estimate:
+        """Return the mean loss, exact up to rounding."""
+        *_, value = closed_envelope(self.problem, m, q, 0.0)
+        return Estimate(float(value), 0.0)
+
+    def fitted_error(self) -> Estimate:
+        """Return the mean loss, exact up to rounding."""
+        return self.test_error(self.problem.rho, self.problem.rho)
+
+    def least_test_error(self) -> float:
+        """Return the test error of the best multiple: the mean of the label is linear in the target's index."""
+        return best_multiple(self).test_error
+
+
+def _nodes(sample: BlockSample, fields: Fields, share: float) -> Nodes:
+    return Nodes(int(share * (SINGLE if sample.indices == 1 else SEVERAL)), index_strip(sample, fields))
