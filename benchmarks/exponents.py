@@ -22,7 +22,7 @@ from numeric.problem.problem import Problem
 from numeric.studies.phase_diagram import phase_diagram
 from numeric.studies.regimes import Regime
 from numeric.studies.scaling import ScalingPoint, scaling_curve, slope_between
-from verify.studies.exponents import CLOSE
+from verify.studies.exponents.theory import CLOSE
 
 STEP = 0.1
 NOISE = 0.5

@@ -54,25 +54,8 @@ FLOORS = {
         "numeric.__main__",
     ),
     "verify": (
-        *(
-            "verify.training",
-            "verify.sensing",
-            "verify.batches",
-            "verify.jobs",
-            "verify.judging",
-            "verify.sweeps",
-            "verify.networks",
-            "verify.published",
-            "verify.exponents",
-            "verify.emergence",
-            "verify.studies",
-            "verify.messages",
-            "verify.phenomena",
-            "verify.figures",
-            "verify.report",
-            "verify.gallery",
-        ),
-        *("verify.cli", "verify.cli.power_laws", "verify.cli.commands", "verify.__main__"),
+        *("verify.core", "verify.report", "verify.studies", "verify.sweeps", "verify.main_job"),
+        *("verify.cli", "verify.__main__"),
     ),
 }
 #: The package that each one drawn imports besides itself, and attention_erm, which is one room and not drawn.

@@ -16,7 +16,6 @@ BELOW = {
     "verify": {"attention_erm", "numeric"},
 }
 ONLY_IN = {"torch": "verify", "sympy": "derive", "numba": "numeric"}
-MOST_FILES = 12
 
 
 @pytest.mark.parametrize("package", FLOORS)
@@ -42,12 +41,40 @@ def test_rooms_import_only_rooms_below_them(package):
                 assert floors.index(room(target)) <= level, f"{name} imports {target}, which stands above it"
 
 
-def test_only_commands_import_commands():
-    """What trains, judges and draws is of use without a command line: of numeric's, too, only commands know."""
+#: Modules of verify.core that parse options and write what commands print: as close to the command line as commands.
+COMMAND_SUPPORT = ("verify.core.options", "verify.core.training_options", "verify.core.output")
+
+
+def is_command_module(name):
+    return name.startswith(("verify.cli", "verify.__main__", *COMMAND_SUPPORT)) or name.endswith(".command")
+
+
+def test_only_command_modules_import_the_command_line():
+    """Training, judging and drawing work without a command line, that of numeric included."""
     for name, path in modules("verify").items():
-        if name != "verify" and not room(name).startswith(("verify.cli", "verify.__main__")):
-            commands = {target for target in imported(path) if target.startswith(("numeric.cli", "numeric.__main__"))}
-            assert not commands, f"{name} imports {commands}"
+        if name != "verify" and not is_command_module(name):
+            found = {target for target in imported(path) if target.startswith(("numeric.cli", "numeric.__main__"))}
+            found |= {target for target in imported(path) if target in MODULES and is_command_module(target)}
+            assert not found, f"{name} imports {found}"
+
+
+def study_of(module):
+    parts = module.split(".")
+    return parts[2] if parts[:2] == ["verify", "studies"] and len(parts) > 2 else None
+
+
+def test_a_study_imports_no_other_study():
+    """What two studies share is in verify.core."""
+    for name, path in modules("verify").items():
+        if study := study_of(name):
+            others = {target for target in imported(path) & set(MODULES) if study_of(target) not in (None, study)}
+            assert not others, f"{name} imports {others}"
+
+
+def test_the_report_knows_no_study():
+    for name, path in modules("verify").items():
+        if name.startswith("verify.report"):
+            assert not {target for target in imported(path) if target.startswith("verify.studies")}
 
 
 #: What every command offers under the same name, and every package's command line.
@@ -98,13 +125,6 @@ def test_documents_and_comments_name_files_that_exist():
     assert {(text, found) for text, found in named if not (ROOT / found).exists()} == set()
 
 
-def test_folders_are_small():
-    folders = {path.parent for package in (*FLOORS, "tests", "benchmarks") for path in (ROOT / package).rglob("*.py")}
-    crowded = {str(folder.relative_to(ROOT)): len(list(folder.glob("*.py"))) for folder in folders}
-    del crowded["derive/models"]  # one file a model, and users write their own
-    assert {folder: count for folder, count in crowded.items() if count > MOST_FILES} == {}
-
-
 def test_generated_modules_import_only_their_numerical_library():
     libraries = {"float64": {"numpy"}, "multiprecision": set(), "balls": {"flint"}}
     for language, library in libraries.items():
@@ -152,11 +172,9 @@ def test_no_python_at_the_top():
 
 def test_figures_are_of_one_style():
     """Drawn on sheets, whose width and size of text numeric.plotting has."""
-    drawing = {
-        name: path
-        for name, path in MODULES.items()
-        if name.startswith(("numeric.plotting", "verify.figures")) and name != "numeric.plotting.style"
-    }
+    figures = [name for name in MODULES if name.startswith("verify.") and name.endswith(("figure", "_panel"))]
+    figures += [name for name in MODULES if name.startswith("numeric.plotting") and not name.endswith(".style")]
+    drawing = {name: MODULES[name] for name in figures}
     assert len(drawing) > 12
     for name, path in drawing.items():
         for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):

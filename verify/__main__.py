@@ -14,11 +14,11 @@ if __name__ == "__main__":
 from attention_erm.commandline.parser import Parser, add_habits
 from attention_erm.commandline.programs import search_no_working_folder
 from attention_erm.commandline.refusal import fail
-from verify.cli import late_torch
+from verify.cli import lazy_torch
 
 if __name__ == "__main__":
     search_no_working_folder()
-    late_torch.hold_place()  # before anything imports it
+    lazy_torch.install_lazy_torch()  # before anything imports it
 
 import torch
 
@@ -26,39 +26,11 @@ from numeric.cli.arguments import BadInput, bad_argument
 from numeric.cli.arguments import run as run_to_exit
 from numeric.maths.domain import InvalidParameter
 from numeric.model import DEFAULT, require_of_now
-from verify.cli.commands import (
-    cross_validate,
-    curve,
-    figure,
-    figures,
-    main_job,
-    message_passing,
-    models,
-    published,
-    spectrum,
-    sweep,
-    thresholds,
-)
-from verify.cli.power_laws import emergence, exponents, gap, scaling, width
-from verify.jobs.pool import Pool, WorkerError
-
-COMMANDS = (
-    curve,
-    figure,
-    figures,
-    spectrum,
-    scaling,
-    gap,
-    exponents,
-    emergence,
-    thresholds,
-    cross_validate,
-    message_passing,
-    models,
-    published,
-    width,
-    sweep,
-)
+from verify.cli import figure, figures
+from verify.core.pool import Pool, WorkerError
+from verify.main_job import command as main_job
+from verify.studies import STUDIES, command_of
+from verify.sweeps import command as sweep
 
 
 def build_parser() -> Parser:
@@ -70,10 +42,10 @@ def build_parser() -> Parser:
         "or something failed; 2 bad input, in one line; 130 interrupted, when the same command goes on from there.",
     )
     main_job.add(parser)
-    names = (command.__name__.rpartition(".")[2].replace("_", "-") for command in COMMANDS)
-    commands = parser.add_subparsers(dest="command", metavar=f"{{{','.join(names)}}}")
-    for command in COMMANDS:
+    commands = parser.add_subparsers(dest="command")
+    for command in (*map(command_of, STUDIES), figure, figures, sweep):
         command.add(commands)
+    commands.metavar = f"{{{','.join(commands.choices)}}}"
     add_habits(parser, "attention-verify")
     return parser
 
@@ -84,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises BadInput for arguments that make no sense, alone or together, and NoAnswer where the theory has none.
     """
     arguments = build_parser().parse_args(argv)
-    if not late_torch.has_torch():
+    if not lazy_torch.has_torch():
         fail(NO_TORCH)
     interrupts.work_begins()
     require_of_now(DEFAULT)  # before workers are started, which heads are trained in

@@ -21,7 +21,7 @@ from benchmarks.calibration.training import WARNED, Trained, trained
 from numeric.engines.processes import use_one_thread
 from numeric.maths.replicates import CONFIDENCE
 from numeric.problem.solution import QUANTITIES
-from verify.judging.scores import BAND
+from verify.core.scores import BAND
 
 
 def main() -> int:

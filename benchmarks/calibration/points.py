@@ -12,7 +12,7 @@ from numeric.laws.law import Target
 from numeric.laws.rational_target import RationalTarget
 from numeric.model import DEFAULT, available, structure
 from numeric.problem.problem import Parametrisation, Problem, SampleMinimum, own_parts
-from verify.sensing.run import default_target
+from verify.core.sensing.run import default_target
 
 DOMAIN = {
     "alpha": (0.05, 5.0),

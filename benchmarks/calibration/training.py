@@ -11,12 +11,12 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status
 from numeric.saddle.solve import solve
-from verify.judging.realised import COMPARED_QUANTITIES, realised_problem
-from verify.judging.scores import SizeGroup, extrapolated
-from verify.sensing import run as sensing
-from verify.studies.models import size_group
-from verify.training.measure import execute
-from verify.training.run import Run
+from verify.core.measure import execute
+from verify.core.realised import COMPARED_QUANTITIES, realised_problem
+from verify.core.run import Run
+from verify.core.scores import SizeGroup, extrapolated
+from verify.core.sensing import run as sensing
+from verify.studies.models.study import size_group
 
 SIZES = ((24, 12), (40, 6))  #: d, and how many runs of it
 

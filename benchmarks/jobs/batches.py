@@ -15,17 +15,17 @@ import torch
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from verify.batches.descent import minimise_batch
-from verify.batches.execute import execute_batch
-from verify.batches.memory import budget_of, plan_batch
-from verify.batches.risk import StackedRisk
-from verify.batches.shape import BatchShape, Precision
-from verify.batches.stack import Stack
-from verify.jobs.pool import use_one_thread
-from verify.training.draw import Drawn, draw, empirical_risk
-from verify.training.measure import execute
-from verify.training.minimise import Lbfgs
-from verify.training.run import Run
+from verify.core.batches.descent import minimise_batch
+from verify.core.batches.execute import execute_batch
+from verify.core.batches.memory import budget_of, plan_batch
+from verify.core.batches.risk import StackedRisk
+from verify.core.batches.shape import BatchShape, Precision
+from verify.core.batches.stack import Stack
+from verify.core.draw import Drawn, draw, empirical_risk
+from verify.core.measure import execute
+from verify.core.minimise import Lbfgs
+from verify.core.pool import use_one_thread
+from verify.core.run import Run
 
 BASE = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=100)
 KINDS = ("sequences", "gaussian-equivalent")

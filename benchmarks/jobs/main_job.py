@@ -12,8 +12,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from verify.cli.arguments import result_store, student_store
-from verify.studies.main_job import JOB_PRESETS, do_main_job, figure_one, preset
+from verify.core.options import result_store
+from verify.core.paper import figure_one
+from verify.main_job.study import JOB_PRESETS, do_main_job, preset
+from verify.studies.exponents.measure import student_store
 
 
 def lines(name: str, workers: int | None) -> list[str]:

@@ -18,13 +18,13 @@ import torch
 from benchmarks.timing import Case, report, seconds
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from verify.jobs.pool import limit_threads
-from verify.training.data import Sequences, row_softmax
-from verify.training.draw import draw
-from verify.training.minimise import Adam, Lbfgs, Minimiser
-from verify.training.parametrisation import WEIGHTS
-from verify.training.risk import Risk
-from verify.training.run import Run
+from verify.core.data import Sequences, row_softmax
+from verify.core.draw import draw
+from verify.core.minimise import Adam, Lbfgs, Minimiser
+from verify.core.parametrisation import WEIGHTS
+from verify.core.pool import limit_threads
+from verify.core.risk import Risk
+from verify.core.run import Run
 
 DIM, SAMPLES, TOKENS = 200, 40_000, 2
 RATIO = 1.5  #: largest time of an evaluation over that of its bare products

@@ -342,8 +342,8 @@ def test_who_reads_help_or_is_refused_waits_for_no_torch():
     """It takes seconds to load. All in one process, as the rest takes one, too."""
     script = """
 import contextlib, shlex, sys
-from verify.cli import late_torch
-late_torch.hold_place()
+from verify.cli import lazy_torch
+lazy_torch.install_lazy_torch()
 from attention_erm.commandline.parser import commands
 from numeric.cli.arguments import BadInput
 from verify.__main__ import build_parser, main
@@ -358,7 +358,7 @@ for arguments in ["--help"], ["--version"], ["--print-completion", "bash"], ["sw
 for command in commands(build_parser()).values():
     build_parser().parse_args(shlex.split(command.epilog.partition("-m verify ")[2].partition(" > ")[0]))
 assert not [name for name in sys.modules if name.startswith("torch.")]
-assert late_torch.has_torch()
+assert lazy_torch.has_torch()
 import torch
 print("begun torch", torch.zeros(2).tolist(), sep="\\n")
 """

@@ -27,5 +27,5 @@ class Here:
 def no_workers():
     """Every pool works in this process."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("verify.jobs.pool.WorkerProcesses", Here)
+        patched.setattr("verify.core.pool.WorkerProcesses", Here)
         yield

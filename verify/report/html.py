@@ -14,7 +14,7 @@ from latex2mathml.converter import convert_to_element
 
 from attention_erm.commandline.provenance import current
 from numeric.model import DEFAULT, record
-from verify.judging.scores import Score
+from verify.core.scores import Score
 
 STYLESHEET = Path(__file__).with_name("report.css")
 MAIN_STEPS = ("free_entropy", "stationarity", "weak_regularisation")  #: shown open; the other steps are folded

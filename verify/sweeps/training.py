@@ -17,16 +17,16 @@ from numeric.sweeps.axes import Axis, coordinates_of, shape_of
 from numeric.sweeps.plan import Block, SweepPlan, Variable, regions, task_key
 from numeric.sweeps.theory import TASK_SECONDS, theory_plan
 from numeric.sweeps.words import attributes_of, status_attributes
-from verify.batches.execute import execute_batch
-from verify.batches.shape import can_be_batched
-from verify.jobs.pool import limit_threads
-from verify.judging.realised import realised_problem
-from verify.training.data import DataKind
-from verify.training.draw import require_memory
-from verify.training.measure import RunResult, execute
-from verify.training.minimise import DescentStatus
-from verify.training.run import Run, Start
-from verify.training.target import TargetKind, rank_ratio, target_rank
+from verify.core.batches.execute import execute_batch
+from verify.core.batches.shape import can_be_batched
+from verify.core.data import DataKind
+from verify.core.draw import require_memory
+from verify.core.measure import RunResult, execute
+from verify.core.minimise import DescentStatus
+from verify.core.pool import limit_threads
+from verify.core.realised import realised_problem
+from verify.core.run import Run, Start
+from verify.core.target import TargetKind, rank_ratio, target_rank
 
 MEASURED = ("m", "q", "q0", "train_error", "test_error", "best_error", "estimation_error", "loss", "relative_gradient")
 ENDINGS = {status: code for code, status in enumerate(DescentStatus, start=1)}

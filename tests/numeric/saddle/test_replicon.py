@@ -14,7 +14,7 @@ from numeric.problem.fields import Fields
 from numeric.problem.overlaps import Overlaps
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
-from verify.studies.models import SETTINGS, ModelSetting, at_setting
+from verify.studies.models.study import SETTINGS, ModelSetting, at_setting
 
 positive, responses = log_uniform(1e-3, 1e3), st.tuples(*[log_uniform(1e-4, 1e2)] * 4)
 

@@ -23,7 +23,7 @@ from numeric.saddle.refine import DECISIVE
 from numeric.saddle.search import Search
 from numeric.saddle.solve import Solver, solve
 from numeric.studies.spectrum import learned_spectrum
-from verify.training.target import deterministic_eigenvalues
+from verify.core.target import deterministic_eigenvalues
 
 FIGURE_ONE = Problem(alpha=1.0, target=MarchenkoPastur(0.5), lambda_=0.01, noise=0.5)
 

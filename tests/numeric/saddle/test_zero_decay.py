@@ -22,7 +22,7 @@ from numeric.proven_saddle.proven_point import proven_point
 from numeric.saddle.solve import solve
 from numeric.saddle.zero_decay import interpolates
 from numeric.thresholds.interpolation import interpolation
-from verify.studies.models import SETTINGS, at_setting
+from verify.studies.models.study import SETTINGS, at_setting
 
 INTERPOLATING = Problem(alpha=0.05, target=MarchenkoPastur(0.5), lambda_=0.0, noise=1.0)
 

@@ -17,8 +17,8 @@ from numeric.studies.against_bayes import cost_curve
 from numeric.studies.decompose import decompose
 from numeric.studies.optimal_decay import optimal_lambda
 from numeric.studies.spectrum import learned_spectrum
-from verify.sensing.run import default_target, quantiles
-from verify.studies.models import SETTINGS, at_setting
+from verify.core.sensing.run import default_target, quantiles
+from verify.studies.models.study import SETTINGS, at_setting
 
 NAMES = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
 WITH_OPTIMUM = [name for name in NAMES if "bayes" not in models.structure(name)["without"]]

@@ -174,7 +174,7 @@ def test_three_roots_and_the_choice_among_them(three):
 def test_the_choice_in_random_matrices(three):
     """Small d: the bound 2 D alpha v <= J - q0 - Delta/2 at its three stationary points, from eigenvalues of S0 + delta G."""
     from numeric.laws.target_spectrum import target_quantile_means
-    from verify.training.target import rotated_target
+    from verify.core.target import rotated_target
 
     rng, d, kappa0 = np.random.default_rng(0), 120, 0.2
     noise, width = float(THREE_ROOTS["noise"]), float(THREE_ROOTS["width"])

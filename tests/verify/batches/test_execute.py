@@ -13,16 +13,16 @@ from strategies import examples
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.maths.domain import InvalidParameter
 from numeric.problem.problem import Problem
-from verify.batches.descent import minimise_batch
-from verify.batches.execute import execute_batch
-from verify.batches.memory import budget_of, plan_batch
-from verify.batches.risk import StackedRisk
-from verify.batches.shape import BatchShape, Precision
-from verify.batches.stack import Stack
-from verify.training.draw import draw
-from verify.training.measure import execute
-from verify.training.minimise import DescentStatus, Lbfgs
-from verify.training.run import Run
+from verify.core.batches.descent import minimise_batch
+from verify.core.batches.execute import execute_batch
+from verify.core.batches.memory import budget_of, plan_batch
+from verify.core.batches.risk import StackedRisk
+from verify.core.batches.shape import BatchShape, Precision
+from verify.core.batches.stack import Stack
+from verify.core.draw import draw
+from verify.core.measure import execute
+from verify.core.minimise import DescentStatus, Lbfgs
+from verify.core.run import Run
 
 BASE = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=12)
 TINY = BASE.varied(dim=6)

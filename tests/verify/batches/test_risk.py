@@ -10,14 +10,14 @@ from strategies import examples
 
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
-from verify.batches.proximal import ProximalSteps
-from verify.batches.quasi_newton import QuasiNewton
-from verify.batches.risk import StackedRisk
-from verify.batches.shape import BatchShape
-from verify.batches.stack import Stack
-from verify.batches.watch import BatchWatch, StoppingRule
-from verify.training.draw import draw, empirical_risk
-from verify.training.run import Run
+from verify.core.batches.proximal import ProximalSteps
+from verify.core.batches.quasi_newton import QuasiNewton
+from verify.core.batches.risk import StackedRisk
+from verify.core.batches.shape import BatchShape
+from verify.core.batches.stack import Stack
+from verify.core.batches.watch import BatchWatch, StoppingRule
+from verify.core.draw import draw, empirical_risk
+from verify.core.run import Run
 
 TINY = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=6)
 KINDS = [

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -14,21 +15,24 @@ from numeric.cli.arguments import BadInput
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from numeric.studies.spectrum import LearnedSpectrum
-from verify.__main__ import COMMANDS, build_parser, main
-from verify.cli.arguments import result_store, student_store
-from verify.jobs.store import Store
-from verify.judging.crossing import SizePoints, TheoryCurve, find_crossing
-from verify.judging.spectra import distance, zero_fraction
-from verify.report.page import report_files
-from verify.studies import main_job as job
-from verify.studies.cross_validation import ChoiceGroup, against_factors
-from verify.studies.main_job import Campaign, Plan, Stores, do_main_job, figure_one, preset
-from verify.studies.thresholds import Sighting, ThresholdOutcome, ThresholdPlan, vanishing_store
-from verify.training.cross_validation import DecayChoice, DecaySearch
-from verify.training.data import DataKind
-from verify.training.measure import RunResult
-from verify.training.minimise import DescentStatus
-from verify.training.run import Run
+from verify.__main__ import build_parser, main
+from verify.core.campaign import Campaign
+from verify.core.cross_validation import DecayChoice, DecaySearch
+from verify.core.data import DataKind
+from verify.core.decay_choice import ChoiceGroup, against_factors
+from verify.core.measure import RunResult
+from verify.core.minimise import DescentStatus
+from verify.core.options import result_store
+from verify.core.paper import figure_one
+from verify.core.run import Run
+from verify.core.spectra import distance, zero_fraction
+from verify.core.store import Store
+from verify.main_job import study as job
+from verify.main_job.page import report_files
+from verify.main_job.study import Plan, Stores, do_main_job, preset
+from verify.studies.exponents.measure import student_store
+from verify.studies.thresholds.crossing import SizePoints, TheoryCurve, find_crossing
+from verify.studies.thresholds.study import Sighting, ThresholdOutcome, ThresholdPlan, vanishing_store
 
 SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "--workers", "2"]
 
@@ -83,7 +87,8 @@ def test_bad_input_is_named_with_its_rule(arguments, message):
 
 
 def test_every_command_shows_an_example(capsys):
-    names = (command.__name__.rpartition(".")[2].replace("_", "-") for command in COMMANDS)
+    names = re.search(r"{([\w,-]+)}\n", build_parser().format_usage()).group(1).split(",")
+    assert len(names) > 12
     for command in ([], *([name] for name in names)):
         with pytest.raises(SystemExit) as end:
             build_parser().parse_args([*command, "--help"])

@@ -16,12 +16,12 @@ from attention_erm.commandline.ending import run_to_exit
 from attention_erm.commandline.refusal import BadInput
 from attention_erm.commandline.table import WIDTH
 from verify.__main__ import build_parser, main
-from verify.cli.arguments import output_folder, result_store
-from verify.cli.commands import curve as command
-from verify.cli.output import write_document, write_figures
-from verify.judging.scores import BAND
+from verify.core.options import output_folder, result_store
+from verify.core.output import write_document, write_figures
+from verify.core.scores import BAND
 from verify.report.gallery import Shown, gallery_page
 from verify.report.html import how_to_repeat
+from verify.studies.learning_curves import command
 
 SMALL = ["--alpha", "1,2", "--dim", "12,18", "--runs", "2", "--workers", "1", "--noise", "1"]
 

@@ -9,7 +9,7 @@ from numeric.cli.arguments import BadInput
 from numeric.maths.sobol import Sampling
 from numeric.prediction import leading_features
 from verify.__main__ import main
-from verify.studies.gap import GapAtSize, _trend
+from verify.studies.gap.study import GapAtSize, _trend
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 

@@ -15,18 +15,18 @@ from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
 from numeric.problem.solution import Status
 from numeric.saddle.solve import solve
 from verify.__main__ import main
-from verify.figures.curve_panel import _title, add_legend, draw_curves
-from verify.figures.learning_curves import preset_figure
-from verify.gallery.figures import FIGURES
-from verify.gallery.learning_curves import LEARNING_CURVES
-from verify.judging import theory_lines
-from verify.judging.scores import Comparison
-from verify.judging.theory import trained_norm
-from verify.judging.theory_lines import SolvedLine, TheoryLine, line_jobs, line_solutions, line_store, solve_line
-from verify.report.lines import learning_curve_lines
-from verify.studies import learning_curves
-from verify.studies.learning_curves import (
-    Curve,
+from verify.cli.paper_figures import FIGURES
+from verify.core import theory_lines
+from verify.core.curve_panel import Curve, _title, add_legend, draw_curves
+from verify.core.paper import figure_one
+from verify.core.run import Run, Start
+from verify.core.scores import Comparison
+from verify.core.theory import trained_norm
+from verify.core.theory_lines import SolvedLine, TheoryLine, line_jobs, line_solutions, line_store, solve_line
+from verify.studies.learning_curves import study as learning_curves
+from verify.studies.learning_curves.figure import preset_figure
+from verify.studies.learning_curves.presets import LEARNING_CURVES
+from verify.studies.learning_curves.study import (
     Family,
     LearningCurveOutcome,
     Preset,
@@ -34,8 +34,7 @@ from verify.studies.learning_curves import (
     runs_of,
     study_learning_curves,
 )
-from verify.studies.main_job import figure_one
-from verify.training.run import Run, Start
+from verify.studies.learning_curves.text import learning_curve_lines
 
 BASE = figure_one()
 FIGURE_TWO = Problem(alpha=1.0, target=MarchenkoPastur(0.05), lambda_=0.1, noise=0.05)

@@ -6,7 +6,7 @@ import pytest
 
 from numeric.cli.arguments import BadInput
 from verify.__main__ import main
-from verify.studies.message_passing import ORDER_PARAMETERS, message_store
+from verify.studies.message_passing.study import ORDER_PARAMETERS, message_store
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 

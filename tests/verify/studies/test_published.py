@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from verify.jobs.pool import Pool
-from verify.published.comparison import Beside, Published, PublishedCurve, set_beside, weak_decay, width
+from verify.core.pool import Pool
+from verify.studies.published.study import Beside, Published, PublishedCurve, set_beside, weak_decay, width
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 

@@ -18,18 +18,18 @@ from numeric.saddle.solve import solve
 from numeric.studies.regimes import regime_at
 from numeric.studies.spectrum import learned_spectrum
 from verify.__main__ import main
-from verify.cli.power_laws import scaling as scaling_command
-from verify.judging.error_parts import ErrorParts, trained_parts
-from verify.judging.realised import realised_problem
-from verify.judging.scores import BAND
-from verify.judging.spectra import LEAST_P, TrainedSpectrum, distance, model_spectra
-from verify.studies import scaling
-from verify.studies.scaling import Place, slope_over
-from verify.studies.scaling_plan import ScalingPlan
-from verify.training.data import DataKind
-from verify.training.measure import execute, hidden_overlaps
-from verify.training.run import Run
-from verify.training.target import rotated_target
+from verify.core.data import DataKind
+from verify.core.measure import execute, hidden_overlaps
+from verify.core.realised import realised_problem
+from verify.core.run import Run
+from verify.core.scores import BAND
+from verify.core.spectra import LEAST_P, TrainedSpectrum, distance, model_spectra
+from verify.core.target import rotated_target
+from verify.studies.scaling import command as scaling_command
+from verify.studies.scaling import study as scaling
+from verify.studies.scaling.error_parts import ErrorParts, trained_parts
+from verify.studies.scaling.plan import ScalingPlan
+from verify.studies.scaling.study import Place, slope_over
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 

@@ -11,18 +11,18 @@ from numeric.cli.arguments import BadInput
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Parametrisation, Problem
 from verify.__main__ import build_parser, main
-from verify.cli.commands.thresholds import thresholds_asked
-from verify.jobs.pool import Pool
-from verify.jobs.store import Store
-from verify.judging.crossing import SizePoints, TheoryCurve, crossing_of, find_crossing, pooled_ratio
-from verify.judging.intervals import Interval
-from verify.report.thresholds import sighting_word, threshold_document, threshold_lines
-from verify.studies.descents import compare_descents
-from verify.studies.thresholds import ThresholdPlan, study_thresholds, theory_roots, vanishing_store
-from verify.training.draw import draw, empirical_risk
-from verify.training.minimise import DescentStatus, Lbfgs
-from verify.training.run import Run
-from verify.training.vanishing_decay import NestedRun, VanishingResult, train_at_vanishing_decay
+from verify.core.draw import draw, empirical_risk
+from verify.core.intervals import Interval
+from verify.core.minimise import DescentStatus, Lbfgs
+from verify.core.pool import Pool
+from verify.core.run import Run
+from verify.core.store import Store
+from verify.studies.thresholds.command import thresholds_asked
+from verify.studies.thresholds.crossing import SizePoints, TheoryCurve, crossing_of, find_crossing, pooled_ratio
+from verify.studies.thresholds.descents import compare_descents
+from verify.studies.thresholds.study import ThresholdPlan, study_thresholds, theory_roots, vanishing_store
+from verify.studies.thresholds.text import sighting_word, threshold_document, threshold_lines
+from verify.studies.thresholds.vanishing_decay import NestedRun, VanishingResult, train_at_vanishing_decay
 
 pytestmark = pytest.mark.usefixtures("no_workers")
 

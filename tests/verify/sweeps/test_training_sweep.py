@@ -13,10 +13,10 @@ from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.problem.problem import Problem
 from numeric.saddle.curve import learning_curve
 from verify import __main__ as command
-from verify.judging.realised import realised_problem
+from verify.core.measure import execute
+from verify.core.realised import realised_problem
+from verify.core.run import Run
 from verify.sweeps.training import MEASURED
-from verify.training.measure import execute
-from verify.training.run import Run
 
 STUDY = """
 kappa0 = "1/2"

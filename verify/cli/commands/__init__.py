@@ -1,1 +1,0 @@
-"""One file a command: its arguments, what runs it, what it prints."""

@@ -1,0 +1,91 @@
+"""`python -m verify figure`: a figure of the paper, theory beside trained heads, as PNG and PDF, with a verdict."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from numeric.cli.arguments import BadInput, print_json
+from numeric.cli.output import add_style, take_style
+from verify.cli.paper_figures import FIGURES
+from verify.core.options import add_execution, execution_fields, integers, result_store, size_counts
+from verify.core.output import write_file
+from verify.core.paper_figure import DrawnFigure, PaperFigure, Request
+from verify.core.pool import Pool
+from verify.core.run import MINIMUM_DIM
+
+
+def add(commands: Any) -> None:
+    """Add the command and its arguments."""
+    listed = "; ".join(f"{name}: {figure.title}" for name, figure in FIGURES.items())
+    parser = commands.add_parser(
+        "figure",
+        help="a figure of the paper, theory beside trained heads",
+        description="Draw one figure of the paper, theory beside trained heads. Prints its verdict and the lines behind it; "
+        f"writes it as PNG and PDF. Figures: {listed}.",
+        epilog="example: python -m verify figure 6 --out report",
+    )
+    parser.add_argument("figure", type=figure_name, metavar=f"{{{','.join(FIGURES)}}}", help="which figure")
+    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), metavar="N,N",
+                        help="sizes d, at least two to extrapolate from (default: the figure's)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), metavar="N",
+                        help="runs per point, one number or one for each size (default: the figure's)")  # fmt: skip
+    add_paper(parser)
+    add_style(parser)
+    add_execution(parser)
+    parser.set_defaults(run=run)
+
+
+def add_paper(parser: argparse.ArgumentParser) -> None:
+    """Add what chooses the sizes of the paper."""
+    parser.add_argument("--paper", action="store_true",
+                        help="train at the sizes of the paper: hours (default: smaller sizes, minutes)")  # fmt: skip
+
+
+def figure_name(name: str) -> str:
+    """Argument type: the name of a figure."""
+    if name not in FIGURES:
+        raise BadInput("figure", name, "is unknown", f"use one of {','.join(FIGURES)}")
+    return name
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Draw a figure, write its files, print what it shows."""
+    started = time.perf_counter()
+    asked = request(FIGURES[arguments.figure], arguments)
+    with Pool(arguments.workers) as pool:
+        drawn = FIGURES[arguments.figure].draw(asked, pool)
+    write(drawn, asked.folder)
+    if arguments.json:
+        print_json({**drawn.document, "seconds": time.perf_counter() - started})
+    else:
+        sys.stdout.write("".join(drawn.lines) + f"see {', '.join(drawn.files)} in {asked.folder}/\n")
+    return 0 if drawn.agrees else 1
+
+
+def request(figure: PaperFigure, arguments: argparse.Namespace) -> Request:
+    """What the arguments ask of a figure.
+
+    Raises BadInput for sizes where nothing is trained, an unknown style, and a folder that cannot be written.
+    """
+    take_style(arguments)
+    folder, own = Path(arguments.out), figure.sizes(arguments.paper)
+    dims, runs = vars(arguments).get("dim"), vars(arguments).get("runs")
+    if not own and (given := dims or runs):
+        name, shown = "--dim" if dims else "--runs", ",".join(map(str, given))
+        raise BadInput(name, shown, "has no meaning where nothing is trained", "leave it out")
+    own_dims, own_runs = zip(*own, strict=True) if own else ((), ())
+    asked = dims or own_dims
+    usual = own_runs if len(asked) == len(own_runs) else own_runs[:1]
+    sizes = size_counts(asked, runs or usual) if own else ()
+    result_store(folder)  # one that is unwritable is refused before an hour of training
+    return Request(folder, sizes, arguments.paper, execution_fields(arguments))
+
+
+def write(drawn: DrawnFigure, folder: Path) -> None:
+    """All its files, each whole or not at all."""
+    for name, content in drawn.files.items():
+        write_file(folder / name, content)

@@ -1,1 +1,0 @@
-"""Commands on targets whose eigenvalues fall as a power law."""

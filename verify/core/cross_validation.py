@@ -1,0 +1,185 @@
+"""Weight decay chosen by cross-validation, as one does without knowing the target.
+
+The samples are cut into folds; for each the risk of the others is minimised along a grid of weight decays and the loss on the fold
+measured.  The decay of least mean validation loss is used to train on all samples.  It is taken over unchanged: the risk is
+a sum over samples, in which a decay means the same at any number of them.
+
+Along the grid each descent starts from the minimum before, from weak decay to strong: downwards a descent over factors would start
+from S = 0, which is stationary at every decay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from numeric.maths.domain import InvalidParameter
+from verify.core.draw import Drawn, draw, empirical_risk
+from verify.core.measure import fresh_errors, moments
+from verify.core.minimise import MINIMISERS, DescentStatus, Minimum
+from verify.core.run import Run, record_digest, result_record
+
+SEEDING_DECAY = 1.0  #: of the runs that name the data of a search: any value, the same for all
+
+
+@dataclass(frozen=True)
+class DecaySearch:
+    """Weight decays to choose from on the data of `base`, whose own decay serves for nothing but to seed these data.
+
+    `decays` increase; `folds` is 2 or more, at most the number of samples. Raises InvalidParameter for any other values.
+    """
+
+    base: Run
+    decays: tuple[float, ...]
+    folds: int = 5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decays", tuple(self.decays))
+        if len(self.decays) < 3 or list(self.decays) != sorted(set(self.decays)) or not self.decays[0] > 0:
+            rule = "must be three or more, positive and increasing"
+            raise InvalidParameter("decays", self.decays, rule, "try 0.001, 0.01, 0.1")
+        if not 2 <= self.folds <= self.base.samples:
+            raise InvalidParameter("folds", self.folds, f"must be 2 to the {self.base.samples} samples", "try 5")
+
+    def record(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"base": self.base.record(), "decays": self.decays, "folds": self.folds}
+
+    @property
+    def key(self) -> str:
+        """Under which the result is stored."""
+        return record_digest(self.record())
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds the search takes on one core."""
+        return self.base.cost * (1 + len(self.decays) * (self.folds - 1))
+
+    @property
+    def label(self) -> str:
+        """That of the run."""
+        return self.base.label
+
+    @property
+    def device(self) -> str:
+        """Where to train."""
+        return self.base.device
+
+
+class Trained(NamedTuple):
+    """What a comparison reads of a map trained on data that also chose its weight decay, that of `run`."""
+
+    run: Run
+    m: float
+    q: float
+    q0: float
+    train_error: float
+    test_error: float
+    status: DescentStatus
+    relative_gradient: float
+
+
+@dataclass(frozen=True)
+class DecayChoice:
+    """What cross-validation chose and what came of it.
+
+    `validation` holds the mean loss per held-out sample at each decay and `scatter` its standard error over folds; m, q, errors as of
+    a RunResult, of the map trained on all samples at the chosen decay. `status` is the first failure among all descents and
+    `relative_gradient` the largest at which one ended.
+    """
+
+    run: DecaySearch
+    validation: tuple[float, ...]
+    scatter: tuple[float, ...]
+    lambda_: float
+    m: float
+    q: float
+    train_error: float
+    test_error: float
+    estimation_error: float
+    status: DescentStatus
+    relative_gradient: float
+    evaluations: int
+    seconds: float
+
+    @property
+    def trained(self) -> Trained:
+        """The final map as a comparison reads it, at the chosen weight decay."""
+        run = self.run.base.varied(lambda_=self.lambda_)
+        q0 = self.estimation_error + 2 * self.m - self.q
+        return Trained(run, self.m, self.q, q0, self.train_error, self.test_error, self.status, self.relative_gradient)
+
+    @property
+    def inside(self) -> bool:
+        """Whether the choice lies inside the grid; at an end the best decay may be beyond it."""
+        return self.run.decays[0] < self.lambda_ < self.run.decays[-1]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values; `from_json` is the inverse."""
+        return result_record(self)
+
+    @classmethod
+    def from_json(cls, run: DecaySearch, record: dict[str, Any]) -> DecayChoice:
+        """Raises KeyError, TypeError or ValueError if the record is not of this kind."""
+        fields = {**record, "run": run}
+        fields["status"] = DescentStatus[fields["status"]]
+        for name in ("validation", "scatter"):
+            fields[name] = tuple(float(value) for value in fields[name])
+        return cls(**fields)
+
+
+def choose(search: DecaySearch) -> DecayChoice:
+    """Draw the data, choose the weight decay by cross-validation and train with it on all samples.
+
+    Raises InvalidParameter before anything is drawn if the data would not fit.
+    """
+    started, run, drawn = time.perf_counter(), search.base, draw(search.base)
+    parts = np.array_split(np.arange(run.samples), search.folds)  # samples are independent: any cut is as good
+    paths = [_validate(search, drawn, part) for part in parts]
+    losses = np.array([[loss for loss, _ in path] for path in paths])
+    chosen = search.decays[int(losses.mean(0).argmin())]
+    risk = dataclasses.replace(empirical_risk(run, drawn), lambda_=chosen)
+    final = MINIMISERS[run.minimiser]().minimise(risk, drawn.start)
+    s = risk.weights.attention_map(torch.as_tensor(final.weights, device=run.device))
+    minima = [minimum for path in paths for _, minimum in path] + [final]
+    failed = [minimum.status for minimum in minima if minimum.status is not DescentStatus.CONVERGED]
+    m, q, _ = moments(s, drawn.s0)
+    return DecayChoice(
+        run=search,
+        validation=tuple(losses.mean(0).tolist()),
+        scatter=tuple((losses.std(0, ddof=1) / math.sqrt(search.folds)).tolist()),
+        lambda_=chosen,
+        m=m,
+        q=q,
+        train_error=risk.train_error(s),
+        test_error=fresh_errors(run, s, drawn.s0, drawn.test).test,
+        estimation_error=float((s - drawn.s0).square().sum()) / run.dim,
+        status=failed[0] if failed else DescentStatus.CONVERGED,
+        relative_gradient=max(minimum.relative_gradient for minimum in minima),
+        evaluations=sum(minimum.evaluations for minimum in minima),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _validate(search: DecaySearch, drawn: Drawn, held_out: np.ndarray) -> list[tuple[float, Minimum]]:
+    """Loss per sample of `held_out` and minimum over the other samples, at each decay."""
+    run = search.base
+    others = torch.as_tensor(np.setdiff1d(np.arange(run.samples), held_out), device=run.device)
+    judged = torch.as_tensor(held_out, device=run.device)
+    whole = empirical_risk(run, drawn)
+    risk, judge = (
+        dataclasses.replace(whole, inputs=drawn.inputs.select(part), labels=drawn.labels[part])
+        for part in (others, judged)
+    )
+    weights, path = drawn.start, []
+    for decay in search.decays:
+        minimum = MINIMISERS[run.minimiser]().minimise(dataclasses.replace(risk, lambda_=decay), weights)
+        weights = torch.as_tensor(minimum.weights, device=run.device)
+        path.append((judge.train_error(risk.weights.attention_map(weights)), minimum))
+    return path

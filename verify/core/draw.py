@@ -1,0 +1,74 @@
+"""How a run draws: target, inputs, labels and starting weights, each from a stream of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from verify.core.data import Inputs, draw_inputs, draw_labels, inputs_shape
+from verify.core.parametrisation import WEIGHTS
+from verify.core.risk import Risk
+from verify.core.run import Run, Start
+from verify.core.target import TargetKind, gaussian_target, rank_ratio, rotated_target
+
+
+class Drawn(NamedTuple):
+    """Everything random of a run: inputs, target S0 (d, d), labels (n, T, T), starting weights, and the source of test samples."""
+
+    inputs: Inputs
+    s0: torch.Tensor
+    labels: torch.Tensor
+    start: torch.Tensor
+    test: np.random.Generator
+
+
+def draw(run: Run) -> Drawn:
+    """Draw the data and the starting weights of a run.
+
+    Raises InvalidParameter before anything is drawn if the data would not fit.
+    """
+    rng = {name: np.random.default_rng(seed) for name, seed in run.seeds().items()}
+    inputs = draw_inputs(run.data, run.samples, run.problem.tokens, run.dim, rng["inputs"], run.device)
+    s0 = torch.as_tensor(_draw_target(run, rng["target"]), device=run.device)
+    return Drawn(inputs, s0, _training_labels(run, inputs, s0, rng), _start(run, s0, rng["start"]), rng["test"])
+
+
+def empirical_risk(run: Run, drawn: Drawn) -> Risk:
+    """The risk of the samples drawn, at the run's weight decay and of its output."""
+    problem = run.problem
+    weights = WEIGHTS[problem.parametrisation]
+    return Risk(drawn.inputs, drawn.labels, problem.lambda_, problem.beta, weights, run.output)
+
+
+def require_memory(runs: Iterable[Run]) -> None:
+    """Raises InvalidParameter if the inputs of one of the runs would not fit into memory."""
+    for run in runs:
+        inputs_shape(run.data, run.samples, run.problem.tokens, run.dim)
+
+
+def _draw_target(run: Run, rng: np.random.Generator) -> np.ndarray:
+    if run.target_kind is TargetKind.GAUSSIAN:
+        return gaussian_target(run.dim, rank_ratio(run.problem.target), rng)
+    return rotated_target(run.target_eigenvalues(), rng)
+
+
+def _training_labels(run: Run, inputs: Inputs, s0: torch.Tensor, rng: dict[str, np.random.Generator]) -> torch.Tensor:
+    teacher = torch.cat([block.indices(s0) for _, block in inputs.blocks()])
+    labels = draw_labels(teacher, run.problem.noise, run.problem.beta0, rng["labels"])
+    if run.shuffle_labels:
+        labels = labels[torch.as_tensor(rng["shuffle"].permutation(len(labels)), device=labels.device)]
+    return labels
+
+
+INFORMED_NOISE = 0.1  # of a start near the target, over a random one: columns of W that are zero would stay so
+
+
+def _start(run: Run, s0: torch.Tensor, rng: np.random.Generator) -> torch.Tensor:
+    """Starting weights; each restart takes the next numbers of the same stream."""
+    weights = WEIGHTS[run.problem.parametrisation]
+    drawn = rng.standard_normal((run.restart + 1, run.dim, run.weight_columns))[-1]
+    noise = weights.start(torch.as_tensor(drawn, device=run.device))
+    return noise if run.start is Start.RANDOM else weights.proximal(s0, 0.0, noise) + INFORMED_NOISE * noise

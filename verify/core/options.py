@@ -1,0 +1,142 @@
+"""Command-line arguments shared by the commands of `python -m verify`: sizes, runs, where and how to train."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from attention_erm.folders import require_folder
+from numeric.cli.arguments import BadInput, integer, number, positive, unwritable
+from numeric.cli.power_laws.exponents import decay_exponent
+from numeric.laws.law import Target
+from numeric.problem.problem import Problem
+from numeric.studies.regimes import LEAST_GAMMA
+from verify.core.data import DataKind
+from verify.core.measure import RunResult
+from verify.core.minimise import MINIMISERS
+from verify.core.store import AnyResult, Store
+from verify.core.target import TargetKind
+from verify.core.theory_perturbation import TheoryPerturbation
+
+
+def add_execution(parser: argparse.ArgumentParser) -> None:
+    """Add what every command that trains heads takes."""
+    add_job(parser)
+    parser.add_argument("--target", choices=[str(k) for k in TargetKind], default="deterministic",
+                        help="how the target's eigenvalues are drawn")  # fmt: skip
+    parser.add_argument("--minimiser", choices=tuple(MINIMISERS), default="lbfgs", help="default lbfgs")
+
+
+def add_job(parser: argparse.ArgumentParser) -> None:
+    """Add what every command that trains takes, whatever it trains and how."""
+    parser.add_argument("--out", default="report", metavar="FOLDER", help="where runs and report go (default report)")
+    parser.add_argument("--seed", type=integer("--seed", 0, 2**64 - 1, "try 0"), default="0", metavar="N",
+                        help="from which the seed of every run is spawned (default 0)")  # fmt: skip
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="where to train (default cpu)")
+    parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
+                        help="processes (default one per core)")  # fmt: skip
+    parser.add_argument("--shuffle-labels", action="store_true",
+                        help="break the data on purpose: the verdict must turn negative")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def add_power_law(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add the exponent of a power-law target."""
+    parser.add_argument("--power-law", type=decay_exponent("--power-law"), default=default, metavar="GAMMA",
+                        help=f"eigenvalues of the target proportional to k^-GAMMA (default {default})")  # fmt: skip
+
+
+def add_data(parser: argparse.ArgumentParser, default: DataKind) -> None:
+    """Add what the indices are made of."""
+    parser.add_argument("--data", choices=[str(kind) for kind in DataKind], default=str(default),
+                        help=f"what the indices are made of (default {default})")  # fmt: skip
+
+
+def add_theory_perturbation(parser: argparse.ArgumentParser) -> None:
+    """Add what makes the theory of exponents and thresholds wrong on purpose."""
+    shift = number("--theory-gamma-off", "is any number", lambda _: True, "try 0.1")
+    parser.add_argument("--theory-gamma-off", type=shift, default="0", metavar="X",
+                        help="tell the exponents' theory a gamma so far off on purpose: the verdict must turn negative")  # fmt: skip
+    parser.add_argument("--theory-noise-factor", type=positive("--theory-noise-factor", "try 2"), default="1", metavar="X",
+                        help="tell it so many times the noise, on purpose: likewise")  # fmt: skip
+
+
+def theory_perturbation(arguments: argparse.Namespace, gammas: Iterable[Fraction]) -> TheoryPerturbation:
+    """Return the perturbation stated by the options of `add_theory_perturbation`.
+
+    Raises BadInput where the theory would have no exponents at one of the gammas.
+    """
+    off = arguments.theory_gamma_off
+    if any(gamma + off <= LEAST_GAMMA for gamma in gammas):
+        raise BadInput("--theory-gamma-off", str(off), "brings gamma to 1/2 or below, without exponents", "try 0.1")
+    return TheoryPerturbation(off, float(arguments.theory_noise_factor))
+
+
+def execution_fields(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What training adds to a problem, as the arguments of `add_execution` state it."""
+    return {
+        "target_kind": TargetKind(arguments.target), "minimiser": arguments.minimiser, "entropy": arguments.seed,
+        "shuffle_labels": arguments.shuffle_labels, "device": arguments.device,
+    }  # fmt: skip
+
+
+def stated_problem(arguments: argparse.Namespace, target: Target, **stated: Any) -> Problem:
+    """The problem of these arguments, of a target and of what else is stated; alpha is 1 where nothing states it.
+
+    Raises BadInput without weight decay, InvalidParameter for what the theory does not cover: both before an hour of training.
+    """
+    given = vars(arguments)
+    require_decay(arguments)
+    fields: dict[str, Any] = {"alpha": 1.0}
+    fields |= {name: float(given[name]) for name in ("width", "lambda_", "noise", "beta", "beta0") if name in given}
+    fields |= {name: given[name] for name in ("tokens",) if name in given}
+    return Problem(target=target, **{**fields, **stated})
+
+
+def require_decay(arguments: argparse.Namespace) -> None:
+    """Raises BadInput without weight decay, where arguments state it."""
+    if vars(arguments).get("lambda_") == 0:
+        raise BadInput("--lambda", 0, "the theory needs weight decay > 0", "use a small value such as 1e-3")
+
+
+def integers(name: str, least: int) -> Callable[[str], tuple[int, ...]]:
+    """Argument type: integers from `least` on, separated by commas."""
+    parse = integer(name, least, 10_000, "give one number, or several separated by commas")
+    return lambda text: tuple(parse(part) for part in text.split(","))
+
+
+def size_counts(dims: Sequence[int], runs: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Pairs (d, number of runs), by size. Raises BadInput if --dim and --runs do not fit together."""
+    counts = tuple(runs) * len(dims) if len(runs) == 1 else tuple(runs)
+    if len(counts) != len(dims):
+        shown = ",".join(map(str, runs))
+        raise BadInput("--runs", shown, f"must be one number or {len(dims)}, as --dim has", "try --runs 8")
+    if len(set(dims)) < len(dims):
+        raise BadInput("--dim", ",".join(map(str, dims)), "names a size twice", "give each size once")
+    return tuple(sorted(zip(dims, counts, strict=True)))
+
+
+def output_folder(path: str | Path) -> Path:
+    """The folder of what is written at the end of a job. Raises BadInput if it cannot be written to."""
+    folder = Path(path)
+    try:
+        require_folder(folder)
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    return folder
+
+
+def opened(open_store: Callable[[Path], Store[AnyResult]], folder: Path) -> Store[AnyResult]:
+    """The store of that folder. Raises BadInput if it cannot be written."""
+    try:
+        return open_store(folder)
+    except OSError as error:
+        raise unwritable(folder, error) from None
+
+
+def result_store(folder: Path) -> Store[RunResult]:
+    """The finished runs of that folder. Raises BadInput if it cannot be written."""
+    return opened(lambda path: Store(path, RunResult), folder)

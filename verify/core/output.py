@@ -1,0 +1,48 @@
+"""What commands write: figures, and beside them what they show as a document."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from attention_erm.commandline.provenance import document_text
+from numeric.cli.arguments import write_atomically
+from numeric.cli.output import data_of
+from verify.core.drawing import styled
+
+_LOG = logging.getLogger(__name__)
+
+FORMATS = (".png", ".pdf")  #: of figures that are asked for by --plot
+PNG_OR_PDF = "write a figure (png or pdf), and its data beside it (json)"
+
+
+def write_figure(path: Path, draw: Callable[[], Figure], document: Mapping[str, Any]) -> None:
+    """A figure in the format of the file's suffix, and beside it, under the same name, the document that it shows."""
+    write_file(path, styled(draw)[path.suffix[1:]])
+    write_document(data_of(path), document)
+    _LOG.info("%s: its data are in %s", path, data_of(path))
+
+
+def write_figures(
+    folder: Path, name: str, document: Mapping[str, Any], drawings: Mapping[str, Callable[[], Figure]]
+) -> None:
+    """Each drawing under its own name as PNG and PDF, and what they show as `name`.json."""
+    for figure, draw in drawings.items():
+        for suffix, content in styled(draw).items():
+            write_file(folder / f"{figure}.{suffix}", content)
+    write_document(folder / f"{name}.json", document)
+
+
+def write_document(path: Path, document: Mapping[str, Any]) -> None:
+    """A document as JSON with its provenance, whole or not at all. Raises ValueError for NaN, which JSON does not have."""
+    write_file(path, document_text(document).encode())
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Whole or not at all, in a folder that is made where there is none: one that was refused before leaves nothing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, content)

@@ -1,0 +1,145 @@
+"""Which problem a run really had, after rounding and sampling, and what the theory says of each run there.
+
+A deterministic target is stated by its d eigenvalues. A Gaussian one has tr S0^2/d = q0, and by the scaling symmetry of the model the
+theory knows a target s S0 exactly, so it is evaluated at target scale s, the root of q0 over that of the law.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from numeric.laws.eigenvalue_list import Eigenvalues
+from numeric.laws.law import Target
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Problem
+from verify.core.minimise import DescentStatus
+from verify.core.run import Run
+from verify.core.target import TargetKind, in_dimension, rank_ratio, target_rank
+
+#: What is compared with the theory, of runs and of its solutions alike.
+COMPARED_QUANTITIES = ("m", "q", "train_error", "test_error")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the theory says of each quantity, and its own absolute error estimate.
+
+    broken: replica symmetry is, so that all of it is an approximation.
+    """
+
+    values: Mapping[str, float]
+    errors: Mapping[str, float]
+    broken: bool = False
+
+
+Predictor = Callable[[Sequence[Problem]], list[Expected]]  #: answers in the order of the problems
+
+
+class MeasuredRun(Protocol):
+    """What a score reads of a trained head: the run (with the weight decay trained at), q0, and each quantity scored, by name."""
+
+    @property
+    def run(self) -> Run:
+        """At which settings it was trained."""
+
+    @property
+    def q0(self) -> float:
+        """Of its target."""
+
+
+class Measured(MeasuredRun, Protocol):
+    """A trained head that has each of COMPARED_QUANTITIES, and says how its training ended."""
+
+    @property
+    def status(self) -> DescentStatus:
+        """How training ended."""
+
+    @property
+    def relative_gradient(self) -> float:
+        """At which it ended."""
+
+
+def nominal_problem(run: Run, dim: int) -> Problem:
+    """Return the problem that was asked for, a power law drawn out to `dim`, so that it is one for runs of all sizes."""
+    return dataclasses.replace(run.problem, target=in_dimension(run.problem.target, dim))
+
+
+def realised_problem(run: Run, q0: float) -> Problem:
+    """Return the problem that the run really had, of n/d^2, m/d and the target after rounding and sampling; q0 is tr S0^2/d."""
+    return dataclasses.replace(
+        run.problem, alpha=run.samples / run.dim**2, width=run.columns / run.dim, target=_realised_target(run, q0)
+    )
+
+
+def _realised_target(run: Run, q0: float) -> Target:
+    law = run.problem.target
+    if run.target_kind is TargetKind.GAUSSIAN:
+        kappa0 = target_rank(run.dim, rank_ratio(law)) / run.dim
+        return MarchenkoPastur(kappa0, math.sqrt(q0 / MarchenkoPastur(kappa0).q0))
+    if isinstance(law, Eigenvalues):
+        return law
+    return Eigenvalues(tuple(run.target_eigenvalues().tolist()), (1 / run.dim,) * run.dim)
+
+
+def expected_values(results: Iterable[MeasuredRun], theory: Predictor) -> dict[Run, Expected]:
+    """Return what the theory expects of each run at its realised problem.
+
+    Gaussian targets have as many scales as runs. The theory is smooth in the scale, so where one point has more
+    than three it is solved at the least, the middle and the greatest and interpolated by the parabola, whose error
+    is of third order in a spread of a few percent.
+    """
+    wanted = {r.run: realised_problem(r.run, r.q0) for r in results}
+    nodes = _scales_to_solve(wanted.values())
+    problems = _at_scales(nodes)
+    solved = dict(zip(problems, theory(problems), strict=True))
+    return {run: _interpolate(p, nodes[_rescaled(p, 1.0)], solved) for run, p in wanted.items()}
+
+
+def problems_to_solve(results: Iterable[Measured]) -> list[Problem]:
+    """Return the problems at which `expected_values` asks the theory."""
+    return _at_scales(_scales_to_solve(realised_problem(r.run, r.q0) for r in results))
+
+
+def _scales_to_solve(problems: Iterable[Problem]) -> dict[Problem, list[float]]:
+    """The nodes in the scale for each problem of unit scale."""
+    families: dict[Problem, set[float]] = {}
+    for problem in problems:
+        families.setdefault(_rescaled(problem, 1.0), set()).add(_scale(problem))
+    return {family: _nodes(scales) for family, scales in families.items()}
+
+
+def _at_scales(nodes: Mapping[Problem, list[float]]) -> list[Problem]:
+    return [_rescaled(family, scale) for family, scales in nodes.items() for scale in scales]
+
+
+def _scale(problem: Problem) -> float:
+    return problem.target.scale if isinstance(problem.target, MarchenkoPastur) else 1.0
+
+
+def _rescaled(problem: Problem, scale: float) -> Problem:
+    """The problem at another scale of a Gaussian target; lists are taken as they are."""
+    if not isinstance(problem.target, MarchenkoPastur):
+        return problem
+    return dataclasses.replace(problem, target=dataclasses.replace(problem.target, scale=scale))
+
+
+def _nodes(scales: set[float]) -> list[float]:
+    low, high = min(scales), max(scales)
+    return sorted(scales) if len(scales) <= 3 else [low, (low + high) / 2, high]
+
+
+def _interpolate(problem: Problem, nodes: list[float], solved: Mapping[Problem, Expected]) -> Expected:
+    scale = _scale(problem)
+    weights = [
+        math.prod((scale - b) / (a - b) for b in nodes if b != a) for a in nodes
+    ]  # Lagrange: one at a node itself and zero at the others
+    at_nodes = [solved[_rescaled(problem, node)] for node in nodes]
+    return Expected(
+        {k: sum(w * p.values[k] for w, p in zip(weights, at_nodes, strict=True)) for k in at_nodes[0].values},
+        {k: max(p.errors[k] for p in at_nodes) for k in at_nodes[0].errors},
+        any(p.broken for p in at_nodes),
+    )

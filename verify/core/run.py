@@ -1,0 +1,215 @@
+"""What a run is: every parameter, valid by construction; its seeds, its cost, and the key under which it is stored."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from numeric.laws.law import Target
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.domain import InvalidParameter
+from numeric.problem.problem import Parametrisation, Problem
+from verify.core.data import DataKind, Output
+from verify.core.minimise import MINIMISERS
+from verify.core.target import (
+    TargetKind,
+    deterministic_eigenvalues,
+    in_dimension,
+    target_record,
+)
+
+#: Fresh samples per test error: this many, or this multiple of the training samples if that is more. One sample
+#: scatters by about its own mean, so that at d = 100 the test error is known to 0.5 percent where runs differ by
+#: 1 percent or more (few samples), and to 0.25 percent where the runs themselves agree to that (many samples).
+TEST_SAMPLES, TEST_MULTIPLE = 50_000, 4
+
+MINIMUM_DIM = 4  #: below it round(kappa0 d) and round(kappa d) say nothing about kappa0 and kappa
+
+
+class Start(enum.StrEnum):
+    """Where a descent starts: at random weights, or near those of the target."""
+
+    RANDOM = "random"
+    TARGET = "target"
+
+
+@dataclass(frozen=True)
+class Run:
+    """The `problem` that is trained, and what training adds to it; equal runs give equal results (on one device and library version).
+
+    `problem` is that of infinite d where its target is a law for every d (Marchenko-Pastur); a power law or any other list is that
+    of the `dim` eigenvalues. The randomness comes from SeedSequence(entropy, (key of the physical parameters, index)): runs that
+    differ in any physical parameter or in `index` are independent, and runs that differ in output, parametrisation, minimiser, start,
+    restart, device or shuffling alone see the same data. Raises InvalidParameter for a parameter outside its domain.
+    """
+
+    problem: Problem
+    dim: int
+    target_kind: TargetKind = TargetKind.DETERMINISTIC
+    data: DataKind = DataKind.SEQUENCES
+    minimiser: str = "lbfgs"
+    entropy: int = 0
+    index: int = 0
+    start: Start = Start.RANDOM
+    restart: int = 0
+    shuffle_labels: bool = False
+    device: str = "cpu"
+    output: Output = Output.LABELS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "target_kind", TargetKind(self.target_kind))
+        object.__setattr__(self, "data", DataKind(self.data))
+        object.__setattr__(self, "start", Start(self.start))
+        object.__setattr__(self, "output", Output(self.output))
+        _require_valid(self)
+
+    def varied(self, **changes: Any) -> Run:
+        """The run with other parameters, its own or its problem's; a power law is drawn out to another `dim`."""
+        own = {field.name: changes.pop(field.name) for field in dataclasses.fields(self) if field.name in changes}
+        target = in_dimension(changes.pop("target", self.problem.target), own.get("dim", self.dim))
+        return dataclasses.replace(self, problem=dataclasses.replace(self.problem, target=target, **changes), **own)
+
+    @property
+    def samples(self) -> int:
+        """Number n = alpha d^2, to the nearest integer, at least one."""
+        return max(1, round(self.problem.alpha * self.dim**2))
+
+    @property
+    def test_samples(self) -> int:
+        """How many fresh samples the test error is averaged over."""
+        return max(TEST_SAMPLES, TEST_MULTIPLE * self.samples)
+
+    @property
+    def columns(self) -> int:
+        """Number m = kappa d, to the nearest integer, at least one."""
+        return max(1, round(self.problem.width * self.dim))
+
+    @property
+    def weight_columns(self) -> int:
+        """Columns of what is trained: m of the factors W, d of the matrix A."""
+        return self.columns if self.problem.parametrisation is Parametrisation.FACTORISED else self.dim
+
+    def target_eigenvalues(self) -> np.ndarray:
+        """Eigenvalues of a deterministic target, decreasing, shape (d,)."""
+        return deterministic_eigenvalues(self.problem.target, self.dim)
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds the run takes on one core: it orders runs from big to small and paces the progress bar.
+
+        Measured: 20 to 160 evaluations of the risk where labels determine S, 200 to 400 where they do not, each with a step of the
+        minimiser; sequences are limited by arithmetic, sensing matrices by memory, and fresh samples have to be drawn.
+        """
+        tokens = self.problem.tokens
+        token_pairs = tokens * (tokens + 1) // 2
+        overdetermined = (token_pairs - 1) * self.samples > self.dim**2 / 2
+        evaluations = 20 + 25 / self.problem.alpha**1.2 if overdetermined else 300
+        per_sample, per_fresh = 7e-10 * token_pairs * self.dim**2, 5e-7
+        if self.data is DataKind.SEQUENCES:
+            per_sample = self.dim * (6e-11 * (tokens - 1) * self.dim + 3.5e-9 * tokens)
+            per_fresh += tokens * self.dim * (3e-11 * self.dim + 1e-8)
+        step = 3e-4 + 1e-7 * self.dim * self.weight_columns
+        return float(evaluations * (self.samples * per_sample + step) + self.test_samples * per_fresh)
+
+    @property
+    def label(self) -> str:
+        """Which run it is among those of a job, in words."""
+        return f"dim {self.dim} alpha {self.problem.alpha:g} index {self.index}"
+
+    def record(self) -> dict[str, Any]:
+        """As plain JSON values, flat, as results are stored."""
+        problem, law = self.problem, target_record(self.problem.target, self.dim)
+        return {
+            "dim": self.dim, "alpha": problem.alpha, "kappa0": law["kappa0"], "width": problem.width, "lambda_": problem.lambda_,
+            "noise": problem.noise, "tokens": problem.tokens, "beta": problem.beta, "beta0": problem.beta0,
+            "target": str(self.target_kind), "data": str(self.data), "minimiser": self.minimiser, "entropy": self.entropy,
+            "index": self.index, "start": str(self.start), "restart": self.restart,
+            "shuffle_labels": self.shuffle_labels, "device": self.device, "parametrisation": str(problem.parametrisation),
+            "power_law": law["power_law"], "spikes": law["spikes"], "output": str(self.output),
+        }  # fmt: skip
+
+    @property
+    def key(self) -> str:
+        """Under which the result is stored."""
+        return record_digest(self.record())
+
+    def seeds(self) -> dict[str, np.random.SeedSequence]:
+        """One independent seed for each random ingredient."""
+        record = self.record()
+        physical = {name: record[name] for name in _PHYSICAL}
+        if record["kappa0"] is None:  # seeds of the first law stay what they were before others were offered
+            physical |= {name: record[name] for name in ("power_law", "spikes")}
+        root = np.random.SeedSequence(self.entropy, spawn_key=(int(record_digest(physical), 16), self.index))
+        names = ("target", "inputs", "labels", "test", "shuffle", "start")
+        return dict(zip(names, root.spawn(len(names)), strict=True))
+
+
+#: Names in a record of what the data depend on.
+_PHYSICAL = ("dim", "alpha", "kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0", "target", "data")
+
+
+def record_digest(content: dict[str, Any]) -> str:
+    """128 bits of the content, in hexadecimal; keys sorted, so that the order of fields does not matter."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def result_record(result: Any) -> dict[str, Any]:
+    """The fields of a result, a dataclass, as plain JSON values: its `run` as a record, its `status` by name."""
+    fields = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+    return {**fields, "run": result.run.record(), "status": result.status.name}
+
+
+Rule = tuple[str, object, bool, str, str]  #: parameter, its value, whether the rule holds, the rule, the way out
+
+
+def _require_valid(run: Run) -> None:
+    """The rules that training adds to those of a Problem."""
+    decay, leading = run.problem.lambda_, run.problem.leading
+    rules: tuple[Rule, ...] = (
+        ("dim", run.dim, run.dim >= MINIMUM_DIM, f"must be at least {MINIMUM_DIM}", "try 60"),
+        ("lambda_", decay, decay > 0, "must be positive: no descent reaches the limit", "try 0.01"),
+        ("leading", leading, leading == 0, "is of the theory, training has no such features", "use 0"),
+        *_parametrisation_rules(run),
+        (
+            "output",
+            str(run.output),
+            run.output is Output.LABELS or run.data is DataKind.SEQUENCES,
+            "needs tokens, and sensing matrices have none",
+            "use data of sequences",
+        ),
+        ("minimiser", run.minimiser, run.minimiser in MINIMISERS, "is unknown", f"use one of {list(MINIMISERS)}"),
+        ("entropy", run.entropy, run.entropy >= 0, "must not be negative", "try 0"),
+        ("device", run.device, run.device in ("cpu", "cuda"), "is unknown", "use cpu or cuda"),
+    )
+    for name, value, holds, rule, way_out in rules:
+        if not holds:
+            raise InvalidParameter(name, value, rule, way_out)
+    _require_target(run.problem.target, run.dim, run.target_kind)
+
+
+def _require_target(law: Target, dim: int, kind: TargetKind) -> None:
+    """A run has all d eigenvalues of its target, in units of the law; only one law is that of a Gaussian factor."""
+    if isinstance(law, MarchenkoPastur):
+        if law.scale != 1:
+            raise InvalidParameter("target", law, "has a scale of its own", "state it by noise and temperatures")
+        return
+    if kind is TargetKind.GAUSSIAN:
+        raise InvalidParameter("target", str(kind), "this law has no Gaussian factor", "use deterministic")
+    deterministic_eigenvalues(law, dim)
+
+
+def _parametrisation_rules(run: Run) -> list[Rule]:
+    what, width = run.problem.parametrisation, run.problem.width
+    if what is Parametrisation.FACTORISED:
+        return []
+    return [
+        ("width", width, width == 1, f"a {what} matrix has no rank limit", "leave it at 1"),
+        ("data", str(run.data), what is Parametrisation.SYMMETRIC or run.data is DataKind.SEQUENCES,
+         "has symmetric sensing matrices, and the map is general", "use sequences"),
+    ]  # fmt: skip

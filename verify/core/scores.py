@@ -1,0 +1,267 @@
+"""Simulation against theory, in standard errors: residuals, finite-size extrapolation, one verdict per quantity.
+
+A residual is simulation minus theory at the target that the run really had, and at its realised n/d^2 and m/d. A deterministic
+target is stated by its d eigenvalues. A Gaussian one has tr S0^2/d = q0, and by the scaling symmetry of the model the theory
+knows a target s S0 exactly, so it is evaluated at target scale s, the root of q0 over that of the law.
+
+At each point and for each quantity the residuals are modelled as r(d) = a + c/d, the leading finite-size effect
+(section 9), or with three sizes or more as a + c/d + e/d^2. The score is that of a, the residual extrapolated to
+infinite d. Two sizes cannot tell 1/d from 1/d^2: where the second dominates (training error at width below 1 and
+few samples), a is biased, and with many runs the bias shows.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy
+
+from numeric.problem.problem import Problem
+from verify.core.minimise import DescentStatus
+from verify.core.realised import (
+    COMPARED_QUANTITIES,
+    Expected,
+    Measured,
+    MeasuredRun,
+    Predictor,
+    expected_values,
+    nominal_problem,
+)
+from verify.core.run import Run
+
+BAND = 4.0  #: |z| from here on is a disagreement: by chance once in 16000 comparisons
+MINIMUM_RUNS = 2  #: converged runs at each d without which there is no standard error
+
+
+@dataclass(frozen=True)
+class SizeGroup:
+    """The runs of one size at one point: mean residual with its standard error, mean simulation and theory."""
+
+    dim: int
+    runs: int
+    simulation: float
+    theory: float
+    residual: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class Score:
+    """One quantity at one point. `z` is NaN where too few runs converged for a standard error, or the theory says nothing.
+
+    broken: whether the theory is an approximation there, as replica symmetry is broken.
+    """
+
+    quantity: str
+    problem: Problem
+    groups: tuple[SizeGroup, ...]
+    theory_error: float
+    residual: float
+    standard_error: float
+    degrees_of_freedom: float
+    z: float
+    broken: bool = False
+
+    @property
+    def theory_status(self) -> str:
+        """As documents and tables have it."""
+        return "unstable" if self.broken else "converged"
+
+    @property
+    def raw_in_errors(self) -> float:
+        """Residual at the largest d in its standard errors: no extrapolation, the theory taken as exact."""
+        return _ratio(self.groups[-1].residual, self.groups[-1].standard_error)
+
+    @property
+    def raw_percent(self) -> float:
+        """Residual at the largest d in percent of the theory's value."""
+        return 100 * _ratio(self.groups[-1].residual, abs(self.groups[-1].theory))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether |z| < BAND; NaN does not agree."""
+        return abs(self.z) < BAND
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Mean over the points of the extrapolated residual relative to the theory: a bias common to all shows here."""
+
+    relative: float
+    standard_error: float
+    degrees_of_freedom: float
+
+    @property
+    def z(self) -> float:
+        """The mean in its standard errors, as a normal score."""
+        return normal_score(_ratio(self.relative, self.standard_error), self.degrees_of_freedom)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether theory and simulation agree on one quantity, at every point and in the mean over them."""
+
+    quantity: str
+    agrees: bool
+    worst: Score
+    pooled: Pooled
+    advice: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All scores, the verdict per quantity, and the runs left out because they did not converge."""
+
+    scores: tuple[Score, ...]
+    verdicts: tuple[Verdict, ...]
+    excluded: tuple[Measured, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every quantity agrees."""
+        return all(verdict.agrees for verdict in self.verdicts)
+
+
+def compare_with_theory(
+    results: Sequence[Measured], theory: Predictor, point: Callable[[Run], Problem] | None = None
+) -> Comparison:
+    """Judge `results` by `theory`, each at the problem that it really had.
+
+    Runs of equal `point` are averaged, by default those of one problem at the largest size. Runs that did not converge are
+    excluded and listed. Raises ValueError if there is nothing to compare, and
+    whatever `theory` raises where it has no answer.
+    """
+    if not results:
+        raise ValueError("no runs to compare: ask for at least one")
+    converged = [r for r in results if r.status is DescentStatus.CONVERGED]
+    excluded = tuple(r for r in results if r.status is not DescentStatus.CONVERGED)
+    expected = expected_values(converged, theory)
+    largest = max(r.run.dim for r in results)
+    place = point or (lambda run: nominal_problem(run, largest))
+    points = sorted({place(r.run) for r in results}, key=_order)
+    scores = tuple(
+        score_at(quantity, at, [(r, expected[r.run]) for r in converged if place(r.run) == at])
+        for quantity in COMPARED_QUANTITIES
+        for at in points
+    )
+    verdicts = tuple(verdict_of(q, [s for s in scores if s.quantity == q]) for q in COMPARED_QUANTITIES)
+    return Comparison(scores, verdicts, excluded)
+
+
+def _order(problem: Problem) -> tuple[str, tuple[float, ...], str]:
+    """By target law, then by every number."""
+    names = ("alpha", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+    return repr(problem.target), tuple(getattr(problem, name) for name in names), problem.parametrisation
+
+
+def score_at(quantity: str, point: Problem, judged: Sequence[tuple[MeasuredRun, Expected]]) -> Score:
+    """Score one quantity at one point: `judged` are converged runs with what the theory expects of each.
+
+    Runs of several sizes are extrapolated to infinite d. `z` is NaN where a size has fewer than MINIMUM_RUNS.
+    """
+    groups = tuple(
+        _group(quantity, dim, [(r, p) for r, p in judged if r.run.dim == dim])
+        for dim in sorted({r.run.dim for r, _ in judged})
+    )
+    if not groups or any(group.runs < MINIMUM_RUNS for group in groups):
+        return Score(quantity, point, groups, math.nan, math.nan, math.nan, math.nan, math.nan)
+    theory_error = max(p.errors[quantity] for _, p in judged)
+    broken = any(p.broken for _, p in judged)
+    return Score(quantity, point, groups, theory_error, *extrapolated(groups, theory_error), broken)
+
+
+class Extrapolated(NamedTuple):
+    """Residual at infinite d with its standard error, degrees of freedom, and score."""
+
+    residual: float
+    standard_error: float
+    degrees_of_freedom: float
+    z: float
+
+
+def extrapolated(groups: Sequence[SizeGroup], theory_error: float) -> Extrapolated:
+    """Of the mean residuals at each size, each of MINIMUM_RUNS or more."""
+    weights = intercept_weights([g.dim for g in groups], [g.runs for g in groups])
+    variances = (weights * [g.standard_error for g in groups]) ** 2
+    total = variances.sum() + theory_error**2
+    # Welch and Satterthwaite: the theory's error counts as known, with infinitely many degrees of freedom
+    degrees = _ratio(total**2, float((variances**2 / [g.runs - 1 for g in groups]).sum()))
+    residual = float(weights @ [g.residual for g in groups])
+    z = normal_score(_ratio(residual, math.sqrt(total)) if residual else 0.0, degrees)  # exact agreement needs no error
+    return Extrapolated(residual, math.sqrt(total), degrees, z)
+
+
+def _group(quantity: str, dim: int, judged: Sequence[tuple[MeasuredRun, Expected]]) -> SizeGroup:
+    simulation = np.array([getattr(result, quantity) for result, _ in judged])
+    theory = np.array([prediction.values[quantity] for _, prediction in judged])
+    residual = simulation - theory
+    error = residual.std(ddof=1) / math.sqrt(len(residual)) if len(residual) > 1 else math.nan
+    return SizeGroup(
+        dim, len(judged), float(simulation.mean()), float(theory.mean()), float(residual.mean()), float(error)
+    )
+
+
+def intercept_weights(dims: Sequence[int], runs: Sequence[int]) -> np.ndarray:
+    """Return w with a = sum_k w_k r_k the least-squares intercept of r(d) = a + c/d, of a + c/d + e/d^2 from three d on.
+
+    Each mean counts by runs * d^2, as the scatter of a run is proportional to 1/d; taking the measured scatter
+    of eight runs instead would correlate weights and residuals. A lone d gives w = 1: no finite-size estimate.
+    """
+    d = np.asarray(dims, dtype=float)
+    importance = np.asarray(runs) * d**2
+    design = d[:, None] ** -np.arange(min(len(d), 3))
+    return np.linalg.solve((design.T * importance) @ design, design.T * importance)[0]
+
+
+def normal_score(ratio: float, degrees_of_freedom: float) -> float:
+    """Return the standard normal deviate as improbable as Student's t = `ratio` at so many degrees of freedom.
+
+    Eight runs give heavy tails: |t| > 4 has probability 0.5 percent at 7 degrees of freedom, not 0.006. The score
+    saturates at 38, where the tail probability leaves the range of floating point; NaN stays NaN.
+    """
+    log_tail = max(scipy.stats.t.logsf(abs(ratio), degrees_of_freedom), math.log(sys.float_info.min) - 36)
+    return float(math.copysign(scipy.special.ndtri_exp(log_tail), ratio))
+
+
+def pool(scores: Sequence[Score]) -> Pooled:
+    """Average the relative residuals of independent points, each weighted by its inverse squared error.
+
+    Errors seen in a few runs give too much weight to points that happen to scatter little: the variance is corrected for that, to
+    first order in the inverse degrees of freedom (P. Meier, Biometrics 9, 59, 1953).
+    """
+    theory = np.array([score.groups[-1].theory if score.groups else math.nan for score in scores])
+    residual = np.array([score.residual for score in scores])
+    degrees = np.array([score.degrees_of_freedom for score in scores])
+    precision = np.array([score.standard_error for score in scores]) ** -2.0
+    total = (theory**2 * precision).sum()
+    share = theory**2 * precision / total
+    corrected = (1 + 4 * (share * (1 - share) / degrees).sum()) / total
+    # the weights times residual/theory, written without the quotient: where nothing is learned the theory is zero
+    relative = float((theory * residual * precision).sum() / total)
+    return Pooled(relative, float(corrected**0.5), _ratio(1.0, float((share**2 / degrees).sum())))
+
+
+def verdict_of(quantity: str, scores: Sequence[Score]) -> Verdict:
+    """Of the scores of one quantity at several points."""
+    # NaN first: a point without enough converged runs is the worst there is
+    worst = max(scores, key=lambda s: math.inf if math.isnan(s.z) else abs(s.z))
+    pooled = pool(scores)
+    if math.isnan(worst.z):
+        few = any(group.runs < MINIMUM_RUNS for group in worst.groups) or not worst.groups
+        why = "too few runs converged; raise --runs" if few else f"no theory at alpha {worst.problem.alpha:g}"
+        return Verdict(quantity, False, worst, pooled, f"undetermined: {why}")
+    if not worst.agrees:
+        return Verdict(quantity, False, worst, pooled, f"disagrees: |z| reaches {abs(worst.z):.1f}")
+    if not abs(pooled.z) < BAND:  # nor may a missing mean pass
+        return Verdict(quantity, False, worst, pooled, f"disagrees in the mean over points: z = {pooled.z:+.1f}")
+    return Verdict(quantity, True, worst, pooled, f"agrees at all {len(scores)} points")
+
+
+def _ratio(numerator: float, denominator: float) -> float:
+    """The quotient, infinite (not an error) where the denominator is zero."""
+    return numerator / denominator if denominator else math.copysign(math.inf, numerator)

@@ -1,0 +1,1 @@
+"""Training on Gaussian-equivalent data: linear measurements of S by Gaussian matrices."""

@@ -1,0 +1,101 @@
+"""One run of any model on Gaussian-equivalent data: target, samples, descent, and what is measured."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+
+from numeric.laws.eigenvalue_list import Eigenvalues
+from numeric.laws.law import Target
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.laws.rational_target import RationalTarget
+from numeric.laws.target_spectrum import target_quantile_means
+from numeric.model import structure
+from numeric.problem.problem import Problem
+from verify.core.minimise import DescentStatus, Lbfgs
+from verify.core.sensing.risk import SensedRisk
+from verify.core.sensing.samples import deviations, evaluated, labels_of, noisy_indices, sensed_labels
+from verify.core.sensing.shape import Shape
+from verify.core.target import haar_rotation
+
+_FRESH = 100_000
+
+
+def default_target(model: str, kappa0: float, positive: float = 0.5) -> Target:
+    """The target law of a model at this rank ratio, of unit scale; `positive` is the share of positive jumps where it has both."""
+    if not structure(model)["negative_eigenvalues"]:
+        return MarchenkoPastur(kappa0)
+    return RationalTarget.of(model, kappa0=kappa0, positive=positive, scale=1.0)
+
+
+def trained(problem: Problem, dim: int, index: int, seed: int = 0, shuffle_labels: bool = False) -> dict[str, float]:
+    """What one run measures; `shuffle_labels` breaks the data on purpose.
+
+    Raises:
+        RuntimeError: the descent did not converge.
+    """
+    rng = np.random.default_rng([seed, dim, index, round(1e6 * problem.alpha), round(1e6 * problem.lambda_)])
+    shape_of = structure(problem.model)
+    kind, count = shape_of["matrix"], len(shape_of["variances"])
+    shape = Shape(kind, shape_of["threshold"], dim, max(1, round(problem.width * dim)))
+    s0, samples = _drawn_target(problem, dim, rng), round(problem.alpha * dim**2)
+    size = dim**2 if kind == "general" else dim * (dim + 1) // 2
+    sensing = torch.as_tensor(rng.standard_normal((count, samples, size)))
+    labels = sensed_labels(s0, sensing, problem, rng)
+    if shuffle_labels:
+        labels = labels[torch.as_tensor(rng.permutation(samples))]
+    risk = SensedRisk(problem, shape, sensing, labels)
+    start = torch.as_tensor(rng.standard_normal((dim, shape.columns)))
+    found = Lbfgs(proximal_steps=0).minimise(risk, start)  # type: ignore[arg-type]  # what it asks of a risk is all here
+    if found.status is not DescentStatus.CONVERGED:
+        raise RuntimeError(f"{problem.model} at dim {dim}, run {index}: {found.status.value}")
+    s = shape.matrix(torch.as_tensor(found.weights))
+    m, q = (float((s * other).sum()) / dim for other in (s0, s))
+    q0 = float(s0.square().sum()) / dim
+    return {
+        "m": m,
+        "q": q,
+        "train_error": float(risk.losses(risk.indices(s)).mean()),
+        "test_error": _test_error(problem, m, q, q0, rng),
+        "free_entropy": found.loss,
+    }
+
+
+def _test_error(problem: Problem, m: float, q: float, q0: float, rng: np.random.Generator) -> float:
+    """Mean loss of fresh samples, whose indices are jointly Gaussian."""
+    along, independent = torch.as_tensor(rng.standard_normal((2, len(deviations(problem)), _FRESH)))
+    spread = deviations(problem)[:, None]
+    h0 = math.sqrt(q0) * spread * along
+    h = spread * (m / math.sqrt(q0) * along + math.sqrt(max(q - m**2 / q0, 0.0)) * independent)
+    labels = labels_of(noisy_indices(h0, problem, rng), problem, rng)
+    return float(evaluated("index_loss", (*h, *labels.T), problem).mean())
+
+
+def _drawn_target(problem: Problem, dim: int, rng: np.random.Generator) -> torch.Tensor:
+    """S0 with the eigenvalues (singular values) of its law, in random directions."""
+    rotation = haar_rotation(dim, rng)
+    if problem.general:
+        # The law is symmetric: its positive half holds every singular value twice.
+        values = np.sort(np.abs(quantiles(problem.target, 2 * dim)))[::-2]
+        return torch.as_tensor((rotation * values) @ haar_rotation(dim, rng).T)
+    if isinstance(problem.target, MarchenkoPastur):
+        values = target_quantile_means(problem.target.kappa0, dim)
+    else:
+        values = quantiles(problem.target, dim)
+    return torch.as_tensor((rotation * values) @ rotation.T)
+
+
+def quantiles(target: Target, dim: int) -> np.ndarray:
+    """Eigenvalues at the middles of d equal masses of the target's law, scaled to its second moment."""
+    if isinstance(target, Eigenvalues):
+        s, weights = target.arrays
+        values = s[np.searchsorted(np.cumsum(weights), (np.arange(dim) + 0.5) / dim)]
+        return np.asarray(values * math.sqrt(target.q0 / np.mean(values**2)))
+    noise = 1e-9  # a semicircle that narrow stands for the zero eigenvalues, at which the law itself has no density
+    support = target.support(noise)
+    grid = np.linspace(support[0][0], support[-1][1], 4001)[1:-1]
+    above = np.array([target.mass_above(noise, x) for x in grid])
+    values = np.interp((np.arange(dim) + 0.5) / dim, 1 - above, grid)
+    return values * math.sqrt(target.q0 / np.mean(values**2))

@@ -1,0 +1,136 @@
+"""Finished runs on disk, one JSON line each, so that an interrupted job loses nothing that was finished."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+from filelock import FileLock, Timeout
+
+from attention_erm.code import code_digest
+from attention_erm.folders import require_folder
+from numeric.maths.domain import InvalidParameter
+from numeric.model import packages
+from numeric.problem.problem import Problem
+from verify.core.run import Run, record_digest
+
+_LOG = logging.getLogger(__name__)
+_BATCHES = "verify.core.batches.execute"
+
+
+class Result(Protocol):
+    """What a store keeps: the result of a run with a key, as JSON and back."""
+
+    @property
+    def run(self) -> Any:
+        """The run, with its `key`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values."""
+
+    @classmethod
+    def from_json(cls, run: Any, record: dict[str, Any]) -> Self:
+        """Inverse of `to_json` for the result of `run`; raises KeyError, TypeError or ValueError for any other record."""
+
+
+AnyResult = TypeVar("AnyResult", bound=Result)
+
+
+class Store(Generic[AnyResult]):
+    """A file of results of one kind; the latest line of a key counts.
+
+    Beside its key a result has its protocol: a digest of the module of its `kind` with all that it imports, and of what else it
+    `depends_on`. Results of another protocol are not used.
+    """
+
+    def __init__(self, folder: Path, kind: type[AnyResult], name: str = "runs.jsonl", depends_on: str = "") -> None:
+        """Open a store, of which there is nothing on disk before its first result.
+
+        Raises OSError if it cannot be written: found out before an hour of runs, not after it.
+        """
+        self.path, self._kind, self._depends_on = folder / name, kind, depends_on
+        require_folder(folder)
+        if self.path.exists():
+            self.path.open("ab").close()
+
+    def load(self, asked: Collection[Any]) -> dict[Any, AnyResult]:
+        """Return the results of those runs of `asked` that are finished.
+
+        A line cut short by a kill in mid-write is passed over. So are results of another protocol, of which a line on stderr tells.
+        """
+        found: dict[Any, AnyResult] = {}
+        others: set[Any] = set()
+        runs: dict[str, list[Any]] = {}
+        for run in asked:
+            runs.setdefault(run.key, []).append(run)
+        for key, protocol, record in self._records():
+            for run in runs.get(key, ()):
+                if protocol != self._protocol_of(run):
+                    others.add(run)
+                    continue
+                with suppress(ValueError, KeyError, TypeError):
+                    found[run] = self._kind.from_json(run, record)
+        if void := len(others - set(found)):
+            _LOG.warning(
+                "%s: %d results are of other code or other versions of libraries, and are made again", self.path, void
+            )
+        return found
+
+    def lock(self) -> FileLock:
+        """What a process holds while it adds results, so that no other does the same work; it makes the folder, too.
+
+        Raises InvalidParameter if another process holds it.
+        """
+        lock = FileLock(self.path.with_name(f".{self.path.name}.lock"), is_singleton=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            rule = "is being written by another process"
+            raise InvalidParameter("out", str(self.path.parent), rule, "wait for it, or name another folder") from None
+        return lock
+
+    def append(self, result: AnyResult) -> None:
+        """Add one line and force it to disk.
+
+        One write to a file opened for appending: lines of two processes do not mix. A cut line that ends the file
+        is closed first; else the new record would be lost with it. Raises OSError if the disk refuses.
+        """
+        record = {"key": result.run.key, "protocol": self._protocol_of(result.run), **result.to_json()}
+        line = json.dumps(record).encode() + b"\n"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            whole = line if self._ends_with_newline(descriptor) else b"\n" + line
+            if os.write(descriptor, whole) < len(whole):  # as a disk does that is about to be full
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    @staticmethod
+    def _ends_with_newline(descriptor: int) -> bool:
+        size = os.fstat(descriptor).st_size
+        return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
+
+    def _records(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Key, protocol and the rest of each whole line."""
+        for line in self.path.read_bytes().splitlines() if self.path.exists() else ():
+            try:
+                record = json.loads(line)
+                yield str(record.pop("key")), str(record.pop("protocol")), record
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+
+    def _protocol_of(self, run: Any) -> str:
+        """Runs on a GPU are trained in batches, whose code is part of their protocol and of no other; so is that of a model."""
+        batches = (_BATCHES,) if isinstance(run, Run) and run.device == "cuda" else ()
+        problem = getattr(run, "problem", None)
+        models = packages([problem.model] if isinstance(problem, Problem) else [])
+        code = code_digest(self._kind.__module__, *models, *batches)
+        return record_digest({"code": code, "depends_on": self._depends_on})

@@ -1,0 +1,67 @@
+"""Lines of text that several studies print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from numeric.problem.solution import Solution
+from verify.core.minimise import DescentStatus
+from verify.core.run import Run
+from verify.core.scores import Comparison
+from verify.core.spectra import TrainedSpectrum
+
+BROKEN_SYMMETRY = "replica symmetry is broken: the theory is an approximation"
+
+
+class Excluded(Protocol):
+    """A result that is listed and not judged."""
+
+    @property
+    def run(self) -> Run:
+        """Which run it is of."""
+
+    @property
+    def status(self) -> DescentStatus:
+        """Why."""
+
+
+def spectrum_line(name: str, spectrum: TrainedSpectrum) -> str:
+    """Whether a spectrum agrees with its law."""
+    word = "agrees" if spectrum.agrees else "disagrees"
+    sizes = " and ".join(str(values.shape[1]) for values in (*spectrum.smaller, spectrum.values))
+    extrapolated = " extrapolated" if spectrum.smaller else ""
+    return (
+        f"{name} at alpha {spectrum.alpha:g}, d {sizes}: {word}; distance{extrapolated} {spectrum.distance:.4f}, "
+        f"p {spectrum.p_value:.3f}\n"
+    )
+
+
+def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
+    """One line for each quantity, with the mean over points in per cent, and for each run left out; `kind` of data first."""
+    for verdict in comparison.verdicts:
+        mean = f"{100 * verdict.pooled.relative:+.2f} +- {100 * verdict.pooled.standard_error:.2f} %"
+        yield f"{kind} {verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean {mean}\n"
+    if broken := sorted({score.problem.alpha for score in comparison.scores if score.broken}):
+        yield f"at alpha {', '.join(f'{alpha:g}' for alpha in broken)} {BROKEN_SYMMETRY}\n"
+    for line in excluded_lines(comparison.excluded):
+        yield f"{kind}: {line}"
+
+
+def verdict_lines(comparison: Comparison) -> Iterator[str]:
+    """One line for each quantity: what was found, the worst score and that of the mean."""
+    for verdict in comparison.verdicts:
+        yield f"{verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean z {verdict.pooled.z:+.2f}\n"
+
+
+def excluded_lines(excluded: Iterable[Excluded]) -> Iterator[str]:
+    """One line for each run that did not converge."""
+    for result in excluded:
+        yield f"left out {result.run.label}: {result.status.value}\n"
+
+
+def missing_theory_lines(name: str, line: Iterable[Solution]) -> Iterator[str]:
+    """Where the theory has no value."""
+    for solution in line:
+        if not solution.trusted:
+            yield f"no theory of {name} at alpha {solution.problem.alpha:g}: {solution.advice}\n"

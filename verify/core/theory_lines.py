@@ -1,0 +1,136 @@
+"""Lines of the theory as jobs whose results are kept: an interrupted figure does not solve them again."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from numeric.problem.problem import Parametrisation, Problem, SampleMinimum
+from numeric.problem.solution import Antisymmetric, Solution, Status
+from numeric.saddle.curve import learning_curve
+from numeric.studies.optimal_decay import optimal_lambda
+from verify.core.pool import Job, Pool
+from verify.core.realised import Expected, Predictor
+from verify.core.store import Store
+from verify.core.theory import ACCURACY, POINT_SECONDS, families_of, picked
+
+#: Of log lambda, where it is chosen: the test error is flat at its minimum and changes by 0.1 per cent or less.
+DECAY_TOLERANCE = 0.1
+#: Seconds of a point by what makes it slow: rays on the fitted branch, sampled channels; points of a search of the weight decay.
+_FITTED, _SAMPLED, _SEARCH = 4.0, 4.0, 12
+
+#: Of a line on the fitted branch, and the points that one is worth a start of its own for.
+_PIECES, _LEAST_PIECE = 4, 4
+
+
+@dataclass(frozen=True)
+class TheoryLine:
+    """Solutions of `problem` at the sample ratios `alphas`, to a relative `accuracy`.
+
+    chosen: each at its weight decay of least test error, which the problem's own does not matter for.
+    """
+
+    problem: Problem
+    alphas: tuple[float, ...]
+    accuracy: float
+    chosen: bool = False
+
+    @property
+    def fitted(self) -> bool:
+        """Whether it is on the fitted branch."""
+        return self.problem.sample_minimum is SampleMinimum.FITTED
+
+    @property
+    def key(self) -> str:
+        """Under which it is stored."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:32]
+
+    @property
+    def cost(self) -> float:
+        """About how many seconds it takes."""
+        sampled = self.problem.tokens > 2 or self.problem.parametrisation is Parametrisation.GENERAL
+        point = _SAMPLED if sampled else _FITTED if self.fitted else POINT_SECONDS
+        return point * len(self.alphas) * (_SEARCH if self.chosen else 1)
+
+
+@dataclass(frozen=True)
+class SolvedLine:
+    """The solutions of a line, solved or not: a status says which."""
+
+    run: TheoryLine
+    solutions: tuple[Solution, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values: numbers alone, as the line says of which problem; `from_json` is the inverse."""
+        return {"line": repr(self.run), "solutions": [_numbers(solution) for solution in self.solutions]}
+
+    @classmethod
+    def from_json(cls, run: TheoryLine, record: dict[str, Any]) -> SolvedLine:
+        """Raises KeyError, TypeError or ValueError for any other record."""
+        return cls(run, tuple(_solution(run.problem, numbers) for numbers in record["solutions"]))
+
+
+def _numbers(solution: Solution) -> dict[str, Any]:
+    own = {"alpha": solution.problem.alpha, "lambda_": solution.problem.lambda_, "status": solution.status.name}
+    return {**vars(solution), **own, "problem": None}
+
+
+def _solution(problem: Problem, numbers: dict[str, Any]) -> Solution:
+    read = dict(numbers)
+    read["problem"] = replace(problem, alpha=read.pop("alpha"), lambda_=read.pop("lambda_"))
+    read["status"], read["strengths"] = Status[read["status"]], tuple(read["strengths"])
+    read["antisymmetric"] = read["antisymmetric"] and Antisymmetric(*read["antisymmetric"])
+    return Solution(**read)
+
+
+LineStore = Store[SolvedLine]
+
+
+def line_store(folder: Path) -> LineStore:
+    """Lines solved in `folder`. Raises OSError if it cannot be written."""
+    return Store(folder, SolvedLine, "lines.jsonl")
+
+
+def line_jobs(line: TheoryLine, store: LineStore) -> list[Job]:
+    """The jobs that solve a line, kept by `store`: on the fitted branch in pieces, as a point takes up to minutes there."""
+    whole = max(1, len(line.alphas))
+    step = max(_LEAST_PIECE, math.ceil(whole / _PIECES)) if line.fitted else whole
+    pieces = [replace(line, alphas=line.alphas[first : first + step]) for first in range(0, whole, step)]
+    label = f"theory line at lambda {line.problem.lambda_:g}, {line.problem.tokens} tokens"
+    return [Job(solve_line, (piece,), "theory lines", piece.cost, label, store=store) for piece in pieces]
+
+
+def line_solutions(pool: Pool, jobs: Sequence[Job]) -> tuple[Solution, ...]:
+    """Of the jobs of one line, along it."""
+    return tuple(solution for piece in pool.results(jobs) for solution in piece.solutions)
+
+
+def solve_line(line: TheoryLine) -> SolvedLine:
+    """Along the sample ratios, each point from its neighbours."""
+    if line.chosen:
+        found = [optimal_lambda(line.problem.at(a), DECAY_TOLERANCE, line.accuracy).solution for a in line.alphas]
+    else:
+        found = learning_curve(line.problem, line.alphas, accuracy=line.accuracy)
+    return SolvedLine(line, tuple(found))
+
+
+def kept_predictions(pool: Pool, store: LineStore) -> Predictor:
+    """`watched_predictions` with a kept job of `pool` for each curve; where the theory has no answer, nothing is expected."""
+
+    def theory(problems: Sequence[Problem]) -> list[Expected]:
+        families = families_of(problems)
+        lines = [TheoryLine(family, _sorted(alphas), ACCURACY) for family, alphas in families.items()]
+        asked = [line_jobs(line, store) for line in lines]
+        pool.results([job for jobs in asked for job in jobs])  # together: no core waits for the last
+        along = [{s.problem.alpha: s for s in line_solutions(pool, jobs)} for jobs in asked]
+        return picked(problems, families, along)
+
+    return theory
+
+
+def _sorted(alphas: Iterable[float]) -> tuple[float, ...]:
+    return tuple(sorted(alphas))

@@ -1,0 +1,55 @@
+"""Arguments that state a problem and how to train it, shared by `curve` and `spectrum`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from numeric.cli.arguments import add_problem_arguments
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Parametrisation
+from verify.core.data import DataKind
+from verify.core.draw import require_memory
+from verify.core.measure import RunResult
+from verify.core.options import add_data, add_execution, execution_fields, result_store, stated_problem
+from verify.core.pool import execute_all
+from verify.core.run import Run
+
+_PROBLEM = ("kappa0", "width", "lambda_", "noise", "tokens", "beta", "beta0")
+_PAPER = {"kappa0": "0.5", "width": "1", "lambda_": "0.01", "noise": "0.5"}  #: Figure 1
+
+
+def add_training_problem(parser: argparse.ArgumentParser) -> None:
+    """Add the parameters of a problem, what is trained on which data, and how."""
+    add_problem_arguments(parser, *_PROBLEM, defaults=_PAPER)
+    add_data(parser, DataKind.SEQUENCES)
+    parser.add_argument("--parametrisation", choices=[str(p) for p in Parametrisation], default="factorised",
+                        help="train factors W of S, or S itself (default factorised)")  # fmt: skip
+    add_execution(parser)
+
+
+def base_run(arguments: argparse.Namespace, dim: int, alpha: float) -> Run:
+    """The first of the runs that the arguments ask for.
+
+    Raises BadInput or InvalidParameter for what the theory does not cover.
+    """
+    target, what = MarchenkoPastur(float(arguments.kappa0)), Parametrisation(arguments.parametrisation)
+    problem = stated_problem(arguments, target, alpha=alpha, parametrisation=what)
+    return Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
+
+
+def stored_results(runs: list[Run], arguments: argparse.Namespace) -> list[RunResult]:
+    """Their results, in order, trained where the store has none.
+
+    Raises InvalidParameter, before anything is trained, if the data of one would not fit into memory.
+    """
+    require_memory(runs)
+    return execute_all(runs, result_store(Path(arguments.out)), workers=arguments.workers)
+
+
+def given(arguments: argparse.Namespace) -> dict[str, str]:
+    """What was asked for, as JSON values."""
+    return {
+        name.rstrip("_"): str(getattr(arguments, name))
+        for name in (*_PROBLEM, "target", "data", "minimiser", "parametrisation")
+    }

@@ -1,1 +1,0 @@
-"""Drawings of outcomes; nothing is computed here."""

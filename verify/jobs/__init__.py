@@ -1,1 +1,0 @@
-"""Many runs: stored as they finish, spread over the cores."""

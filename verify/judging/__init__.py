@@ -1,1 +1,0 @@
-"""Training against theory, in units of standard errors."""

@@ -1,1 +1,0 @@
-"""Quadratic networks of m hidden units trained on Gaussian inputs, along their width."""

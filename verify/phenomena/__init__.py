@@ -1,1 +1,0 @@
-"""What training shows beside errors: the rank of S, and heads that are trained on the sequences they put out."""

@@ -1,1 +1,0 @@
-"""Training of any model on Gaussian-equivalent data, from the generated functions of tensors."""

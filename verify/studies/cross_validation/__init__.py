@@ -1,0 +1,1 @@
+"""Weight decays chosen on held-out samples."""

@@ -1,0 +1,15 @@
+"""Chosen weight decays as lines of text."""
+
+from __future__ import annotations
+
+from verify.core.decay_choice import ChoiceGroup
+
+
+def choice_line(group: ChoiceGroup) -> str:
+    """Test error at the chosen weight decays, and these."""
+    document = group.document()
+    lambdas = " ".join(f"{value:.3g}" for value in sorted(document["lambdas"]))
+    return (
+        f"alpha {group.alpha:g}, d {group.dim}, {group.parametrisation}: test error {document['test_error']:.5f} "
+        f"+- {document['standard_error']:.5f}, weight decays {lambdas}\n"
+    )

@@ -1,0 +1,1 @@
+"""Single features of a power-law target along the number of samples."""

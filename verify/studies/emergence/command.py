@@ -1,0 +1,102 @@
+"""`python -m verify emergence`: single features of a power law emerging along the number of samples, beside the theory."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
+from numeric.cli.power_laws.scaling import decay_law
+from numeric.laws.power_law import power_law
+from verify.core.data import DataKind
+from verify.core.measure import LEADING_OVERLAPS
+from verify.core.options import (
+    add_data,
+    add_execution,
+    add_power_law,
+    execution_fields,
+    integers,
+    result_store,
+    size_counts,
+    stated_problem,
+)
+from verify.core.output import write_figures
+from verify.core.pool import Pool
+from verify.core.run import Run
+from verify.studies.emergence.figure import emergence_figure
+from verify.studies.emergence.location import OCTAVE
+from verify.studies.emergence.plan import EmergencePlan
+from verify.studies.emergence.study import study_emergence
+from verify.studies.emergence.text import emergence_document, emergence_lines
+
+_LOG = logging.getLogger(__name__)
+
+LEAST_POINTS = 4  #: of n: n_k is asked for with one to spare on either side
+LEAST_SIZE = 20  #: below it features and noise have no scales of their own
+
+
+def add(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "emergence",
+        help="overlaps of single features of a power law along the number of samples, and the n_k at which they emerge",
+        description="Train on a power-law target along the number of samples and follow how much of each single feature "
+        "the trained S holds. Prints a line a feature: the n at which it emerges, with an interval, beside "
+        "the theory's, and a verdict. Writes emergence.png and emergence.json.",
+        epilog="example: python -m verify emergence --dim 60 --lambda 1/d --alpha 0.02:1.6:14 --features 6",
+    )
+    add_power_law(parser, "3/4")
+    parser.add_argument("--dim", type=integers("--dim", LEAST_SIZE), default="60,100", metavar="N,N",
+                        help="sizes d (default 60,100)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
+                        help="runs per number of samples, one number or one for each size (default 8)")  # fmt: skip
+    parser.add_argument("--alpha", type=grid("--alpha"), default="0.1:1.6:13", metavar="GRID",
+                        help="n/d^2, the same at every size (default 0.1:1.6:13)")  # fmt: skip
+    parser.add_argument("--features", type=integer("--features", 1, LEADING_OVERLAPS, f"runs keep {LEADING_OVERLAPS}"),
+                        default="6", metavar="K", help="features followed (default 6)")  # fmt: skip
+    parser.add_argument("--lambda", dest="decay", default="1", metavar="X",
+                        help="weight decay: a number, 1/d, sqrt(d), d^p (default 1)")  # fmt: skip
+    add_data(parser, DataKind.GAUSSIAN_EQUIVALENT)
+    add_problem_arguments(parser, "noise", "beta", "beta0", defaults={"noise": "0.5"})
+    add_execution(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train what is not stored, compare, write figure and JSON, print the verdict."""
+    started, plan, folder = time.perf_counter(), emergence_asked(arguments), Path(arguments.out)
+    store = result_store(folder)
+    with Pool(arguments.workers) as pool:
+        outcome = study_emergence(plan, store, pool)
+    _LOG.info("figures")
+    document = {**emergence_document(outcome), "seconds": time.perf_counter() - started}
+    write_figures(folder, "emergence", document, {"emergence": partial(emergence_figure, outcome)})
+    if arguments.json:
+        print_json(document)
+    else:
+        sys.stdout.write("".join(emergence_lines(outcome)) + f"see emergence.png and emergence.json in {folder}/\n")
+    return 0 if outcome.agrees else 1
+
+
+def emergence_asked(arguments: argparse.Namespace) -> EmergencePlan:
+    """What the arguments ask for.
+
+    Raises BadInput for what makes no sense together.
+    """
+    alphas, shown = tuple(sorted({float(alpha) for alpha in arguments.alpha})), ",".join(map(str, arguments.alpha))
+    if len(alphas) < LEAST_POINTS:
+        raise BadInput("--alpha", shown, f"must have {LEAST_POINTS} values to locate n_k between", "try 0.1:1.6:13")
+    if any(high > OCTAVE * low for low, high in pairwise(alphas)):
+        raise BadInput("--alpha", shown, "has steps beyond a factor of two, and n_k is seen within", "add values")
+    sizes, decay = size_counts(arguments.dim, arguments.runs), decay_law(arguments.decay)
+    dim = sizes[0][0]
+    target = power_law(float(arguments.power_law), dim)
+    problem = stated_problem(arguments, target, lambda_=decay.at(dim))
+    base = Run(problem, dim, data=DataKind(arguments.data), **execution_fields(arguments))
+    return EmergencePlan(base, decay, alphas, sizes, arguments.features)

@@ -1,0 +1,1 @@
+"""Scaling exponents, reached by the theory and measured on narrow students."""

@@ -1,0 +1,99 @@
+"""`python -m verify exponents`: slopes of narrow students at large d beside the theory's, and the exponents that both tend to."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from numeric.cli.arguments import (
+    BadInput,
+    add_problem_arguments,
+    grid,
+    integer,
+    print_json,
+)
+from numeric.studies.regimes import LEAST_GAMMA
+from verify.core.options import add_job, add_theory_perturbation, integers, opened, size_counts, theory_perturbation
+from verify.core.output import write_figures
+from verify.core.pool import Pool
+from verify.studies.exponents.figure import exponent_figure
+from verify.studies.exponents.measure import student_store
+from verify.studies.exponents.plan import PATHS, ExponentPlan
+from verify.studies.exponents.study import ExponentOutcome, study_exponents
+from verify.studies.exponents.text import exponent_document, exponent_lines
+
+_LOG = logging.getLogger(__name__)
+
+#: Below it the paths hold no learned feature at the lesser number of samples.
+LEAST_DIM = 100
+_BEYOND = (10**4, 10**8, 10**12)  #: where the theory goes on alone
+
+
+def add(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "exponents",
+        help="scaling exponents of trained students at large d, with intervals, beside the derived ones",
+        description="Train narrow students of power-law targets at large d along paths inside a scaling regime and fit "
+        "their slopes. Prints a line a slope: trained, with an interval, beside the theory at the same d, "
+        "then the limit of both beside the derived exponent, and a verdict. Writes exponents.png and "
+        "exponents.json.",
+        epilog="example: python -m verify exponents --gamma 3/4 --cell decay --dim 200,400 --runs 6",
+    )
+    parser.add_argument("--gamma", type=grid("--gamma"), default="3/4", metavar="GRID",
+                        help="eigenvalues of the target proportional to k^-GAMMA, above 1/2 (default 3/4)")  # fmt: skip
+    parser.add_argument("--cell", default=",".join(PATHS), metavar="NAME,NAME",
+                        help="decay: limited by weight decay of order one; noise: by label noise (default both)")  # fmt: skip
+    parser.add_argument("--dim", type=integers("--dim", LEAST_DIM), default="200,400,800", metavar="N,N",
+                        help="sizes d; slopes of three or more have a limit (default 200,400,800)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default="6", metavar="N",
+                        help="runs per slope, one number or one for each size (default 6)")  # fmt: skip
+    parser.add_argument("--hidden", type=integer("--hidden", 1, 10_000, "leave it out"), metavar="N",
+                        help="columns of the students (default 32 for decay, 4 d^0.6 for noise)")  # fmt: skip
+    add_problem_arguments(parser, "noise", defaults={"noise": "0.5"})
+    add_theory_perturbation(parser)
+    add_job(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train what is not stored, compare, write figure and JSON, print the verdict."""
+    started, plan, folder = time.perf_counter(), exponents_asked(arguments), Path(arguments.out)
+    store = opened(student_store, folder)
+    with Pool(arguments.workers) as pool:
+        outcome = study_exponents(plan, store, pool)
+    _deliver(outcome, folder, time.perf_counter() - started, arguments.json)
+    return 0 if outcome.agrees else 1
+
+
+def _deliver(outcome: ExponentOutcome, folder: Path, seconds: float, as_json: bool) -> None:
+    _LOG.info("figures")
+    document = {**exponent_document(outcome), "seconds": seconds}
+    write_figures(folder, "exponents", document, {"exponents": partial(exponent_figure, outcome)})
+    if as_json:
+        print_json(document)
+    else:
+        sys.stdout.write("".join(exponent_lines(outcome)) + f"see exponents.png and exponents.json in {folder}/\n")
+
+
+def exponents_asked(arguments: argparse.Namespace) -> ExponentPlan:
+    """What the arguments ask for.
+
+    Raises BadInput for what makes no sense together.
+    """
+    names = tuple(dict.fromkeys(arguments.cell.split(",")))
+    if unknown := [name for name in names if name not in PATHS]:
+        raise BadInput("--cell", unknown[0], "is no cell", f"use {' or '.join(PATHS)}")
+    if low := [gamma for gamma in arguments.gamma if gamma <= LEAST_GAMMA]:
+        raise BadInput("--gamma", str(low[0]), "must exceed 1/2", "try 3/4")
+    sizes = size_counts(arguments.dim, arguments.runs)
+    counts = tuple((name, gamma, dim, runs) for name in names for gamma in arguments.gamma for dim, runs in sizes)
+    return ExponentPlan(
+        counts, float(arguments.noise), arguments.seed, arguments.device, arguments.shuffle_labels, arguments.hidden,
+        theory_perturbation(arguments, arguments.gamma), _BEYOND,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""The universality gap: token sequences compared with Gaussian-equivalent data along d."""

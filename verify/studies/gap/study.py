@@ -1,0 +1,132 @@
+"""The universality gap: excess error of heads trained on token sequences over that of the theory, along d and the target's decay.
+
+Indices of sequences are Gaussian only as far as no eigenvalue of S carries a finite share of tr S^2 (theory note, end of section
+8). For s_k ~ k^-gamma the first has a share that falls like d^-(1 - 2 gamma) below gamma = 1/2, and a constant one above: there the
+gap remains, and vanishes over the theory that keeps the leading features exactly (section 10).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from numeric.laws.power_law import power_law
+from numeric.maths.domain import NoAnswer
+from numeric.studies.scaling import ScalingPoint
+from verify.core.intervals import STANDARD_ERRORS
+from verify.core.measure import RunResult
+from verify.core.minimise import DescentStatus
+from verify.core.pool import Job, Pool, training_job
+from verify.core.run import Run
+from verify.core.scaling_curve import scaling_curve_job
+from verify.core.scores import BAND
+from verify.core.sequences import LEADING, kept_exactly
+from verify.core.store import Store
+
+
+@dataclass(frozen=True)
+class GapAtSize:
+    """Mean excess error of the runs at one size over that of the theory at the same d eigenvalues, with its standard error."""
+
+    dim: int
+    runs: int
+    ratio: float
+    error: float
+
+
+@dataclass(frozen=True)
+class GapTrend:
+    """Gaps of one target along d, and their limit a of the fit a + c d^-p, with its standard error.
+
+    `leading`: number of features that the theory keeps exactly.
+    """
+
+    gamma: float
+    leading: int
+    gaps: tuple[GapAtSize, ...]
+    power: float
+    limit: float
+    error: float
+
+    @property
+    def features_kept(self) -> str:
+        """Words for the features that the theory keeps exactly, to follow a name; none if there are none."""
+        return f", {self.leading} features kept exactly" if self.leading else ""
+
+    @property
+    def must_vanish(self) -> bool:
+        """Whether the theory is that of sequences in the limit: no eigenvalue that it takes for Gaussian keeps a finite share."""
+        return self.gamma < 0.5 or self.leading > 0
+
+    @property
+    def z(self) -> float:
+        """Limit less one in its standard errors."""
+        return (self.limit - 1) / self.error
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the gap vanishes where it must; elsewhere it is only reported."""
+        return not self.must_vanish or abs(self.z) < BAND
+
+
+def gap_trends(
+    base: Run, gammas: Sequence[float], sizes: Sequence[tuple[int, int]], store: Store[RunResult], workers: int | None
+) -> tuple[GapTrend, ...]:
+    """Train at the sample ratio and weight decay of `base` what `store` lacks; a trend for each gamma, two above 1/2.
+
+    Raises WorkerError if a run fails, NoAnswer where too few converged or the theory has no answer.
+    """
+    planned = {
+        gamma: [
+            [base.varied(target=power_law(gamma, dim), dim=dim, index=i) for i in range(count)] for dim, count in sizes
+        ]
+        for gamma in gammas
+    }
+    theories = {
+        (gamma, leading): [_theory_job(runs[0], leading) for runs in planned[gamma]]
+        for gamma in gammas
+        for leading in ((0, LEADING) if gamma > 0.5 else (0,))
+    }
+    training = {
+        gamma: [[training_job(run, store) for run in runs] for runs in groups] for gamma, groups in planned.items()
+    }
+    with Pool(workers) as pool:
+        pool.results([job for groups in training.values() for jobs in groups for job in jobs])
+        trained = {gamma: [pool.results(jobs) for jobs in groups] for gamma, groups in training.items()}
+        solved = {key: pool.results(jobs) for key, jobs in theories.items()}
+    return tuple(
+        _trend(gamma, leading, tuple(map(_gap, trained[gamma], curves))) for (gamma, leading), curves in solved.items()
+    )
+
+
+def _theory_job(run: Run, leading: int) -> Job:
+    problem = dataclasses.replace(run.problem, leading=min(leading, kept_exactly(run.dim)))
+    return scaling_curve_job(problem, [run.samples])
+
+
+def _gap(results: Sequence[RunResult], curve: Sequence[ScalingPoint]) -> GapAtSize:
+    dim = results[0].run.dim
+    excess = [result.excess_error for result in results if result.status is DescentStatus.CONVERGED]
+    if len(excess) < 2:
+        raise NoAnswer(f"d = {dim}: fewer than two runs converged")
+    (point,) = curve
+    point.solution.unwrap()
+    ratio, spread = (
+        value / point.excess_error for value in (np.mean(excess), np.std(excess, ddof=1) / math.sqrt(len(excess)))
+    )
+    of_theory = point.excess_uncertainty / STANDARD_ERRORS / point.excess_error
+    return GapAtSize(dim, len(excess), float(ratio), math.hypot(spread, ratio * of_theory))
+
+
+def _trend(gamma: float, leading: int, gaps: tuple[GapAtSize, ...]) -> GapTrend:
+    """Weighted least squares; above gamma = 1/2 the usual 1/d."""
+    power = 1 - 2 * gamma if gamma < 0.5 else 1.0
+    weights = np.array([1 / gap.error for gap in gaps])
+    design = np.array([[1.0, gap.dim**-power] for gap in gaps]) * weights[:, None]
+    covariance = np.linalg.inv(design.T @ design)
+    limit = float((covariance @ design.T @ (weights * [gap.ratio for gap in gaps]))[0])
+    return GapTrend(gamma, leading, gaps, power, limit, math.sqrt(covariance[0, 0]))

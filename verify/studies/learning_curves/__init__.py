@@ -1,0 +1,1 @@
+"""Errors and order parameters along the sample ratio."""

@@ -1,0 +1,1 @@
+"""Rank of S along the sample ratio."""

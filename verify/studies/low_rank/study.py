@@ -1,0 +1,163 @@
+"""Rank of the learned S along the sample ratio, theory beside trained heads, and where its spectrum falls into two bulks.
+
+Weight decay on factors is a trace penalty on S: eigenvalues of the noisy target below the threshold b are left out, so that S has
+lower rank than the factors allow. At small delta the rest falls into an upper bulk, which holds the share kappa0 of the target's
+features, and a lower one of noise.   (theory note, sections 2 and 4; arXiv 2509.24914, section 4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, product
+
+import numpy as np
+
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Problem
+from numeric.problem.solution import Solution
+from numeric.saddle.curve import learning_curve
+from numeric.saddle.solve import solve
+from numeric.studies.spectrum import Split, learned_rank, learned_spectrum, spectrum_split
+from verify.core.measure import RunResult
+from verify.core.minimise import DescentStatus
+from verify.core.pool import Job, Pool, training_job
+from verify.core.realised import Expected
+from verify.core.run import Run
+from verify.core.scores import Score, Verdict, score_at, verdict_of
+from verify.core.store import Store
+from verify.core.theory import POINT_SECONDS
+
+#: Singular values below this share of the largest are zeros, as far as a descent reaches them: at its tolerance they end below
+#: 2e-6 and the others above 5e-4 (d = 60, alpha .05 to 10). The law has a share of 1e-4 or less between 0 and here.
+NO_RANK = 1e-5
+
+
+@dataclass(frozen=True)
+class RankedRun:
+    """Shares of the singular values of one trained S: those that are not zero, and those of the upper bulk (0 before there is one)."""
+
+    run: Run
+    q0: float
+    rank: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class RankLine:
+    """The theory of one target along alpha: rank of S, intervals of its eigenvalues above 0, and where these split."""
+
+    alphas: tuple[float, ...]
+    ranks: tuple[float, ...]
+    bulks: tuple[tuple[tuple[float, float], ...], ...]
+    split: Split
+
+
+@dataclass(frozen=True)
+class RankCurve:
+    """The theory of one target, and scores of heads trained on it: of the rank, beyond the split of the share of the upper bulk.
+
+    `spectra`: singular values of one head of the largest size, by sample ratio.
+    """
+
+    kappa0: float
+    theory: RankLine
+    ranks: tuple[Score, ...]
+    uppers: tuple[Score, ...]
+    spectra: Mapping[float, tuple[float, ...]]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the rank."""
+        return verdict_of("rank", self.ranks)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether training agrees with the theory. Where bulks are well apart the upper one has its number of eigenvalues exactly."""
+        return self.verdict.agrees and all(score.agrees for score in self.uppers)
+
+
+def study_ranks(
+    base: Run,
+    plan: Mapping[float, Sequence[float]],
+    sizes: Sequence[tuple[int, int]],
+    line: Sequence[float],
+    store: Store[RunResult],
+    pool: Pool,
+) -> list[RankCurve]:
+    """Train heads on the target of each kappa0, at the sample ratios that `plan` lists for it, and judge their ranks.
+
+    Args:
+        base: how to train, and the problem apart from target and sample ratio.
+        sizes: pairs (d, number of runs).
+        line: sample ratios of the theory, from one bulk to two.
+
+    Raises:
+        NoAnswer: the theory does not converge, or its spectrum does not split along `line`.
+        WorkerError: a run failed.
+    """
+    targets = {kappa0: base.varied(target=MarchenkoPastur(kappa0)) for kappa0 in plan}
+    lines = [_line_job(target.problem, line) for target in targets.values()]
+    runs = [
+        [training_job(targets[kappa0].varied(alpha=alpha, dim=dim, index=index), store)
+         for alpha, (dim, count) in product(alphas, sizes) for index in range(count)]
+        for kappa0, alphas in plan.items()
+    ]  # fmt: skip
+    pool.results([*lines, *chain.from_iterable(runs)])  # together, so that no core waits
+    theory = pool.results(lines)
+    return [_judged(kappa0, found, pool.results(jobs)) for kappa0, found, jobs in zip(plan, theory, runs, strict=True)]
+
+
+def rank_line(problem: Problem, alphas: tuple[float, ...]) -> RankLine:
+    """The theory at each alpha, increasing, and on both sides of the split of the spectrum.
+
+    Raises NoAnswer if a point does not converge, or if the spectrum does not split between two neighbours.
+    """
+    solutions = [solution.unwrap() for solution in learning_curve(problem, alphas)]
+    after = next((k for k, s in enumerate(solutions) if len(learned_spectrum(s, 2).bulks) > 1), 0)
+    split = spectrum_split(solutions[after - 1], solutions[after])
+    solutions[after:after] = [split.before, split.after]
+    return RankLine(
+        tuple(solution.problem.alpha for solution in solutions),
+        tuple(learned_rank(solution)[0] for solution in solutions),
+        tuple(learned_spectrum(solution).bulks for solution in solutions),
+        split,
+    )
+
+
+def _line_job(problem: Problem, alphas: Sequence[float]) -> Job:
+    cost = POINT_SECONDS * len(alphas)
+    return Job(rank_line, (problem, tuple(alphas)), "theory", cost, f"ranks of the target {problem.target}")
+
+
+def _judged(kappa0: float, theory: RankLine, results: Sequence[RunResult]) -> RankCurve:
+    points: dict[float, list[RunResult]] = {}
+    for result in results:
+        points.setdefault(result.run.problem.alpha, []).append(result)
+    ranks, uppers, spectra = [], [], {}
+    for alpha, found in points.items():
+        solution = solve(found[0].run.problem).unwrap()
+        gap = gap_of(solution)
+        rank, error = learned_rank(solution)
+        expected = Expected({"rank": rank, "upper": kappa0}, {"rank": error, "upper": 0.0})
+        converged = [result for result in found if result.status is DescentStatus.CONVERGED]
+        judged = [(ranked(result, gap), expected) for result in converged]
+        ranks.append(score_at("rank", solution.problem, judged))
+        if gap:
+            uppers.append(score_at("upper", solution.problem, judged))
+        if converged:
+            spectra[alpha] = max(converged, key=lambda result: result.run.dim).singular_values
+    return RankCurve(kappa0, theory, tuple(ranks), tuple(uppers), spectra)
+
+
+def gap_of(solution: Solution) -> float | None:
+    """The middle of the gap between the two bulks of S; None if there is one bulk."""
+    bulks = learned_spectrum(solution).bulks
+    return (bulks[-2][1] + bulks[-1][0]) / 2 if len(bulks) > 1 else None
+
+
+def ranked(result: RunResult, gap: float | None) -> RankedRun:
+    """Shares of the singular values of a run that are not zero, and that lie above the `gap`."""
+    values = np.array(result.singular_values)
+    upper = 0.0 if gap is None else float(np.mean(values > gap))
+    return RankedRun(result.run, result.q0, float(np.mean(values > NO_RANK * values.max())), upper)

@@ -1,0 +1,1 @@
+"""Approximate message passing compared with its state evolution and with descent."""

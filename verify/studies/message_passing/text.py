@@ -1,0 +1,117 @@
+"""Message passing step by step, and the Bayes optimum beside learning, as JSON values and as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from attention_erm.commandline.table import table_text
+from numeric.maths.domain import finite
+from numeric.messages.stages import Stage
+from numeric.studies.against_bayes import BayesPoint
+from verify.core.documents import run_document, size_documents
+from verify.core.scores import BAND, Score
+from verify.core.text import excluded_lines
+from verify.studies.message_passing.study import MessagePassingPoint
+from verify.studies.message_passing.trajectories import TrajectoryPoint
+
+
+def trajectory_document(point: TrajectoryPoint) -> dict[str, Any]:
+    """Every score of every step, the sizes that it is extrapolated from, and the verdict."""
+    return {
+        "alpha": point.problem.alpha,
+        "optimal": point.messages.optimal,
+        "start": str(point.messages.start),
+        "agrees": point.agrees,
+        "determined": point.blurred is None,
+        "steps": [
+            {"step": k, **{score.quantity: _score(score) for score in scores}}
+            for k, scores in enumerate(point.steps, 1)
+        ],
+    }
+
+
+def trajectory_lines(point: TrajectoryPoint) -> Iterator[str]:
+    """A table: for each step what messages give at the largest d, with its standard error, state evolution there, z at infinite d."""
+    largest = point.steps[0][0].groups[-1]
+    kind = "Bayes-optimal messages" if point.messages.optimal else "messages"
+    yield (
+        f"alpha {point.problem.alpha:g}, {kind} from {point.messages.start}: mean of {largest.runs} runs at d = {largest.dim} with "
+        "its standard error, state evolution at that target, z extrapolated in d\n"
+    )
+    named = [name.replace("_", " ") for name in Stage._fields]
+    yield table_text(
+        [{"step": k, **dict(zip(named, map(_cell, scores), strict=True))} for k, scores in enumerate(point.steps, 1)]
+    )
+    yield f"alpha {point.problem.alpha:g}: {_verdict(point)}; largest |z| {abs(point.worst.z):.1f} ({point.worst.quantity})\n"
+
+
+def _verdict(point: TrajectoryPoint) -> str:
+    if point.agrees:
+        return "agrees with state evolution at every step"
+    if abs(point.worst.z) < BAND and point.blurred:
+        return (
+            f"UNDETERMINED: {point.blurred.quantity} scatters by more than its value; use larger --dim or more --runs"
+        )
+    return "DISAGREES with state evolution"
+
+
+def optimum_line(point: BayesPoint) -> str:
+    """Least errors beside those at the best weight decay."""
+    found = {name: "-" if value is None else f"{value:.5f}" for name, value in point.record().items()}
+    return (
+        f"alpha {point.problem.alpha:g}, theory: Bayes-optimal estimation error {found['bayes_error']}, test error "
+        f"{found['bayes_test_error']} (label of the posterior mean {found['plug_in_test_error']}); learned at the best weight decay "
+        f"{found['lambda']} {found['estimation_error']} and {found['test_error']}\n"
+    )
+
+
+def _cell(score: Score) -> str:
+    largest = score.groups[-1]
+    return f"{largest.simulation:.4f}+-{largest.standard_error:.4f} {largest.theory:.4f} {score.z:+.1f}"
+
+
+def _score(score: Score) -> dict[str, Any]:
+    largest = score.groups[-1]
+    return {
+        "simulation": largest.simulation, "standard_error": finite(largest.standard_error), "theory": largest.theory,
+        "z_at_largest_size": finite(score.raw_in_errors), "z": finite(score.z),
+        "extrapolated": {"residual": finite(score.residual), "standard_error": finite(score.standard_error)},
+        "sizes": [{"dim": g.dim, "runs": g.runs, "simulation": g.simulation, "theory": g.theory,
+                   "standard_error": finite(g.standard_error)} for g in score.groups],
+    }  # fmt: skip
+
+
+def message_passing_document(point: MessagePassingPoint) -> dict[str, Any]:
+    """Message passing at one sample ratio as JSON values: scores, the descents beside it, and runs left out."""
+    return {
+        "alpha": point.problem.alpha,
+        "agrees": point.agrees,
+        "order_parameters": [
+            {"quantity": s.quantity, "z": finite(s.z), "residual": finite(s.residual), "standard_error": finite(s.standard_error),
+             "theory_error": finite(s.theory_error), "descent": point.descent.get(s.quantity), "sizes": size_documents(s)}
+            for s in point.scores
+        ],
+        "largest_distance_of_maps": point.distance,
+        "most_steps": point.steps,
+        "most_evaluations": point.evaluations,
+        "excluded": [{"run": run_document(r.run), "status": r.status.name.lower(), "advice": r.status.value} for r in point.failed],
+    }  # fmt: skip
+
+
+def message_passing_lines(point: MessagePassingPoint) -> Iterator[str]:
+    """Each order parameter of message passing beside the descent and the theory, how far the two maps are apart, and runs left out."""
+    place = f"alpha {point.problem.alpha:g}"
+    for score in point.scores:
+        largest = score.groups[-1]
+        descent = f", descent {point.descent[score.quantity]:.5f}" if score.quantity in point.descent else ""
+        yield (
+            f"{place} {score.quantity}: messages {largest.simulation:.5f} +- {largest.standard_error:.5f}{descent}, theory "
+            f"{largest.theory:.5f} (d = {largest.dim}); z {score.z:+.2f}\n"
+        )
+    word = "agrees" if point.agrees else "DISAGREES"
+    yield (
+        f"{place}: {word}; maps of messages and descent differ by {point.distance:.1e} or less, after {point.steps} steps and "
+        f"{point.evaluations} evaluations or fewer\n"
+    )
+    yield from excluded_lines(point.failed)

@@ -1,0 +1,136 @@
+"""Message passing beside its state evolution: a score for every order parameter and error after every step."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from numeric.laws.law import Target
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.maths.domain import InvalidParameter
+from numeric.messages.bayes_evolution import bayes_evolution
+from numeric.messages.stages import Stage
+from numeric.messages.state_evolution import state_evolution
+from numeric.problem.problem import Problem
+from verify.core.draw import require_memory
+from verify.core.pool import execute_all
+from verify.core.realised import Expected, expected_values, nominal_problem
+from verify.core.run import Run
+from verify.core.scores import BAND, Score, score_at
+from verify.core.store import Store
+from verify.studies.message_passing.study import require_convex
+from verify.studies.message_passing.trajectory import Messages, Trajectory, follow_messages
+
+
+class AtStep(NamedTuple):
+    """One trajectory after one step, as a score reads it."""
+
+    run: Run
+    q0: float
+    m: float
+    q: float
+    V: float
+    estimation_error: float
+    test_error: float
+
+
+@dataclass(frozen=True)
+class TrajectoryPoint:
+    """All trajectories at one sample ratio: for each step a score of each quantity of a Stage, in that order."""
+
+    problem: Problem
+    messages: Messages
+    steps: tuple[tuple[Score, ...], ...]
+
+    @property
+    def worst(self) -> Score:
+        """The score farthest from zero; one that does not exist is farther than all."""
+        return max(
+            (score for step in self.steps for score in step), key=lambda s: abs(s.z) if s.z == s.z else float("inf")
+        )
+
+    @property
+    def blurred(self) -> Score | None:
+        """A score whose standard error exceeds its value: messages of small d can run away, and then anything would agree."""
+        scores = (score for step in self.steps for score in step)
+        return next((score for score in scores if score.standard_error > abs(score.groups[-1].theory)), None)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every quantity is that of state evolution after every step, and known well enough to say so."""
+        return abs(self.worst.z) < BAND and self.blurred is None
+
+
+def study_trajectories(
+    base: Run,
+    alphas: Sequence[float],
+    sizes: Sequence[tuple[int, int]],
+    messages: Messages,
+    store: Store[Trajectory],
+    workers: int | None = None,
+) -> tuple[TrajectoryPoint, ...]:
+    """Follow the messages that `store` lacks at each alpha and size (d, number of runs), and judge them by state evolution.
+
+    Raises InvalidParameter for a run that these messages do not solve, WorkerError if one fails, NoAnswer where messages break off.
+    """
+    (require_posterior if messages.optimal else require_convex)(base)
+    runs = [base.varied(alpha=a, dim=dim, index=i) for a in alphas for dim, count in sizes for i in range(count)]
+    require_memory(runs)
+    results = execute_all(runs, store, workers=workers, task=partial(follow_messages, messages=messages))
+    return tuple(judged([r for r in results if r.run.problem.alpha == alpha], messages) for alpha in alphas)
+
+
+def require_posterior(run: Run) -> None:
+    """Raises InvalidParameter for a run of which the posterior means of the target or of a label are not known in closed form."""
+    if not isinstance(run.problem.target, MarchenkoPastur):
+        raise InvalidParameter("target", run.problem.target, "has no posterior mean here", "use --kappa0")
+    if run.problem.tokens != 2:
+        rule = "the posterior mean of a label is averaged for two tokens"
+        raise InvalidParameter("tokens", run.problem.tokens, rule, "use 2")
+
+
+def judged(results: Sequence[Trajectory], messages: Messages) -> TrajectoryPoint:
+    """Trajectories at one sample ratio beside state evolution at the problems that they really had."""
+    problem = nominal_problem(results[0].run, max(result.run.dim for result in results))
+    expected = expected_values(results, partial(evolved, messages=messages, law=problem.target))
+    return TrajectoryPoint(
+        problem, messages, tuple(_scores(k, problem, results, expected) for k in range(messages.steps))
+    )
+
+
+def evolved(problems: Sequence[Problem], messages: Messages, law: Target) -> list[Expected]:
+    """State evolution at each problem; Bayes-optimal messages know the law of the target, not its eigenvalues."""
+    expected = []
+    for problem in problems:
+        if messages.optimal:
+            known = problem.target if isinstance(problem.target, MarchenkoPastur) else law
+            stages = bayes_evolution(dataclasses.replace(problem, target=known), messages.start, messages.steps)
+            expected.append(Expected(_flat(stages), _flat([Stage(*(0.0,) * 5)] * messages.steps)))
+        else:
+            evolution = state_evolution(problem, messages.start, messages.steps)
+            expected.append(Expected(_flat(evolution.stages), _flat(evolution.errors)))
+    return expected
+
+
+def _flat(stages: Sequence[Stage]) -> dict[str, float]:
+    return {_key(name, k): float(value) for k, stage in enumerate(stages) for name, value in stage._asdict().items()}
+
+
+def _key(quantity: str, step: int) -> str:
+    return f"{quantity} {step}"
+
+
+def _scores(
+    step: int, problem: Problem, results: Sequence[Trajectory], expected: dict[Run, Expected]
+) -> tuple[Score, ...]:
+    at_step = [AtStep(result.run, result.q0, *result.stages[step]) for result in results]
+    pairs = [(measured, _at(step, expected[measured.run])) for measured in at_step]
+    return tuple(score_at(quantity, problem, pairs) for quantity in Stage._fields)
+
+
+def _at(step: int, expected: Expected) -> Expected:
+    values, errors = ({q: of[_key(q, step)] for q in Stage._fields} for of in (expected.values, expected.errors))
+    return Expected(values, errors)

@@ -1,0 +1,1 @@
+"""Every shipped model trained on Gaussian-equivalent data."""

@@ -1,0 +1,174 @@
+"""`python -m verify models`: every model trained on Gaussian-equivalent data, beside its theory, with a report page each."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from numeric import model as models
+from numeric.cli.arguments import BadInput, grid, integer, non_negative, positive, print_json
+from numeric.cli.model_arguments import listed_settings, require_generated
+from numeric.cli.output import write_table
+from numeric.problem.problem import own_parts
+from verify.core.options import integers, output_folder, size_counts
+from verify.core.output import write_document, write_file
+from verify.core.pool import Pool
+from verify.core.run import MINIMUM_DIM
+from verify.core.versions import versions
+from verify.studies.models.figure import model_figure
+from verify.studies.models.page import model_page
+from verify.studies.models.study import EXTRA, SETTINGS, ModelOutcome, ModelSetting, Trial, at_setting, study_models
+from verify.studies.models.text import model_document, model_lines, model_rows
+
+_LOG = logging.getLogger(__name__)
+
+
+def add(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "models",
+        help="any model trained beside its theory",
+        description="Train every shipped model, or those named, on Gaussian-equivalent data beside its theory. Prints a "
+        "line a model and setting with distances in standard errors and a verdict for each model. Writes a "
+        "page with a figure and a CSV table for each model, and models.json.",
+        epilog="example: python -m verify models --model quadratic_network,cross_attention --alpha 1 --dim 20,30 --runs 8",
+    )
+    parser.add_argument(
+        "--model", default="all", metavar="NAMES", help="models separated by commas (default all of them)"
+    )
+    first = SETTINGS[0]
+    parser.add_argument("--alpha", type=grid("--alpha"), metavar="GRID",
+                        help=f"sample ratios (default {len(SETTINGS)} settings, of which the others below are part)")  # fmt: skip
+    parser.add_argument("--kappa0", type=positive("--kappa0", "try 1/2"), metavar="X",
+                        help=f"rank ratio of the target (with --alpha, default {first.kappa0})")  # fmt: skip
+    parser.add_argument("--lambda", dest="lambda_", type=positive("--lambda", "the theory needs weight decay, try 0.05"), metavar="X",
+                        help=f"weight decay (with --alpha, default {first.lambda_})")  # fmt: skip
+    parser.add_argument("--noise", type=non_negative("--noise", "give the variance Delta"), metavar="X",
+                        help=f"variance Delta of the label noise (with --alpha, default {first.noise})")  # fmt: skip
+    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="20,30", metavar="N,N",
+                        help="two sizes or more, from which results are extrapolated (default 20,30)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
+                        help="runs per point, one number or one for each size (default 8)")  # fmt: skip
+    parser.add_argument("--settings", metavar="LIST",
+                        help="settings of single models, e.g. mu=1/20; without them these are left out of all")  # fmt: skip
+    parser.add_argument("--out", default="report", metavar="FOLDER", help="where the report goes (default report)")
+    parser.add_argument("--seed", type=integer("--seed", 0, 2**31, "try 0"), default="0", metavar="N",
+                        help="from which the seed of every run is made (default 0)")  # fmt: skip
+    parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
+                        help="processes (default one per core)")  # fmt: skip
+    parser.add_argument("--shuffle-labels", action="store_true",
+                        help="break the data on purpose: the verdict must turn negative")  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, judge, write a page, a table and JSON for every model, print; exit 1 where a model disagrees."""
+    started, outcomes = time.perf_counter(), list[ModelOutcome]()
+    sizes = size_counts(arguments.dim, arguments.runs)
+    if len(sizes) < 2:
+        raise BadInput("--dim", sizes[0][0], "one size cannot be extrapolated", "try --dim 20,30")
+    for name in [] if arguments.model == "all" else arguments.model.split(","):
+        require_generated(name)
+    own = _own(arguments)
+    names = _names(arguments.model, own)
+    _require_used(names, own)
+    for name in names:
+        models.require_of_now(name)
+        _require_own(name, own)
+    problems = [at_setting(name, setting, own) for name in names for setting in _settings(arguments)]
+    folder = output_folder(Path(arguments.out) / "models")
+    with Pool(arguments.workers) as pool:
+        for outcome in study_models(problems, Trial(sizes, arguments.seed, arguments.shuffle_labels), pool):
+            _write_page(folder, outcome, arguments)
+            outcomes.append(outcome)
+    agrees = all(outcome.agrees for outcome in outcomes)
+    document = {
+        "agrees": agrees,
+        "models": [model_document(outcome) for outcome in outcomes],
+        "seed": arguments.seed,
+        "versions": versions(),
+        "seconds": time.perf_counter() - started,
+    }
+    write_document(folder / "models.json", document)
+    if arguments.json:
+        print_json(document)
+    else:
+        sys.stdout.write("".join(model_lines(outcomes)) + f"a page and a table for each model are in {folder}\n")
+    return 0 if agrees else 1
+
+
+def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespace) -> None:
+    facts: dict[str, object] = {
+        "runs": ", ".join(f"d = {group.dim}: {group.runs}" for group in outcome.scores[0].groups),
+        "seed": arguments.seed,
+        "versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
+    }
+    title = str(models.structure(outcome.model)["title"])
+    figure = model_figure(outcome)
+    write_file(folder / f"{outcome.model}.png", figure)
+    write_file(folder / f"{outcome.model}.html", model_page(outcome, title, figure, facts).encode())
+    write_table(folder / f"{outcome.model}.csv", model_rows(outcome), {"model": outcome.model, "seed": arguments.seed})
+    _LOG.info(f"{outcome.model}: {'agrees' if outcome.agrees else 'DISAGREES'}")
+
+
+def _settings(arguments: argparse.Namespace) -> Sequence[ModelSetting]:
+    """Those stated, else the standard ones.
+
+    Raises:
+        BadInput: something is stated without the sample ratios.
+    """
+    stated = {name: value for name in ModelSetting._fields if (value := getattr(arguments, name)) is not None}
+    if "alpha" not in stated:
+        for name, value in stated.items():
+            raise BadInput(
+                f"--{name.rstrip('_')}",
+                value,
+                "is part of a setting whose sample ratios are not stated",
+                "add --alpha 1",
+            )
+        return SETTINGS
+    others = {name: float(value) for name, value in stated.items() if name != "alpha"}
+    return [SETTINGS[0]._replace(alpha=float(alpha), **others) for alpha in arguments.alpha]
+
+
+def _own(arguments: argparse.Namespace) -> dict[str, float]:
+    """Values of the settings that only some models have. Raises BadInput for one that no model has."""
+    known = {name: domain for model in models.available() for name, domain in _domains(model).items()}
+    stated = listed_settings(arguments.settings, known, f"models have {', '.join(known)}")
+    return {**EXTRA, **{name: float(value) for name, value in stated.items()}}
+
+
+def _domains(model: str) -> dict[str, str]:
+    described = models.structure(model)["settings"]
+    return {name: described[name]["domain"] for name in own_parts(model)}
+
+
+def _require_used(names: Sequence[str], own: dict[str, float]) -> None:
+    used = set(EXTRA).union(*map(_domains, names))
+    if strange := [name for name in own if name not in used]:
+        rule = f"is no setting of {', '.join(names)}"
+        raise BadInput("--settings", strange[0], rule, "leave it out")
+
+
+def _require_own(model: str, own: dict[str, float]) -> None:
+    if missing := [name for name in _domains(model) if name not in own]:
+        example = ",".join(f"{name}=1/10" for name in missing)
+        raise BadInput("--model", model, f"needs its settings {', '.join(missing)}", f"add --settings {example}")
+
+
+def _names(text: str, own: dict[str, float]) -> list[str]:
+    """Models asked for. Raises BadInput for one whose target has no rank ratio."""
+    known = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
+    names = [name for name in known if own.keys() >= _domains(name).keys()] if text == "all" else text.split(",")
+    for name in names:
+        if name not in known:
+            raise BadInput(
+                "--model", repr(name), "is not a model with a target of rank kappa0", f"use one of {', '.join(known)}"
+            )
+    return list(dict.fromkeys(names))

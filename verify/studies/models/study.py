@@ -1,0 +1,130 @@
+"""Any model trained on Gaussian-equivalent data beside its theory: overlaps, errors and the least risk, extrapolated in d."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from numeric.model import structure
+from numeric.problem.problem import Problem, own_parts
+from numeric.problem.solution import Solution
+from numeric.saddle.curve import learning_curve
+from verify.core.pool import Job, Pool
+from verify.core.scores import Score, SizeGroup, extrapolated
+from verify.core.sensing.run import default_target, trained
+from verify.core.stated_model import require_stated_decay
+
+JUDGED = ("m", "q", "train_error", "test_error", "free_entropy")
+CURVE = tuple(2 ** (k / 4) for k in range(-8, 9))  #: sample ratios of the theory's line in a report
+_POINT = 0.4  #: seconds of the theory at one point, about
+
+
+class ModelSetting(NamedTuple):
+    """Where a model is tried."""
+
+    alpha: float
+    kappa0: float
+    lambda_: float
+    noise: float
+
+
+#: Three along the learning curve, and one elsewhere: lower rank, more decay, less noise.
+SETTINGS = (
+    ModelSetting(0.5, 0.5, 0.05, 0.5),
+    ModelSetting(1.0, 0.5, 0.05, 0.5),
+    ModelSetting(2.0, 0.5, 0.05, 0.5),
+    ModelSetting(1.0, 0.25, 0.2, 0.2),
+)
+EXTRA = MappingProxyType({"mu": 0.05, "label_noise": 0.05})  #: values of settings that only some models have
+
+
+def at_setting(model: str, setting: ModelSetting, own: Mapping[str, float] = EXTRA) -> Problem:
+    """The learning problem of a model there, with these values of the settings that only some models have."""
+    extra = tuple((name, own[name]) for name in own_parts(model))
+    target = default_target(model, setting.kappa0)
+    return Problem(setting.alpha, target, setting.lambda_, setting.noise, model=model, extra=extra)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How every problem of a study is trained: sizes (d, number of runs), the seed, and whether labels are shuffled on purpose."""
+
+    sizes: tuple[tuple[int, int], ...]
+    seed: int = 0
+    shuffle_labels: bool = False
+
+
+@dataclass(frozen=True)
+class ModelOutcome:
+    """One model: the theory along alpha at its first setting, solved or not, and the scores of what was trained at all of them."""
+
+    model: str
+    curve: tuple[Solution, ...]
+    scores: tuple[Score, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every quantity does at every setting."""
+        return all(score.agrees for score in self.scores)
+
+
+def study_models(problems: Sequence[Problem], trial: Trial, pool: Pool) -> Iterator[ModelOutcome]:
+    """Train every problem, solve the theory beside it, and judge, model by model in the order of the problems.
+
+    Raises NotConverged where the theory is not solved, WorkerError where a descent did not converge.
+    """
+    models = list(dict.fromkeys(problem.model for problem in problems))
+    families = {name: [problem for problem in problems if problem.model == name] for name in models}
+    curves = {name: _theory_job(of_model) for name, of_model in families.items()}
+    pool.results(
+        [*curves.values(), *(job for problem in problems for job in _all_jobs(problem, trial))]
+    )  # so that no core waits
+    for name, of_model in families.items():
+        (curve,) = pool.results([curves[name]])
+        scores = [score for problem in of_model for score in scores_of(problem, trial, pool)]
+        yield ModelOutcome(name, tuple(curve), tuple(scores))
+
+
+def scores_of(problem: Problem, trial: Trial, pool: Pool) -> Iterator[Score]:
+    """A score for each of `JUDGED`: means at each size, extrapolated to infinite d. Raises as `study_models`."""
+    (theory,), *measured = pool.results(_all_jobs(problem, trial))
+    theory.unwrap()
+    for name in JUDGED:
+        values, expected, groups = iter(measured), getattr(theory, name), []
+        for dim, runs in trial.sizes:
+            groups.append(size_group(dim, np.array([next(values)[name] for _ in range(runs)]), expected))
+        found = extrapolated(groups, theory.errors[name])
+        yield Score(name, problem, tuple(groups), theory.errors[name], *found)
+
+
+def size_group(dim: int, values: np.ndarray, theory: float) -> SizeGroup:
+    """Runs of one size, `values` of shape (runs,), beside one value of the theory."""
+    mean, error = float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values))
+    return SizeGroup(dim, len(values), mean, theory, mean - theory, error)
+
+
+def _theory_job(problems: Sequence[Problem], grid: Sequence[float] = CURVE) -> Job:
+    """The theory along a grid and at the sample ratios of those problems that differ from the first in alpha alone."""
+    first = problems[0]
+    family = {problem.alpha for problem in problems if dataclasses.replace(problem, alpha=first.alpha) == first}
+    alphas = tuple(sorted({*grid, *family}))
+    return Job(learning_curve, (first, alphas), "theory", _POINT * len(alphas), f"{first.model}: theory")
+
+
+def _all_jobs(problem: Problem, trial: Trial) -> list[Job]:
+    require_stated_decay(problem.model)
+    runs = [_job(problem, dim, index, trial) for dim, runs in trial.sizes for index in range(runs)]
+    return [_theory_job([problem], ()), *runs]
+
+
+def _job(problem: Problem, dim: int, index: int, trial: Trial) -> Job:
+    evaluations = 300  # of the risk, each a product with all sensing matrices
+    cost = 1e-10 * len(structure(problem.model)["variances"]) * problem.alpha * dim**4 * evaluations
+    arguments = (problem, dim, index, trial.seed, trial.shuffle_labels)
+    return Job(trained, arguments, "training", cost, f"{problem.model} dim {dim} index {index}")

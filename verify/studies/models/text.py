@@ -1,0 +1,58 @@
+"""Trained models as JSON values, table rows and lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from numeric.maths.domain import finite
+from numeric.problem.problem import Problem
+from verify.core.documents import score_document, score_rows
+from verify.core.scores import Score
+from verify.core.text import missing_theory_lines
+from verify.studies.models.study import JUDGED, ModelOutcome
+
+
+def model_document(outcome: ModelOutcome) -> dict[str, Any]:
+    """One model trained at several settings as JSON values."""
+    return {
+        "model": outcome.model,
+        "agrees": outcome.agrees,
+        "points": [
+            {**score_document(score), **dict(score.problem.extra), "target": repr(score.problem.target), "agrees": score.agrees}
+            for score in outcome.scores
+        ],
+        "curve": [
+            {"alpha": solution.problem.alpha, "status": solution.status.name.lower(),
+             **{name: finite(getattr(solution, name)) if solution.trusted else None for name in JUDGED}}
+            for solution in outcome.curve
+        ],
+    }  # fmt: skip
+
+
+def model_rows(outcome: ModelOutcome) -> list[dict[str, object]]:
+    """The same rows of one model, each with its setting."""
+    return [{**_parameters(score.problem), **row} for score in outcome.scores for row in score_rows([score])]
+
+
+def _parameters(problem: Problem) -> dict[str, object]:
+    """Of a problem of any model: what all have, what this one takes, and settings of its own."""
+    taken = {name: getattr(problem, name) for name in ("tokens", "beta", "beta0") if problem.takes(name)}
+    stated = {"target": repr(problem.target), "lambda": problem.lambda_, "noise": problem.noise, "width": problem.width}
+    return {**stated, **taken, "parametrisation": str(problem.parametrisation), **dict(problem.extra)}
+
+
+def model_lines(outcomes: Iterable[ModelOutcome]) -> Iterator[str]:
+    """A line for each model, setting and quantity, and for each gap in a line of the theory."""
+    for outcome in outcomes:
+        yield from missing_theory_lines(outcome.model, outcome.curve)
+        for score in outcome.scores:
+            yield _model_line(score)
+
+
+def _model_line(score: Score) -> str:
+    problem = score.problem
+    trained = ", ".join(f"{group.simulation:.5f} +- {group.standard_error:.5f}" for group in score.groups)
+    place = f"{problem.model}, alpha {problem.alpha:g}, lambda {problem.lambda_:g}, noise {problem.noise:g}, {score.quantity}"
+    verdict = "" if score.agrees else " DISAGREES"
+    return f"{place}: theory {score.groups[-1].theory:.5f}; trained {trained}; z {score.z:+.2f}{verdict}\n"

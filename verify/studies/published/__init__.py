@@ -1,0 +1,1 @@
+"""The theory compared with numbers that other groups released."""

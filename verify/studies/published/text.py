@@ -1,0 +1,23 @@
+"""Published numbers beside the theory as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from verify.studies.published.study import PublishedCurve
+
+
+def published_lines(curves: Sequence[PublishedCurve]) -> Iterator[str]:
+    """Each released number beside the theory, with their ratio and the distance in their standard deviations, and the verdicts."""
+    for curve in curves:
+        kappa = len({point.published.problem.width for point in curve.points}) > 1
+        yield f"{curve.label}\n{'width' if kappa else 'alpha':>10} {'released':>10} {'theory':>10} {'ratio':>7} {'score':>6}  status\n"
+        for point in curve.points:
+            problem, score = point.published.problem, f"{point.score:+.1f}" if point.published.trained else "-"
+            value = point.solution.value(point.published.quantity)
+            yield (
+                f"{problem.width if kappa else problem.alpha:>10.5g} {point.published.value:>10.5f} "
+                f"{'-' if value is None else f'{value:.5f}':>10} {point.ratio:>7.4f} {score:>6}  "
+                f"{point.solution.status.name.lower()}{'' if point.agrees else ', beyond ' + f'{point.published.allowed:.1%}'}\n"
+            )
+        yield f"  {'met' if curve.agrees else 'NOT met'}; mean ratio {curve.mean_ratio:.4f}\n"

@@ -1,0 +1,1 @@
+"""Thresholds along the rank of the target."""

@@ -1,0 +1,1 @@
+"""Excess error along the number of samples for power-law targets."""

@@ -1,0 +1,96 @@
+"""`python -m verify scaling`: excess error of trained heads along n beside the finite-d theory and the derived exponents."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json
+from numeric.cli.power_laws.scaling import decay_law
+from numeric.laws.power_law import power_law
+from verify.core.data import DataKind
+from verify.core.options import (
+    add_data,
+    add_execution,
+    add_power_law,
+    execution_fields,
+    integers,
+    result_store,
+    size_counts,
+    stated_problem,
+)
+from verify.core.output import write_figures
+from verify.core.pool import Pool
+from verify.core.run import MINIMUM_DIM, Run
+from verify.studies.scaling.plan import ScalingPlan
+from verify.studies.scaling.presets import ALPHAS, DECAYS, DRAWINGS, TILES
+from verify.studies.scaling.study import study_scaling
+from verify.studies.scaling.text import scaling_document, scaling_lines
+
+_LOG = logging.getLogger(__name__)
+
+_PARAMETERS = ("noise", "beta", "beta0")
+
+
+def add(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "scaling",
+        help="excess error of a power-law target along the number of samples, its slopes and spectra",
+        description="Train heads on power-law targets along the number of samples at several laws of weight decay, beside "
+        "the theory at the same d. Prints a line a point: excess error and its parts with distances in "
+        "standard errors, local slopes with bootstrap intervals, p-values of spectra, the regimes crossed, "
+        "and a verdict. Writes figures and scaling.json.",
+        epilog="example: python -m verify scaling --dim 40,56 --lambda 1/d,1 --data gaussian-equivalent --json",
+    )
+    add_power_law(parser, "3/4")
+    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="40,56", metavar="N,N",
+                        help="sizes d; at least two for a finite-size estimate (default 40,56)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default="8", metavar="N",
+                        help="runs per point, one number or one for each size (default 8)")  # fmt: skip
+    parser.add_argument("--alpha", type=grid("--alpha"), default=",".join(map(str, ALPHAS)),
+                        metavar="GRID", help="n/d^2, the same at every size (default 0.0125 to 3.2, doubling)")  # fmt: skip
+    parser.add_argument("--lambda", dest="decays", default=",".join(decay.name for decay in DECAYS), metavar="X,X",
+                        help="weight decays: numbers, 1/d, sqrt(d), d^p (default 1/d,1,sqrt(d))")  # fmt: skip
+    add_data(parser, DataKind.SEQUENCES)
+    add_problem_arguments(parser, *_PARAMETERS, defaults={"noise": "0.5"})
+    add_execution(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, compare, write figures and JSON, print the verdict."""
+    started, folder = time.perf_counter(), Path(arguments.out)
+    plan, store = plan_of(arguments), result_store(folder)
+    with Pool(arguments.workers) as pool:
+        outcome = study_scaling(plan, store, pool)
+    _LOG.info("figures")
+    document = {**scaling_document(outcome), "seconds": time.perf_counter() - started}
+    write_figures(folder, "scaling", document, {name: partial(draw, outcome) for name, draw in DRAWINGS.items()})
+    if arguments.json:
+        print_json(document)
+    else:
+        names = ", ".join(f"{name}.png" for name in DRAWINGS)
+        sys.stdout.write("".join(scaling_lines(outcome)) + f"see {names} and scaling.json in {folder}/\n")
+    return 0 if outcome.agrees else 1
+
+
+def plan_of(arguments: argparse.Namespace) -> ScalingPlan:
+    """What the arguments ask for; spectra at the least and the greatest n/d^2.
+
+    Raises BadInput for what makes no sense together.
+    """
+    sizes = size_counts(arguments.dim, arguments.runs)
+    alphas = tuple(sorted({float(alpha) for alpha in arguments.alpha}))
+    decays = tuple(map(decay_law, dict.fromkeys(arguments.decays.split(","))))
+    if any(len({decay.at(dim) for decay in decays}) < len(decays) for dim, _ in sizes):
+        raise BadInput("--lambda", arguments.decays, "names a weight decay twice", "give each once")
+    problem = stated_problem(arguments, power_law(float(arguments.power_law), MINIMUM_DIM), lambda_=1.0)
+    base = Run(problem, MINIMUM_DIM, data=DataKind(arguments.data), **execution_fields(arguments))
+    ends = dict.fromkeys((alphas[0], alphas[-1]))
+    return ScalingPlan(base, decays, alphas, sizes, tuple((alpha, sizes[-1][1]) for alpha in ends), TILES)

@@ -1,0 +1,146 @@
+"""What a study of scaling laws trains, and the theory beside it: for Gaussian indices, and for the law of the runs' own.
+
+Weight decay follows a law (numeric.problem.decay_law), so that one name means the same regime at every size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+from numeric.problem.decay_law import DecayLaw
+from numeric.problem.problem import Problem
+from numeric.studies.scaling import ScalingPoint, power_law_of
+from verify.core.pool import Job, Pool
+from verify.core.run import Run
+from verify.core.scaling_curve import scaling_curve_job
+from verify.core.sequences import own_problem, theory_holds
+
+
+@dataclass(frozen=True)
+class ScalingPlan:
+    """Which heads to train: `base` with each law of weight decay, at each n/d^2 and size (d, number of runs).
+
+    `spectra`: n/d^2 and number of runs for which spectra are compared at the largest size; `tiles`: each way of the phase diagram,
+    with a local slope of the theory in the middle of each, no diagram if 0.
+    """
+
+    base: Run
+    decays: tuple[DecayLaw, ...]
+    alphas: tuple[float, ...]
+    sizes: tuple[tuple[int, int], ...]
+    spectra: tuple[tuple[float, int], ...] = ()
+    tiles: int = 0
+
+    def runs(self) -> list[Run]:
+        """Every run of the curves."""
+        return [
+            run
+            for decay in self.decays
+            for dim, count in self.sizes
+            for alpha in self.alphas
+            for run in self._runs(decay, dim, alpha, count)
+        ]
+
+    def spectrum_runs(self) -> dict[tuple[DecayLaw, float], list[Run]]:
+        """The runs of each spectrum, by law of weight decay and n/d^2; the same as those of a curve where they coincide."""
+        dim = self.sizes[-1][0]
+        return {
+            (decay, alpha): self._runs(decay, dim, alpha, count)
+            for decay in self.decays
+            for alpha, count in self.spectra
+        }
+
+    def _runs(self, decay: DecayLaw, dim: int, alpha: float, count: int) -> list[Run]:
+        first = self.run_at(dim, decay).varied(alpha=alpha)
+        return [first.varied(index=index) for index in range(count)]
+
+    def run_at(self, dim: int, decay: DecayLaw) -> Run:
+        """`base` at one size and law of weight decay."""
+        return self.base.varied(dim=dim, lambda_=decay.at(dim))
+
+    def places(self) -> list[SizeAndDecay]:
+        """Sizes and laws of weight decay at which heads are trained."""
+        return [(dim, decay) for decay in self.decays for dim, _ in self.sizes]
+
+    def samples(self, dim: int) -> list[int]:
+        """Numbers of samples at one size, of curves and of spectra, increasing."""
+        spectra = [alpha for alpha, _ in self.spectra] if dim == self.sizes[-1][0] else []
+        return sorted({self.base.varied(dim=dim, alpha=alpha).samples for alpha in (*self.alphas, *spectra)})
+
+    def decay_of(self, run: Run) -> DecayLaw:
+        """The law that the weight decay of a run follows."""
+        return next(decay for decay in self.decays if decay.at(run.dim) == run.problem.lambda_)
+
+    @property
+    def gamma(self) -> Fraction:
+        """Exponent of the target."""
+        return Fraction(str(power_law_of(self.base.problem).gamma))
+
+    def judges(self, dim: int, samples: int) -> bool:
+        """Whether the theory holds for the runs' own indices at so many samples."""
+        return theory_holds(self.base.data, dim, samples)
+
+    def judges_at_every_size(self, dim: int, samples: int) -> bool:
+        """Whether it does at the same n/d^2 of every size, for a finite-size estimate."""
+        return all(self.judges(other, round(samples * (other / dim) ** 2)) for other, _ in self.sizes)
+
+    def own_problem(self, dim: int, decay: DecayLaw) -> Problem:
+        """The problem of runs with the law of the runs' own indices: on token sequences with leading features kept exactly."""
+        return own_problem(self.run_at(dim, decay))
+
+
+SizeAndDecay = tuple[int, DecayLaw]
+
+
+class PlaceTheory(NamedTuple):
+    """Points at one size, law of weight decay and number of samples: for Gaussian indices, and for the law of the runs' own.
+
+    The latter is not trusted where samples do not resolve it, as next to S = 0.
+    """
+
+    gaussian: ScalingPoint
+    own: ScalingPoint
+
+    @property
+    def learned(self) -> float:
+        """Number of eigenvalues of S that stand for features."""
+        return (self.own if self.own.solution.trusted else self.gaussian).features
+
+    @property
+    def whole_feature(self) -> bool:
+        """Whether one is learned: before, S is zero in most runs or all, and its overlaps have no scatter to judge by."""
+        return self.own.solution.trusted and self.learned >= 1
+
+
+PlaceKey = tuple[int, float, int]  #: size d, weight decay, samples
+
+
+def key_of(run: Run) -> PlaceKey:
+    """Where a run belongs."""
+    return run.dim, run.problem.lambda_, run.samples
+
+
+def theory_jobs(plan: ScalingPlan) -> list[Job]:
+    """The jobs that `theories` asks for."""
+    return [job for place in plan.places() for job in _place_jobs(plan, *place)]
+
+
+def theories(plan: ScalingPlan, pool: Pool) -> Iterator[tuple[PlaceKey, PlaceTheory]]:
+    """The theory wherever heads are trained.
+
+    Raises NoAnswer if that of Gaussian indices has none.
+    """
+    for dim, decay in plan.places():
+        curves = pool.results(_place_jobs(plan, dim, decay))
+        for n, gaussian, own in zip(plan.samples(dim), *curves, strict=True):
+            gaussian.solution.unwrap()
+            yield (dim, decay.at(dim), n), PlaceTheory(gaussian, own)
+
+
+def _place_jobs(plan: ScalingPlan, dim: int, decay: DecayLaw) -> list[Job]:
+    """For Gaussian indices and for the runs' own, which on Gaussian-equivalent data are the same job."""
+    problems = plan.run_at(dim, decay).problem, plan.own_problem(dim, decay)
+    return [scaling_curve_job(problem, plan.samples(dim)) for problem in problems]

@@ -1,0 +1,93 @@
+"""Scaling laws of the paper: gamma = 3/4, noise 1/2; how the error is made up, how it falls, and in which regimes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from numeric.laws.power_law import power_law
+from numeric.problem.decay_law import DecayLaw
+from verify.core.data import DataKind
+from verify.core.drawing import styled
+from verify.core.measure import RunResult
+from verify.core.paper import figure_one
+from verify.core.paper_figure import DrawnFigure, Request, Sizes
+from verify.core.pool import Pool
+from verify.core.run import MINIMUM_DIM
+from verify.core.store import Store
+from verify.studies.scaling.figure import excess_figure, regime_figure, trained_decomposition_figure
+from verify.studies.scaling.plan import ScalingPlan
+from verify.studies.scaling.study import ScalingOutcome, study_scaling
+from verify.studies.scaling.text import scaling_document, scaling_lines
+
+_GAMMA = 0.75
+ALPHAS = (0.0125, 0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+DECAYS = (DecayLaw("1/d", power=-1.0), DecayLaw("1"), DecayLaw("sqrt(d)", power=0.5))
+TILES = 5  #: each way of the phase diagram
+
+
+Drawing = Callable[[ScalingOutcome], Figure]
+
+#: By the names of their files.
+DRAWINGS: dict[str, Drawing] = {
+    "decomposition": trained_decomposition_figure,
+    "scaling": excess_figure,
+    "regimes": regime_figure,
+}
+
+
+@dataclass(frozen=True)
+class ScalingFigure:
+    """One of the drawings, with weight decays and sample ratios, and sizes of its own and of the paper.
+
+    `spectra`, `tiles` and `data` are those of a ScalingPlan.
+    """
+
+    title: str
+    drawing: str
+    decays: tuple[DecayLaw, ...]
+    alphas: tuple[float, ...]
+    own_sizes: Sizes
+    paper_sizes: Sizes
+    spectra: tuple[tuple[float, int], ...] = ()
+    tiles: int = 0
+    data: DataKind = DataKind.SEQUENCES
+
+    def sizes(self, paper: bool) -> Sizes:
+        """The theory is that of each size."""
+        return self.paper_sizes if paper else self.own_sizes
+
+    def draw(self, request: Request, pool: Pool) -> DrawnFigure:
+        """As `PaperFigure.draw`."""
+        base = figure_one().varied(
+            target=power_law(_GAMMA, MINIMUM_DIM), dim=MINIMUM_DIM, data=self.data, **request.execution
+        )
+        plan = ScalingPlan(base, self.decays, self.alphas, request.sizes, self.spectra, self.tiles)
+        outcome = study_scaling(plan, Store(request.folder, RunResult), pool)
+        images = styled(partial(DRAWINGS[self.drawing], outcome))
+        return DrawnFigure(
+            self.drawing, images, scaling_document(outcome), tuple(scaling_lines(outcome)), outcome.agrees
+        )
+
+
+_FAR = (*ALPHAS, 6.4, 12.8, 25.6)  #: where the strongest weight decay, sqrt(d), lets a student learn
+_SMALL, _PAPER = ((40, 8), (60, 8)), ((100, 8), (200, 8))
+
+SCALING_FIGURES = {
+    "3": ScalingFigure(
+        "what the error is made of along n, with spectra",
+        "decomposition", DECAYS[:1], ALPHAS, ((28, 8), (40, 8)), ((40, 16), (56, 16)),
+        spectra=((0.05, 8), (0.4, 8), (3.2, 8)), data=DataKind.GAUSSIAN_EQUIVALENT,
+    ),
+    "4": ScalingFigure(
+        "excess error along n at three weight decays, with spectra",
+        "scaling", DECAYS, _FAR, _SMALL, _PAPER, spectra=((0.1, 8), (12.8, 2)),
+    ),
+    "5": ScalingFigure(
+        "regimes in the plane of samples and weight decay, with a spectrum in each",
+        "regimes", DECAYS, _FAR, _SMALL, _PAPER, tiles=TILES,
+    ),
+}  # fmt: skip

@@ -1,0 +1,332 @@
+"""Scaling laws in training: heads trained on power-law targets beside the finite-d theory, along the number of samples.
+
+All quantities are compared at equal n/d^2 and law of weight decay. The excess error of a run is measured above the best multiple of
+its own target on its own test samples, that of the theory above the best multiple on Gaussian fields: each above its own limit of
+infinitely many samples.
+
+Power-law targets are dominated by few features, whose indices are not Gaussian on token sequences (theory note, section 8): there the
+theory is off by a factor, the universality gap, and the theory with the leading features kept exactly (section 10) takes its place. On
+Gaussian-equivalent data the theory is tested in standard errors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from numeric.problem.decay_law import DecayLaw
+from numeric.problem.problem import Problem
+from numeric.studies.phase_diagram import PhaseDiagram, Sketch, phase_diagram, spectrum_sketches
+from numeric.studies.regimes import Regime, regime_at
+from numeric.studies.scaling import ScalingPoint, power_law_of
+from verify.core.data import DataKind
+from verify.core.draw import require_memory
+from verify.core.intervals import DRAWS, INTERVAL_PROBABILITY, STANDARD_ERRORS, Interval, drawn_means, student_interval
+from verify.core.measure import RunResult
+from verify.core.minimise import DescentStatus
+from verify.core.pool import Job, Pool, training_job
+from verify.core.realised import Expected
+from verify.core.run import Run
+from verify.core.scaling_curve import scaling_curve_job
+from verify.core.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
+from verify.core.slopes import log_slope
+from verify.core.spectra import TrainedSpectrum, spectrum_job
+from verify.core.store import Store
+from verify.core.theory import expected_of, progress
+from verify.studies.scaling.error_parts import ErrorParts, error_parts, limits_of
+from verify.studies.scaling.plan import PlaceKey, PlaceTheory, ScalingPlan, SizeAndDecay, key_of, theories, theory_jobs
+
+_LINE = 40  #: points of a theory curve
+_LEAST_POINTS = 3  #: of a window: two points have a slope, but nothing that it could disagree with
+SKETCH_DIM = 1000  #: of the spectra in it: features, bulk and heavy tail are told apart, in seconds
+PHASE_DIM = 10_000  #: of the theory's local slopes in the phase diagram: half a minute for 25
+
+
+@dataclass(frozen=True)
+class Place:
+    """The runs at one size, law of weight decay and n/d^2, with the theory there.
+
+    `excess`, `theory` and `expected` are excess test errors, of the runs, of Gaussian indices and of the law of the runs' own
+    indices, the last with a standard error; `ratio` is the first over the second and its standard error: on token sequences the
+    universality gap. `learned` is the number of eigenvalues of S that stand for features in the theory, no integer where the
+    threshold cuts the interval over which one of them scatters. `parts` are those of the error, beside the theory of the runs' own
+    indices.
+    """
+
+    dim: int
+    decay: DecayLaw
+    alpha: float
+    samples: int
+    excess: tuple[float, ...]
+    theory: float
+    expected: float
+    expected_error: float
+    regime: Regime
+    learned: float
+    whole_feature: bool
+    parts: ErrorParts
+
+    @property
+    def mean(self) -> float:
+        """Mean excess error of the runs."""
+        return float(np.mean(self.excess))
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the excess error from run to run."""
+        return float(np.std(self.excess, ddof=1))
+
+    @property
+    def ratio(self) -> tuple[float, float]:
+        """Mean excess error over that of the theory, and the standard error of that."""
+        return self.mean / self.theory, self.deviation / math.sqrt(len(self.excess)) / self.theory
+
+    @property
+    def z(self) -> float:
+        """Excess error against the expected one in standard errors, without correction for finite size."""
+        error = math.hypot(self.deviation / math.sqrt(len(self.excess)), self.expected_error)
+        return normal_score((self.mean - self.expected) / error, len(self.excess) - 1)
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Slope of log(excess error) against log(n) over the places of one window, by least squares.
+
+    `trained` has the level INTERVAL_PROBABILITY, `held` the one at which all slopes of a study hold together; `theory` is the slope
+    of the expected errors there and `exponent` that of the regime in the limit of large d. `judged`: whether the theory holds at all
+    samples of the window.
+    """
+
+    dim: int
+    decay: DecayLaw
+    regime: str
+    samples: tuple[int, int]
+    trained: Interval
+    held: Interval
+    theory: float
+    exponent: float
+    judged: bool
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the theory's slope lies within the interval of the trained one."""
+        return self.theory in self.held
+
+
+@dataclass(frozen=True)
+class ScalingOutcome:
+    """Everything measured.
+
+    `lines` are theory curves along n, `panels` spectra at the largest size by law of weight decay and n/d^2, where something has been
+    learned; `target` the eigenvalues of the target there, decreasing, shape (d,); `comparison` scores the runs at their own d
+    eigenvalues; `phases` the regimes with local slopes of the theory, where the plan asks for them, `sketches` a spectrum in each.
+    """
+
+    plan: ScalingPlan
+    places: tuple[Place, ...]
+    slopes: tuple[Slope, ...]
+    lines: Mapping[SizeAndDecay, tuple[ScalingPoint, ...]]
+    panels: Mapping[tuple[DecayLaw, float], TrainedSpectrum]
+    target: np.ndarray
+    comparison: Comparison
+    phases: PhaseDiagram | None = None
+    sketches: tuple[Sketch, ...] = ()
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the indices of the data are Gaussian, as in the theory."""
+        return self.plan.base.data is DataKind.GAUSSIAN_EQUIVALENT
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """What the verdict is about."""
+        overlaps = ("overlaps", "train and test errors") if self.comparison.scores else ()
+        if self.gaussian:
+            return ("excess errors", "their parts", *overlaps, *(("spectra",) if self.panels else ()))
+        return (*overlaps, *(("slopes",) if any(slope.judged for slope in self.slopes) else ()))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all that is judged agrees, and something is.
+
+        At a single size, without finite-size estimate, the theory of sequences leaves what the features beyond the leading ones add:
+        excess errors and spectra resolve it (theory note, section 10).
+        """
+        if self.gaussian:
+            errors = all(abs(place.z) < BAND for place in self.places)
+            parts = all(place.parts.agrees for place in self.places)
+            return errors and parts and self.comparison.agrees and all(panel.agrees for panel in self.panels.values())
+        return (
+            bool(self.judged) and self.comparison.agrees and all(slope.agrees for slope in self.slopes if slope.judged)
+        )
+
+
+def study_scaling(plan: ScalingPlan, store: Store[RunResult], pool: Pool) -> ScalingOutcome:
+    """Train what `store` lacks, solve the theory, compare.
+
+    Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
+    """
+    pool.results(scaling_jobs(plan, store))
+
+    def trained(runs: Sequence[Run]) -> list[RunResult]:
+        return pool.results([training_job(run, store) for run in runs])
+
+    return judge(plan, trained(plan.runs()), {key: trained(group) for key, group in plan.spectrum_runs().items()}, pool)
+
+
+def scaling_jobs(plan: ScalingPlan, store: Store[RunResult]) -> list[Job]:
+    """All that `study_scaling` asks for and that does not depend on what was trained.
+
+    Raises InvalidParameter if the data of a run would not fit.
+    """
+    runs = [*plan.runs(), *(run for group in plan.spectrum_runs().values() for run in group)]
+    require_memory(runs)
+    return [*(training_job(run, store) for run in runs), *theory_jobs(plan), *_line_jobs(plan)]
+
+
+def _line_jobs(plan: ScalingPlan) -> list[Job]:
+    """The theory of Gaussian indices as a curve at each of the plan's places, at whole numbers of samples, as runs have."""
+    alphas = np.unique(np.geomspace(min(plan.alphas), max(plan.alphas), _LINE))
+    return [
+        scaling_curve_job(plan.run_at(dim, decay).problem, sorted({max(1, round(n)) for n in alphas * dim**2}))
+        for dim, decay in plan.places()
+    ]
+
+
+def judge(
+    plan: ScalingPlan,
+    results: Sequence[RunResult],
+    spectra: Mapping[tuple[DecayLaw, float], Sequence[RunResult]],
+    pool: Pool,
+) -> ScalingOutcome:
+    """Set trained heads beside the theory.
+
+    Raises NoAnswer if the theory has no answer where heads were trained.
+    """
+    solved = dict(theories(plan, pool))
+    places = tuple(_places(plan, results, solved))
+    laws = {key: solved[key_of(group[0].run)].own.solution for key, group in spectra.items()}
+    trusted = [key for key, solution in laws.items() if solution.trusted]
+    drawn = pool.results([spectrum_job(spectra[key], laws[key]) for key in trusted])
+    return ScalingOutcome(
+        plan,
+        places,
+        tuple(_slopes(plan, places)),
+        {place: tuple(line) for place, line in zip(plan.places(), pool.results(_line_jobs(plan)), strict=True)},
+        {key: found for key, found in zip(trusted, drawn, strict=True) if found.theory.zero_mass < 1},
+        plan.base.varied(dim=plan.sizes[-1][0]).target_eigenvalues(),
+        _comparison(plan, results, solved),
+        *(_phases(plan) if plan.tiles else (None, ())),
+    )
+
+
+def _phases(plan: ScalingPlan) -> tuple[PhaseDiagram, tuple[Sketch, ...]]:
+    noise = plan.base.problem.noise
+    with progress("local slopes", plan.tiles**2) as watch:
+        diagram = phase_diagram(plan.gamma, PHASE_DIM, noise, plan.tiles, watch)
+    return diagram, spectrum_sketches(diagram, SKETCH_DIM, noise)
+
+
+def _comparison(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]) -> Comparison:
+    """Runs against the theory of their own indices where that can be judged; all that did not converge are listed."""
+    excluded = tuple(result for result in results if result.status is not DescentStatus.CONVERGED)
+    judged = [
+        result
+        for result in results
+        if solved[key_of(result.run)].whole_feature and plan.judges_at_every_size(result.run.dim, result.run.samples)
+    ]
+    if not judged:
+        return Comparison((), (), excluded)
+
+    def expected(problems: Sequence[Problem]) -> list[Expected]:
+        sizes = [power_law_of(problem).dim for problem in problems]
+        keys = [(dim, p.lambda_, round(p.alpha * dim**2)) for dim, p in zip(sizes, problems, strict=True)]
+        return [expected_of(solved[key].own.solution.unwrap()) for key in keys]
+
+    found = compare_with_theory(judged, expected, lambda run: _law(run, plan))
+    return dataclasses.replace(found, excluded=excluded)
+
+
+def _law(run: Run, plan: ScalingPlan) -> Problem:
+    """Runs of one law of weight decay are one point whatever their size: that of the largest."""
+    dim = plan.sizes[-1][0]
+    return run.varied(dim=dim, lambda_=plan.decay_of(run).at(dim)).problem
+
+
+def _places(plan: ScalingPlan, results: Sequence[RunResult], solved: Mapping[PlaceKey, PlaceTheory]) -> Iterator[Place]:
+    groups: dict[PlaceKey, list[RunResult]] = {}
+    for result in results:
+        if result.status is DescentStatus.CONVERGED:
+            groups.setdefault(key_of(result.run), []).append(result)
+    limits = {(dim, decay): limits_of(plan.run_at(dim, decay).problem) for dim, decay in plan.places()}
+    for key, group in groups.items():
+        (dim, _, n), (gaussian, own) = key, solved[key]
+        decay = plan.decay_of(group[0].run)
+        learned = solved[key].learned
+        yield Place(
+            dim,
+            decay,
+            group[0].run.problem.alpha,
+            n,
+            tuple(r.excess_error for r in group),
+            gaussian.excess_error,
+            own.excess_error,
+            own.excess_uncertainty / STANDARD_ERRORS,
+            _regime(plan.run_at(dim, decay).problem, n),
+            learned,
+            solved[key].whole_feature,
+            error_parts(group, learned, limits[dim, decay], own.solution, own.excess_error),
+        )
+
+
+def _regime(problem: Problem, samples: float) -> Regime:
+    target = power_law_of(problem)
+    logs = (math.log(samples), math.log(problem.lambda_), math.log(target.dim))
+    return regime_at(Fraction(str(target.gamma)), *logs)
+
+
+def _slopes(plan: ScalingPlan, places: Sequence[Place]) -> Iterator[Slope]:
+    """One slope for each window, in the order of the plan's places."""
+    windows = [
+        (window, all(plan.judges(dim, place.samples) for place in window))
+        for dim, decay in plan.places()
+        for window in _windows([place for place in places if (place.dim, place.decay) == (dim, decay)])
+    ]
+    together = 1 - (1 - INTERVAL_PROBABILITY) / max(1, sum(judged for _, judged in windows))
+    for window, judged in windows:
+        yield slope_over(window, np.random.default_rng(plan.base.entropy), judged, together)
+
+
+def _windows(places: Sequence[Place]) -> Iterator[Sequence[Place]]:
+    """Of each regime that holds _LEAST_POINTS places or more with a whole learned feature and scatter between runs."""
+    for regime in dict.fromkeys(place.regime for place in places):
+        inside = (place for place in places if place.regime == regime and place.whole_feature)
+        window = [place for place in inside if len(place.excess) >= MINIMUM_RUNS]
+        if len(window) >= _LEAST_POINTS:
+            yield window
+
+
+def slope_over(window: Sequence[Place], rng: np.random.Generator, judged: bool, together: float) -> Slope:
+    """The slope over places of one size and law, with its bootstrap intervals over runs and over what the expected errors scatter."""
+    samples = [place.samples for place in window]
+    rows = [np.array(place.excess) for place in window]
+    expected = np.array([place.expected for place in window])
+    scatter = expected + np.array([place.expected_error for place in window]) * rng.standard_normal(
+        (DRAWS, len(window))
+    )
+    value, theory = (float(log_slope(samples, errors)) for errors in (np.array([row.mean() for row in rows]), expected))
+    drawn = (
+        log_slope(samples, np.stack([drawn_means(row, rng) for row in rows], axis=1))
+        + log_slope(samples, scatter)
+        - theory
+    )
+    runs = min(len(row) for row in rows)
+    trained, held = (student_interval(value, drawn, runs, level) for level in (INTERVAL_PROBABILITY, together))
+    first, regime = window[0], window[0].regime
+    ends = (first.samples, window[-1].samples)
+    return Slope(first.dim, first.decay, regime.name, ends, trained, held, theory, float(regime.risk[0]), judged)

@@ -1,0 +1,117 @@
+"""Scaling laws as JSON values and lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from attention_erm.commandline.table import table_text
+from numeric.maths.domain import finite
+from verify.core.documents import comparison_document, listed, spectrum_summary
+from verify.core.sequences import LEADING, LEAST_RATIO
+from verify.core.text import excluded_lines, verdict_lines
+from verify.studies.scaling.error_parts import ERROR_PARTS
+from verify.studies.scaling.study import Place, ScalingOutcome, Slope
+
+
+def scaling_document(outcome: ScalingOutcome) -> dict[str, Any]:
+    """The outcome as JSON values; numbers that do not exist are null."""
+    base, problem = outcome.plan.base, outcome.plan.base.problem
+    return {
+        "parameters": {"power_law": float(outcome.plan.gamma), "noise": problem.noise, "beta": problem.beta, "beta0": problem.beta0,
+                       "data": str(base.data), "seed": base.entropy, "lambda": [decay.name for decay in outcome.plan.decays]},
+        "agrees": outcome.agrees,
+        "points": [_place_document(place) for place in outcome.places],
+        "slopes": [_slope_document(slope) for slope in outcome.slopes],
+        "spectra": [
+            {"lambda": decay.name, **spectrum_summary(p)}
+            for (decay, _), p in outcome.panels.items()
+        ],
+        "comparison": comparison_document(outcome.comparison),
+        "lines": [
+            {"dim": dim, "lambda": decay.name, "samples": [point.samples for point in line],
+             "excess_error": [finite(point.excess_error) for point in line]}
+            for (dim, decay), line in outcome.lines.items()
+        ],
+        "target": listed(outcome.target),
+        "phases": outcome.phases and {"dim": outcome.phases.dim, "local_slopes": outcome.phases.slopes},
+        "sketches": [{name: listed(np.asarray(value)) for name, value in vars(sketch).items()} for sketch in outcome.sketches],
+    }  # fmt: skip
+
+
+def _slope_document(slope: Slope) -> dict[str, Any]:
+    return {
+        "dim": slope.dim, "decay": slope.decay.name, "regime": slope.regime, "samples": slope.samples, **slope.trained._asdict(),
+        "held": [slope.held.low, slope.held.high], "theory": slope.theory, "exponent": slope.exponent, "judged": slope.judged,
+        "agrees": slope.agrees,
+    }  # fmt: skip
+
+
+def _place_document(place: Place) -> dict[str, Any]:
+    ratio, error = place.ratio
+    return {
+        "dim": place.dim, "lambda": place.decay.name, "alpha": place.alpha, "n": place.samples, "regime": place.regime.name,
+        "excess_error": place.mean, "standard_deviation": finite(place.deviation), "runs": len(place.excess),
+        "theory": place.theory, "expected": finite(place.expected), "ratio": ratio, "ratio_standard_error": finite(error),
+        "z": finite(place.z), "learned": place.learned,
+        "parts": dict(zip(ERROR_PARTS, place.parts.means, strict=True)),
+        "theory_parts": dict(zip(ERROR_PARTS, map(finite, place.parts.theory.tolist()), strict=True)),
+        "part_scores": dict(zip(ERROR_PARTS, map(finite, place.parts.scores), strict=True)),
+    }  # fmt: skip
+
+
+def scaling_lines(outcome: ScalingOutcome) -> Iterator[str]:
+    """The data, every place with its ratio to the theory, every slope beside theory and exponent, spectra, and the verdict."""
+    base, gamma = outcome.plan.base, float(outcome.plan.gamma)
+    yield f"excess errors of a power law k^-{gamma:g} on {base.data}, noise {base.problem.noise:g}:\n"
+    if outcome.places:
+        yield table_text([_place_row(place) for place in outcome.places])
+    for slope in outcome.slopes:
+        yield (
+            f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to {slope.samples[1]}: trained {slope.trained:.3f}, "
+            f"theory {slope.theory:.3f}, "
+            f"{_word(slope)}; exponent of the regime ({slope.regime}) as d grows {slope.exponent:.3f}\n"
+        )
+    for (decay, alpha), panel in outcome.panels.items():
+        yield (
+            f"spectrum, d {panel.dim}, lambda {decay}, n/d^2 {alpha:g}: distance of the distribution functions "
+            f"{panel.distance:.4f}, p {panel.p_value:.3f}\n"
+        )
+    yield from verdict_lines(outcome.comparison)
+    yield from excluded_lines(outcome.comparison.excluded)
+    yield scaling_verdict_line(outcome)
+
+
+def _place_row(place: Place) -> dict[str, object]:
+    ratio, error = place.ratio
+    return {
+        "d": place.dim, "lambda": place.decay.name, "n": place.samples, "trained": place.mean, "theory": place.theory,
+        "ratio": f"{ratio:.3f}", "+-": f"{error:.3f}", "expected": place.expected, "z": f"{place.z:+.1f}",
+        "regime": place.regime.name,
+    }  # fmt: skip
+
+
+def _word(slope: Slope) -> str:
+    if not slope.judged:
+        return f"{'within' if slope.agrees else 'outside'}, not judged as n < {LEAST_RATIO} d"
+    return "agrees" if slope.agrees else "DISAGREES"
+
+
+def scaling_verdict_line(outcome: ScalingOutcome) -> str:
+    """What agrees, and what cannot."""
+    *first, last = outcome.judged or ("nothing",)
+    judged = f"{', '.join(first)} and {last}" if first else last
+    word = "agree" if outcome.agrees else "DISAGREE"
+    if outcome.gaussian:
+        return f"Gaussian-equivalent data: {judged} {word} with the theory\n"
+    if not outcome.judged:
+        return (
+            f"token sequences: no whole feature is learned where n >= {LEAST_RATIO} d at every size, nothing is judged; "
+            "raise --alpha, lower --lambda or leave out small --dim\n"
+        )
+    return (
+        f"token sequences, n >= {LEAST_RATIO} d: {judged} {word} with the theory of their own indices, of which the first {LEADING} "
+        "(d/2 at small d) are not Gaussian (ratio: the universality gap of the theory that takes them for Gaussian)\n"
+    )

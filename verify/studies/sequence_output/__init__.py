@@ -1,0 +1,1 @@
+"""Heads trained on output sequences compared with heads trained on labels."""

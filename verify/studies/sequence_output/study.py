@@ -1,0 +1,219 @@
+"""Heads trained on the sequences that they put out, Y = softmax(beta h) X, beside the same heads trained on labels.
+
+The loss of a sequence is ||(y - softmax(beta h)) X||_F^2/d = tr r (X X^T/d) r^T, r the residual of the label. As X X^T/d =
+1 + e/sqrt(d), e the index of the identity, both have one limit. The difference starts at order d^-1/2 with E tr r e r^T, which is 0
+by parity for two tokens: there it is of order 1/d.   (theory note, section 11)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from scipy.special import softmax
+
+from numeric.laws.law import Array
+from numeric.maths.domain import InvalidParameter, NoAnswer
+from numeric.prediction.prediction import prediction_of
+from numeric.problem.problem import Problem
+from numeric.problem.solution import Solution
+from verify.core.data import Output
+from verify.core.measure import RunResult
+from verify.core.minimise import DescentStatus
+from verify.core.pool import Pool, training_job
+from verify.core.realised import COMPARED_QUANTITIES
+from verify.core.run import Run
+from verify.core.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
+from verify.core.store import Store
+from verify.core.theory import curve_job, pooled_predictions
+
+#: What two outputs are compared in: what training with labels is judged by, and the error of the best multiple of S0.
+PAIRED = (*COMPARED_QUANTITIES, "best_error")
+_BATCHES, _BATCH = 40, 50_000  #: of Gaussian samples: their error is a tenth of that of the runs' term
+
+
+@dataclass(frozen=True)
+class Term:
+    """A coefficient with its standard error; `degrees_of_freedom` are those of the error, infinite where it is known."""
+
+    value: float
+    error: float
+    degrees_of_freedom: float = math.inf
+
+    def against(self, expected: Term) -> float:
+        """The score of the difference; the error of what is expected is known."""
+        ratio = (self.value - expected.value) / math.hypot(self.error, expected.error)
+        return normal_score(ratio, self.degrees_of_freedom)
+
+
+@dataclass(frozen=True)
+class OutputDifference:
+    """What training on sequences changes in one quantity at one point, on equal data: means over runs with standard errors, by size.
+
+    `root` and `inverse`: terms of order d^-1/2 and 1/d, fitted together; `slope`: of the logarithm by that of d, None where a mean
+    is within two standard errors of zero. `expected_root`: the theory of the first, where there is one.
+    """
+
+    problem: Problem
+    quantity: str
+    dims: tuple[int, ...]
+    means: tuple[float, ...]
+    errors: tuple[float, ...]
+    labels: float
+    root: Term
+    inverse: Term
+    slope: Term | None
+    expected_root: Term | None
+
+    @property
+    def z(self) -> float:
+        """The term of order d^-1/2 against the theory, in standard errors; not a number where it has none."""
+        return self.root.against(self.expected_root) if self.expected_root else math.nan
+
+
+@dataclass(frozen=True)
+class OutputOutcome:
+    """Theory along alpha, heads of either output judged by it, and the differences between the two outputs."""
+
+    line: tuple[Solution, ...]
+    comparisons: Mapping[Output, Comparison]
+    differences: tuple[OutputDifference, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether either output agrees with the theory, and their difference falls as it says."""
+        judged = [difference.z for difference in self.differences if difference.expected_root]
+        return all(item.agrees for item in self.comparisons.values()) and all(abs(z) < BAND for z in judged)
+
+
+def study_outputs(
+    base: Run,
+    alphas: Sequence[float],
+    more_tokens: int,
+    sizes: Sequence[tuple[int, int]],
+    line: Sequence[float],
+    store: Store[RunResult],
+    pool: Pool,
+) -> OutputOutcome:
+    """Train heads on either output, on the same data: at each of `alphas`, and at the problem of `base` with `more_tokens`.
+
+    Args:
+        base: how to train, and the problem of two tokens.
+        sizes: pairs (d, number of runs), two sizes or more.
+        line: sample ratios of the theory as it is drawn.
+
+    Raises:
+        InvalidParameter: one size only.
+        NoAnswer: the theory has no answer, or fewer than two pairs of a size converged.
+        WorkerError: a run failed.
+    """
+    if len(sizes) < 2:
+        raise InvalidParameter(
+            "dim", sizes[0][0], "is one size, and a difference falls from one to another", "name two"
+        )
+    points = [base.varied(alpha=alpha) for alpha in alphas]
+    points.append(base.varied(tokens=more_tokens))
+    jobs = {
+        (point, output): [
+            training_job(point.varied(dim=dim, index=index, output=output), store)
+            for dim, count in sizes
+            for index in range(count)
+        ]
+        for point, output in product(points, Output)
+    }
+    along = curve_job(base.problem, line, "theory")
+    pool.results([along, *(job for some in jobs.values() for job in some)])
+    results = {key: pool.results(some) for key, some in jobs.items()}
+    comparisons = {
+        output: compare_with_theory(
+            [result for point in points[:-1] for result in results[point, output]], pooled_predictions(pool)
+        )
+        for output in Output
+    }
+    differences = tuple(
+        difference
+        for point in points
+        for difference in differences_of(results[point, Output.LABELS], results[point, Output.SEQUENCES])
+    )
+    (solved,) = pool.results([along])
+    return OutputOutcome(tuple(solved.values()), comparisons, differences)
+
+
+def differences_of(labels: Sequence[RunResult], sequences: Sequence[RunResult]) -> Iterator[OutputDifference]:
+    """Of the runs at one point on either output, in the same order: each quantity in turn.
+
+    Raises NoAnswer if fewer than MINIMUM_RUNS pairs of a size converged.
+    """
+    pairs = [(a, b) for a, b in zip(labels, sequences, strict=True) if a.status is b.status is DescentStatus.CONVERGED]
+    problem, dims = labels[0].run.problem, tuple(sorted({a.run.dim for a in labels}))
+    for dim in dims:
+        if sum(a.run.dim == dim for a, _ in pairs) < MINIMUM_RUNS:
+            raise NoAnswer(f"alpha {problem.alpha:g}, dim {dim}: fewer than {MINIMUM_RUNS} pairs of runs converged")
+    for quantity in PAIRED:
+        by_size = [[(getattr(a, quantity), getattr(b, quantity)) for a, b in pairs if a.run.dim == dim] for dim in dims]
+        values = [np.array([b - a for a, b in some]) for some in by_size]
+        means = np.array([value.mean() for value in values])
+        errors = np.array([value.std(ddof=1) / math.sqrt(len(value)) for value in values])
+        runs = np.array([len(value) for value in values])
+        root, inverse = fitted_terms(np.array(dims), (-0.5, -1.0), means, errors, runs)
+        yield OutputDifference(
+            problem, quantity, dims, tuple(means.tolist()), tuple(errors.tolist()),
+            float(np.mean([a for a, _ in by_size[-1]])), root, inverse,
+            _slope(np.array(dims), means, errors, runs), expected_root(problem, quantity),
+        )  # fmt: skip
+
+
+def fitted_terms(dims: Array, powers: Sequence[float], values: Array, errors: Array, runs: Array) -> list[Term]:
+    """Coefficients of these powers of d in `values` with standard `errors`, by least squares.
+
+    A mean counts by runs * d^3, as the difference of two runs on equal data scatters like d^-3/2: the measured scatter of a few runs
+    would correlate weights and values.
+    """
+    return _fitted(np.power.outer(dims, np.array(powers)), values, errors, runs, runs * dims**3.0)
+
+
+def _slope(dims: Array, means: Array, errors: Array, runs: Array) -> Term | None:
+    if np.any(np.abs(means) < 2 * errors):
+        return None
+    logs = np.log(dims)
+    design = np.stack([logs, np.ones_like(logs)], axis=1)  # a mean falls by d^-1/2 less than its scatter
+    return _fitted(design, np.log(np.abs(means)), errors / np.abs(means), runs, runs * dims)[0]
+
+
+def _fitted(design: Array, values: Array, errors: Array, runs: Array, importance: Array) -> list[Term]:
+    """The coefficients of the columns of `design`; degrees of freedom by Welch and Satterthwaite."""
+    shares = np.linalg.solve((design.T * importance) @ design, design.T * importance)
+    variances = (shares * errors) ** 2
+    total = variances.sum(1)
+    degrees = total**2 / (variances**2 / (runs - 1)).sum(1)
+    return [Term(*map(float, row)) for row in zip(shares @ values, np.sqrt(total), degrees, strict=True)]
+
+
+def expected_root(problem: Problem, quantity: str) -> Term | None:
+    """The theory's term of order d^-1/2 in what the output of sequences changes in a quantity.
+
+    Zero for two tokens: under (h, h0, noise, e) -> - of these residuals keep their squares, and tr r e r^T changes its sign. For more
+    tokens known of the best multiple c* S0: its error is stationary in c, so that the term is E tr r e r^T at c*, where e is t0/q0 h0
+    and an independent rest.
+    """
+    if problem.tokens == 2:
+        return Term(0.0, 0.0)
+    if quantity != "best_error":
+        return None
+    c, target = prediction_of(problem).best_multiple().c, problem.target
+    rng = np.random.default_rng(problem.tokens)
+    means = [_residual_term(problem, c, math.sqrt(target.q0), rng) for _ in range(_BATCHES)]
+    share = target.t0 / target.q0
+    return Term(share * float(np.mean(means)), share * float(np.std(means, ddof=1)) / math.sqrt(_BATCHES))
+
+
+def _residual_term(problem: Problem, c: float, spread: float, rng: np.random.Generator) -> float:
+    """Mean of tr r h0 r^T over drawn h0 and noise, r the residual of c h0."""
+    shape = (_BATCH, problem.tokens, problem.tokens)
+    g, xi = (x + x.swapaxes(1, 2) for x in rng.standard_normal((2, *shape)))
+    h0 = spread * g / math.sqrt(2)
+    r = softmax(problem.beta0 * (h0 + math.sqrt(problem.noise) * xi / 2), -1) - softmax(problem.beta * c * h0, -1)
+    return float(((r @ h0) * r).sum((1, 2)).mean())

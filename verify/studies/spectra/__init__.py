@@ -1,0 +1,1 @@
+"""Singular values of trained heads compared with their law."""

@@ -1,0 +1,1 @@
+"""Interpolation and recovery thresholds located in training."""

@@ -1,0 +1,133 @@
+"""`python -m verify thresholds`: where training loss and estimation error vanish, against the proven thresholds."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, print_json
+from numeric.laws.marchenko_pastur import MarchenkoPastur
+from numeric.problem.problem import Parametrisation, Problem
+from verify.core.options import add_execution, execution_fields, integers, opened, size_counts
+from verify.core.output import write_figures
+from verify.core.pool import Pool
+from verify.core.run import MINIMUM_DIM, Run
+from verify.studies.thresholds.descents import Descents, compare_descents
+from verify.studies.thresholds.figure import threshold_figure
+from verify.studies.thresholds.study import DECAY, ThresholdPlan, study_thresholds, vanishing_store
+from verify.studies.thresholds.text import descent_line, threshold_document, threshold_lines
+
+_LOG = logging.getLogger(__name__)
+
+COMPARISON_DECAY = 0.01  #: at which descents over W and over S are compared
+_COMPARED = (0.8, 2.0)  #: multiples of the first interpolation threshold at which they are
+Value = TypeVar("Value")
+
+
+def add(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "thresholds",
+        help="where training loss and estimation error vanish, against the proven thresholds",
+        description="Train at vanishing weight decay on both sides of the interpolation and the recovery threshold, at "
+        "each setting of rank ratio, noise, width and tokens, and locate both in the data. Prints a line a "
+        "threshold: where training sees it, with a confidence interval extrapolated in d, beside the proven "
+        "value, and a verdict.",
+        epilog="example: python -m verify thresholds --kappa0 .5,.2 --tokens 2,3 --noise .5 --dim 30,60 --runs 24,12",
+    )
+    parser.add_argument("--dim", type=integers("--dim", MINIMUM_DIM), default="30,60", metavar="N,N",
+                        help="sizes d, at least two to extrapolate from (default 30,60)")  # fmt: skip
+    parser.add_argument("--runs", type=integers("--runs", 2), default="24,12", metavar="N",
+                        help="runs per threshold, one number or one for each size (default 24,12)")  # fmt: skip
+    for name, default, text in (
+        ("kappa0", "0.5,0.2,0.8", "rank ratios of the target, one for all settings or one for each"),
+        ("noise", "0.1,0.25,0.2", "variances Delta of the label noise, likewise"),
+        ("width", "1", "width ratios kappa of the student, likewise"),
+    ):
+        parser.add_argument(
+            f"--{name}", type=grid(f"--{name}"), default=default, metavar="X,X", help=f"{text} (default {default})"
+        )
+    parser.add_argument("--tokens", type=integers("--tokens", 2), default="2,3,2", metavar="N,N",
+                        help="tokens per sequence T, likewise (default 2,3,2)")  # fmt: skip
+    parser.add_argument("--parametrisation", choices=[str(p) for p in Parametrisation], default="factorised",
+                        help="train factors W of S, or S itself, which recovers nothing (default factorised)")  # fmt: skip
+    add_problem_arguments(parser, "beta", "beta0")
+    add_execution(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Locate the thresholds in training, compare with the proven values, write figure and JSON."""
+    started, plan, folder = time.perf_counter(), thresholds_asked(arguments), Path(arguments.out)
+    store = opened(vanishing_store, folder)
+    _LOG.info("training at vanishing weight decay, and its theory")
+    with Pool(arguments.workers) as pool:
+        outcome = study_thresholds(plan, store, pool)
+    same = _descents(plan)
+    agrees = outcome.agrees and all(item.agrees for item in same)
+    document = {
+        **threshold_document(outcome),
+        "parametrisations": [item.document() for item in same],
+        "agrees": agrees,
+        "seconds": time.perf_counter() - started,
+    }
+    write_figures(folder, "thresholds", document, {"thresholds": partial(threshold_figure, outcome.sightings)})
+    if arguments.json:
+        print_json(document)
+    else:
+        lines = [*threshold_lines(outcome), *map(descent_line, same)]
+        sys.stdout.write("".join(lines) + f"see thresholds.png and thresholds.json in {folder}/\n")
+    return 0 if agrees else 1
+
+
+def _descents(plan: ThresholdPlan) -> list[Descents]:
+    """Over W and over S on the same data of the first setting, where factors are trained."""
+    sought = plan.sought()[0]
+    if sought.base.problem.parametrisation is not Parametrisation.FACTORISED or sought.base.problem.width < 1:
+        return []
+    _LOG.info("descents over W and over S")
+    first = sought.base.varied(dim=plan.sizes[0][0], lambda_=COMPARISON_DECAY)
+    return [compare_descents(first.varied(alpha=alpha)) for alpha in sought.alphas(_COMPARED).tolist()]
+
+
+def thresholds_asked(arguments: argparse.Namespace) -> ThresholdPlan:
+    """What is asked for. Raises BadInput for settings whose thresholds are not defined or not sharp."""
+    sizes = size_counts(arguments.dim, arguments.runs)
+    if len(sizes) < 2:
+        raise BadInput("--dim", sizes[0][0], "one size cannot be extrapolated", "give at least two, e.g. --dim 30,60")
+    if 0 in arguments.noise:
+        raise BadInput("--noise", 0, "the interpolation threshold needs label noise > 0", "use --noise 0.25")
+    if arguments.beta != arguments.beta0:
+        raise BadInput(
+            "--beta", arguments.beta, f"recovery needs beta = beta0 (here {arguments.beta0})", "give both the same"
+        )
+    names = ("kappa0", "noise", "width", "tokens")
+    count = max(len(getattr(arguments, name)) for name in names)
+    columns = [_for_each(f"--{name}", getattr(arguments, name), count) for name in names]
+    settings = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    return ThresholdPlan(tuple(_base(arguments, sizes[0][0], **setting) for setting in settings), sizes)
+
+
+def _for_each(name: str, values: Sequence[Value], count: int) -> list[Value]:
+    """One value for each setting."""
+    if len(values) not in (1, count):
+        shown = ",".join(map(str, values))
+        raise BadInput(name, shown, f"must be one number or {count}, as many as settings", f"give one or {count}")
+    return list(values) * (count // len(values))
+
+
+def _base(arguments: argparse.Namespace, dim: int, **setting: Any) -> Run:
+    """Of one setting."""
+    if setting["width"] < setting["kappa0"]:
+        raise BadInput("--width", setting["width"], "below kappa0 nothing is recovered", "give it from kappa0 on")
+    stated: dict[str, Any] = {name: float(setting[name]) for name in ("noise", "width")}
+    stated |= {name: float(getattr(arguments, name)) for name in ("beta", "beta0")}
+    what, target = Parametrisation(arguments.parametrisation), MarchenkoPastur(float(setting["kappa0"]))
+    problem = Problem(1.0, target, DECAY, tokens=setting["tokens"], parametrisation=what, **stated)
+    return Run(problem, dim, **execution_fields(arguments))

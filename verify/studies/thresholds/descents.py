@@ -1,0 +1,56 @@
+"""Weight decay on the factors W is a trace penalty on S: both descents, on the same data, must end at the same S."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import torch
+
+from verify.core.draw import draw, empirical_risk
+from verify.core.minimise import DescentStatus, Lbfgs, Proximal
+from verify.core.run import Run
+
+_TOLERANCE = 1e-6  #: relative gradient of both descents
+#: Relative difference allowed: the loss is quadratic at its minimum, the map is known to the root of that over the
+#: flattest curvature, which the weight decay keeps above a thousandth of the steepest.
+_LOSS_BAND, _MAP_BAND = 1e-6, 1e-4
+
+
+@dataclass(frozen=True)
+class Descents:
+    """Minimal loss per d^2 of both descents, distance of their maps relative to the map, and how they ended."""
+
+    alpha: float
+    factorised: float
+    convex: float
+    distance: float
+    statuses: tuple[DescentStatus, DescentStatus]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both converged, to the same loss and the same map."""
+        same = abs(self.factorised - self.convex) <= _LOSS_BAND * self.factorised and self.distance <= _MAP_BAND
+        return same and all(status is DescentStatus.CONVERGED for status in self.statuses)
+
+    def document(self) -> dict[str, object]:
+        """As plain JSON values."""
+        return {**dataclasses.asdict(self), "statuses": [s.name.lower() for s in self.statuses], "agrees": self.agrees}
+
+
+def compare_descents(run: Run) -> Descents:
+    """Minimise over factors W and over S on the data of `run`, which trains factors."""
+    drawn = draw(run)
+    risk = empirical_risk(run, drawn)
+    minima = [
+        Lbfgs(tolerance=_TOLERANCE, proximal_steps=0).minimise(risk, drawn.start),
+        Proximal(tolerance=_TOLERANCE).minimise(risk, drawn.start),
+    ]
+    factorised, convex = (risk.weights.attention_map(torch.as_tensor(minimum.weights)) for minimum in minima)
+    return Descents(
+        alpha=run.problem.alpha,
+        factorised=minima[0].loss,
+        convex=minima[1].loss,
+        distance=float((factorised - convex).norm() / factorised.norm()),
+        statuses=(minima[0].status, minima[1].status),
+    )

@@ -1,0 +1,280 @@
+"""Thresholds seen in training: where the training loss starts to rise and where the estimation error ends, against proven values."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from numeric.laws.law import Array
+from numeric.maths.domain import NoAnswer
+from numeric.problem.problem import Parametrisation, Problem
+from numeric.proven_laws.rational import exact_marchenko_pastur
+from numeric.saddle.curve import learning_curve
+from numeric.thresholds.interpolation import interpolation
+from numeric.thresholds.proven_digits import Threshold
+from numeric.thresholds.recovery import recovery
+from verify.core.intervals import Interval
+from verify.core.minimise import DescentStatus
+from verify.core.pool import Job, Pool, training_job
+from verify.core.run import Run
+from verify.core.scores import MINIMUM_RUNS
+from verify.core.store import Store
+from verify.core.target import rank_ratio
+from verify.core.theory import ACCURACY
+from verify.studies.thresholds.crossing import Crossing, SizePoints, TheoryCurve, find_crossing, pooled_ratio
+from verify.studies.thresholds.vanishing_decay import (
+    DECAY_MULTIPLES,
+    NestedRun,
+    VanishingResult,
+    train_at_vanishing_decay,
+    vanishing_root,
+)
+
+_DIGITS = 30
+_WIDEST = 0.15  #: half of an interval over the proven value: a wider one decides nothing
+#: Of the root at the fitted point nearest to the threshold: beyond it at most so much is left at the largest size. Extrapolated from
+#: the two decays the loss is below its rounding there; a run whose own threshold lies that far off is six deviations away at d = 50.
+_LEFT = 0.1
+#: Relative difference of roots far from the threshold that remains beside the scatter of runs: a + c/d leaves out 1/d^2.
+_ROOT_ALLOWED = 0.05
+_COST = 3.0  #: seconds of the theory at one sample ratio
+#: Smallest weight decay: the miss of the linear extrapolation from it and its double is the theory's too, and is subtracted.
+DECAY = 2e-4
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One threshold: which quantity vanishes, where it is fitted and where it is seen to have vanished, in multiples of it.
+
+    Crossings scatter least if one point lies near the threshold, beyond the scatter of the thresholds of single runs (2/d).
+    """
+
+    name: str
+    quantity: str
+    label: str
+    multiples: tuple[float, ...]
+    beyond: float
+
+    def visited(self) -> tuple[float, ...]:
+        """All multiples, decreasing."""
+        return tuple(sorted((*self.multiples, self.beyond), reverse=True))
+
+
+INTERPOLATION = Kind("interpolation", "train_error", "training loss", (1.11, 1.48, 1.85), 0.8)
+RECOVERY = Kind("recovery", "estimation_error", "estimation error", (0.54, 0.72, 0.9), 1.25)
+
+
+@dataclass(frozen=True)
+class Sought:
+    """One threshold of one setting: `base` holds every parameter that does not vary, `told` the problem as the theory is told it."""
+
+    kind: Kind
+    base: Run
+    told: Problem
+
+    @property
+    def setting(self) -> str:
+        """In words, without what is usual."""
+        problem, what = self.base.problem, self.base.problem.parametrisation
+        noise = f", Delta {problem.noise:g}" if self.kind is INTERPOLATION else ""
+        width = f", width {problem.width:g}" if problem.width != 1 else ""
+        direct = f", {what}" if what is not Parametrisation.FACTORISED else ""
+        return f"kappa0 {rank_ratio(problem.target):g}, T {problem.tokens}{noise}{width}{direct}"
+
+    def threshold(self) -> Threshold:
+        """The proven value that training is judged by."""
+        return _proven(self.kind, self.told)
+
+    def alphas(self, multiples: Sequence[float]) -> Array:
+        """Sample ratios at multiples of the threshold, which says where to train and not what to find: the true one."""
+        return np.array(multiples) * float(_proven(self.kind, self.base.problem))
+
+
+@dataclass(frozen=True)
+class ThresholdPlan:
+    """Settings, and sizes (d, number of runs) of each; the theory is told `noise_factor` times the noise."""
+
+    bases: tuple[Run, ...]
+    sizes: tuple[tuple[int, int], ...]
+    noise_factor: float = 1.0
+
+    def sought(self) -> list[Sought]:
+        """Both thresholds of every setting; in direct training recovery is where interpolation ends, and is not sought."""
+        return list(self._sought())
+
+    def _sought(self) -> Iterator[Sought]:
+        for base in self.bases:
+            told = dataclasses.replace(base.problem, noise=base.problem.noise * self.noise_factor)
+            yield Sought(INTERPOLATION, base, told)
+            if base.problem.parametrisation is Parametrisation.FACTORISED:
+                noiseless = base.varied(noise=0.0)
+                yield Sought(RECOVERY, noiseless, noiseless.problem)
+
+    def runs(self, sought: Sought) -> list[NestedRun]:
+        """What is trained for one threshold: sample ratios from the largest down on the same samples."""
+        visited = sought.kind.visited()
+        shares, (largest,) = tuple(multiple / visited[0] for multiple in visited), sought.alphas(visited[:1]).tolist()
+        return [
+            NestedRun(sought.base.varied(lambda_=DECAY, alpha=largest, dim=dim, index=index), shares)
+            for dim, count in self.sizes
+            for index in range(count)
+        ]
+
+    def run_count(self) -> int:
+        """Number of all runs."""
+        return len(self.sought()) * sum(count for _, count in self.sizes)
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """One threshold as training shows it, beside its proven value."""
+
+    sought: Sought
+    proven: Threshold
+    points: tuple[SizePoints, ...]
+    theory: TheoryCurve
+    crossing: Crossing
+    beyond: tuple[SizePoints, ...]
+    excluded: int
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval over the proven value."""
+        return self.ratio.half_width
+
+    @property
+    def decides(self) -> bool:
+        """Whether the interval is narrow enough for its verdict to mean something."""
+        return self.half_width < _WIDEST
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether next to nothing of the quantity is left beyond the threshold, at the largest size."""
+        nearest = min(self.points[-1].means())
+        return bool(self.beyond[-1].means()[0] <= _LEFT * nearest)
+
+    @property
+    def rises(self) -> bool:
+        """Whether far from the threshold the root is the theory's: where noise is large the threshold alone hardly depends on it."""
+        return 1.0 in self.crossing.level.widened(_ROOT_ALLOWED)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it vanishes beyond the threshold, rises as in theory, and the narrow interval at infinite d holds the proven one."""
+        return self.decides and self.vanishes and self.rises and float(self.proven) in self.crossing.judged
+
+    @property
+    def ratio(self) -> Interval:
+        """The crossing over the proven value."""
+        return self.crossing.infinite.over(float(self.proven))
+
+
+@dataclass(frozen=True)
+class ThresholdOutcome:
+    """Every threshold of a plan, and for each kind seen at several settings the mean ratio of crossing to proven value."""
+
+    plan: ThresholdPlan
+    sightings: tuple[Sighting, ...]
+    pooled: Mapping[str, Interval]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all agree, and there are any, and the mean ratios are 1."""
+        return bool(self.sightings) and all(one.agrees for one in self.sightings) and self.ratios_agree
+
+    @property
+    def ratios_agree(self) -> bool:
+        """Whether the intervals of all mean ratios contain 1."""
+        return all(1.0 in ratio for ratio in self.pooled.values())
+
+
+def vanishing_store(folder: Path) -> Store[VanishingResult]:
+    """Finished runs of this experiment in `folder`. Raises OSError if it cannot be written."""
+    return Store(folder, VanishingResult, "vanishing.jsonl")
+
+
+def threshold_jobs(plan: ThresholdPlan, store: Store[VanishingResult]) -> list[Job]:
+    """All that `study_thresholds` asks for."""
+    return [job for sought in plan.sought() for job in (*_training(plan, sought, store), _theory_job(sought))]
+
+
+def study_thresholds(plan: ThresholdPlan, store: Store[VanishingResult], pool: Pool) -> ThresholdOutcome:
+    """Train what `store` lacks, locate every threshold.
+
+    Raises WorkerError if a run fails, NoAnswer if too few runs converged or the theory has no answer.
+    """
+    pool.results(threshold_jobs(plan, store))
+    places = plan.sought()
+    sightings = tuple(
+        _sighting(one, pool.results(_training(plan, one, store)), pool.results([_theory_job(one)])[0], len(places))
+        for one in places
+    )
+    kinds = {sought.kind.name: [one.ratio for one in sightings if one.sought.kind is sought.kind] for sought in places}
+    several = {name: ratios for name, ratios in kinds.items() if len(ratios) > 1}
+    return ThresholdOutcome(plan, sightings, {name: pooled_ratio(several[name], len(several)) for name in several})
+
+
+def _proven(kind: Kind, problem: Problem) -> Threshold:
+    law = exact_marchenko_pastur(Fraction(str(rank_ratio(problem.target))))
+    width = Fraction(str(problem.width))
+    if kind is RECOVERY:
+        return recovery(law, problem.tokens, _DIGITS, width)
+    if problem.parametrisation is not Parametrisation.FACTORISED:
+        law = law.of_model(f"direct_{problem.parametrisation}")
+    return interpolation(law, Fraction(str(problem.noise)), problem.tokens, _DIGITS, width)
+
+
+def _training(plan: ThresholdPlan, sought: Sought, store: Store[VanishingResult]) -> list[Job]:
+    return [training_job(run, store, train_at_vanishing_decay) for run in plan.runs(sought)]
+
+
+def _theory_job(sought: Sought) -> Job:
+    """The theory at the fitted sample ratios."""
+    alphas = tuple(sought.alphas(sought.kind.multiples).tolist())
+    arguments = sought.told, sought.kind.quantity, alphas
+    return Job(theory_roots, arguments, "theory of thresholds", _COST * len(alphas), f"theory of {sought.setting}")
+
+
+def theory_roots(problem: Problem, quantity: str, alphas: tuple[float, ...]) -> TheoryCurve:
+    """The vanishing root of the theory, with the decay taken to zero exactly as in training.
+
+    Values that the solver calls inaccurate serve, as their error bars widen the interval. Raises NoAnswer where there is none.
+    """
+    problems = [dataclasses.replace(problem, lambda_=multiple * DECAY) for multiple in DECAY_MULTIPLES[-2:]]
+    points = list(zip(*(learning_curve(one, alphas, accuracy=ACCURACY) for one in problems), strict=True))
+    for solution in (solution for pair in points for solution in pair):
+        if solution.value(quantity) is None:
+            solution.unwrap()
+    roots = [vanishing_root(*(getattr(solution, quantity) for solution in pair)) for pair in points]
+    # at two decays so close the errors are the same, and so is that of the extrapolated value
+    bars = [max(solution.errors.get(quantity, 0.0) for solution in pair) for pair in points]
+    errors = [math.sqrt(root**2 + bar) - root for bar, root in zip(bars, roots, strict=True)]
+    return TheoryCurve(np.array(alphas), np.array(roots), np.array(errors))
+
+
+def _sighting(sought: Sought, results: Sequence[VanishingResult], theory: TheoryCurve, intervals: int) -> Sighting:
+    kind, proven = sought.kind, sought.threshold()
+    converged = [result for result in results if result.status is DescentStatus.CONVERGED]
+    dims = sorted({result.run.run.dim for result in results})
+    points = tuple(_points(kind, dim, kind.multiples, converged) for dim in dims)
+    beyond = tuple(_points(kind, dim, (kind.beyond,), converged) for dim in dims)
+    crossing = find_crossing(points, theory, float(proven), sought.base.entropy, intervals)
+    return Sighting(sought, proven, points, theory, crossing, beyond, len(results) - len(converged))
+
+
+def _points(kind: Kind, dim: int, multiples: Sequence[float], results: Sequence[VanishingResult]) -> SizePoints:
+    """Roots at some of the multiples visited."""
+    group = [result for result in results if result.run.run.dim == dim]
+    if len(group) < MINIMUM_RUNS:
+        raise NoAnswer(
+            f"{kind.name} at dim {dim}: {len(group)} runs converged, an interval needs {MINIMUM_RUNS}; add --runs"
+        )
+    columns = [kind.visited().index(multiple) for multiple in multiples]
+    ratios = np.array(group[0].run.samples)[columns] / dim**2
+    return SizePoints(dim, ratios, np.array([result.limits(kind.quantity) for result in group])[:, columns])

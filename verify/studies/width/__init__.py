@@ -1,0 +1,1 @@
+"""Networks of every width compared with the theory."""

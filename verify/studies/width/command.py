@@ -1,0 +1,75 @@
+"""`python -m verify width`: quadratic networks trained along their width, beside the finite-d theory."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from functools import partial
+from typing import Any
+
+from numeric.cli.arguments import BadInput, add_problem_arguments, grid, integer, print_json
+from numeric.cli.power_laws.scaling import decay_law
+from numeric.laws.power_law import power_law
+from numeric.problem.problem import Problem
+from verify.core.options import add_power_law, output_folder
+from verify.core.output import write_figures
+from verify.core.pool import Pool
+from verify.core.run import MINIMUM_DIM
+from verify.studies.width.figure import width_figure
+from verify.studies.width.study import MODEL, Samples, study_width
+from verify.studies.width.text import width_document, width_lines
+
+
+def add(commands: Any) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "width",
+        help="quadratic networks of a power-law target along their width: errors and slopes beside the theory",
+        description="Train quadratic networks of every width on one power-law target at a fixed number of samples. Prints "
+        "a line a width: estimation error and its slope along the width beside the theory at the same d, in "
+        "standard errors, and how many widths agree. Writes width.png and width.json.",
+        epilog="example: python -m verify width --dim 60 --alpha 0.3 --width 0.02,0.1,1 --lambda 0.5 --data gaussian-equivalent",
+    )
+    add_power_law(parser, "1")
+    parser.add_argument("--dim", type=integer("--dim", MINIMUM_DIM, 10_000, "e.g. 100"), default="100", metavar="N",
+                        help="dimension of the inputs (default 100)")  # fmt: skip
+    parser.add_argument("--alpha", type=grid("--alpha"), default="1/2", metavar="X", help="n/d^2 (default 1/2)")
+    parser.add_argument("--width", type=grid("--width"), default="0.01:1:7", metavar="GRID",
+                        help="width ratios m/d, rounded to whole hidden units (default 0.01:1:7)")  # fmt: skip
+    parser.add_argument("--lambda", dest="lambda_", default="1/2", metavar="X",
+                        help="weight decay: a number, 1/d, sqrt(d), d^p (default 1/2)")  # fmt: skip
+    parser.add_argument("--runs", type=integer("--runs", 2, 10_000, "try 4"), default="4", metavar="N",
+                        help="runs at each width (default 4)")  # fmt: skip
+    parser.add_argument("--data", choices=[str(kind) for kind in Samples], default="inputs",
+                        help="inputs x, or Gaussian matrices in place of x x^T (default inputs)")  # fmt: skip
+    add_problem_arguments(parser, "noise", defaults={"noise": "1/2"})
+    parser.add_argument("--workers", type=integer("--workers", 1, 4096, "try the number of cores"), metavar="N",
+                        help="processes (default one per core)")  # fmt: skip
+    parser.add_argument(
+        "--out", default="report", metavar="FOLDER", help="where the figure and JSON go (default report)"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    parser.set_defaults(run=run, device="cpu")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, compare, write figure and JSON, print; exit 1 where a width disagrees."""
+    started = time.perf_counter()
+    if len(arguments.alpha) > 1:
+        raise BadInput("--alpha", ",".join(map(str, arguments.alpha)), "cannot vary beside the width", "give one")
+    dim, (alpha,) = arguments.dim, arguments.alpha
+    target, decay = power_law(float(arguments.power_law), dim), decay_law(arguments.lambda_).at(dim)
+    problem = Problem(float(alpha), target, decay, float(arguments.noise), model=MODEL)
+    hidden = sorted({max(1, round(ratio * dim)) for ratio in arguments.width})
+    samples = Samples(arguments.data)
+    folder = output_folder(arguments.out)
+    with Pool(arguments.workers) as pool:
+        points = study_width(problem, hidden, arguments.runs, pool, samples)
+    document = {**width_document(problem, points), "seconds": time.perf_counter() - started}
+    write_figures(folder, "width", document, {"width": partial(width_figure, points)})
+    if arguments.json:
+        print_json(document)
+    else:
+        sys.stdout.write("".join(width_lines(points)) + f"see width.png and width.json in {folder}/\n")
+    return 0 if document["agrees"] else 1

@@ -1,0 +1,195 @@
+"""Quadratic networks along their width beside the finite-d theory: estimation errors, their slopes, training errors.
+
+A network of m hidden units is trained on n samples with labels of a power-law target of d eigenvalues, the same data at every width of
+one run. The theory takes these eigenvalues and the width m/d. On Gaussian-equivalent data it is tested in standard errors; inputs add
+what is of order d/n, the fourth free cumulant of x x^T (theory note, section 10), and may differ by ALLOWED.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from numeric.laws.power_law import PowerLaw
+from numeric.maths.domain import InvalidParameter
+from numeric.problem.problem import Problem
+from numeric.problem.solution import Solution
+from numeric.saddle.solve import solve
+from verify.core.data import MEMORY_LIMIT
+from verify.core.minimise import DescentStatus, Lbfgs
+from verify.core.pool import Job, Pool
+from verify.core.scores import BAND, normal_score
+from verify.core.sensing.risk import SensedRisk
+from verify.core.sensing.samples import labels_of, noisy_indices, sensed_labels
+from verify.core.sensing.shape import Shape
+from verify.core.target import haar_rotation
+from verify.studies.width.risk import NetworkRisk, indices
+
+MODEL = "quadratic_network"
+ALLOWED = 0.05  #: relative difference that finite n/d leaves on inputs, beside SCATTER standard errors
+SCATTER = 2.0
+_EVALUATIONS = 300  #: of the risk in one descent
+
+
+class Samples(enum.StrEnum):
+    """What indices are made of: x^T S x of Gaussian inputs x, or tr G S of Gaussian matrices G."""
+
+    INPUTS = "inputs"
+    GAUSSIAN_EQUIVALENT = "gaussian-equivalent"
+
+
+@dataclass(frozen=True)
+class TrainedNetwork:
+    """What one run measures at one width: ||S - S0||^2/d, and the mean loss of its samples."""
+
+    estimation_error: float
+    train_error: float
+
+
+@dataclass(frozen=True)
+class WidthPoint:
+    """One number m of hidden units: the theory, and trained means with their standard errors.
+
+    `slope`, its standard error and `slope_theory` are d log(estimation error)/d log(m) from the width before, not numbers at the
+    first.
+    """
+
+    hidden: int
+    samples: Samples
+    solution: Solution
+    runs: int
+    estimation_error: float
+    estimation_deviation: float
+    train_error: float
+    train_deviation: float
+    slope: float
+    slope_deviation: float
+    slope_theory: float
+
+    @property
+    def ratio(self) -> float:
+        """Estimation error, trained over theory."""
+        return self.estimation_error / self.solution.estimation_error
+
+    @property
+    def z(self) -> float:
+        """Difference of estimation errors in standard errors, without correction for finite size."""
+        return normal_score(
+            (self.estimation_error - self.solution.estimation_error) / self.estimation_deviation, self.runs - 1
+        )
+
+    @property
+    def slope_z(self) -> float:
+        """Difference of slopes in standard errors."""
+        return normal_score((self.slope - self.slope_theory) / self.slope_deviation, self.runs - 1)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the estimation error is that of the theory: in standard errors, on inputs within ALLOWED beside these."""
+        if self.samples is Samples.GAUSSIAN_EQUIVALENT:
+            return abs(self.z) < BAND
+        theory = self.solution.estimation_error
+        return abs(self.estimation_error - theory) < ALLOWED * theory + SCATTER * self.estimation_deviation
+
+
+def study_width(
+    problem: Problem, hidden: Sequence[int], runs: int, pool: Pool, samples: Samples = Samples.INPUTS
+) -> list[WidthPoint]:
+    """Train `runs` networks at each of these widths, increasing, and set them beside the theory.
+
+    Args:
+        problem: of the quadratic network and a power-law target; its own width is not used.
+
+    Raises:
+        InvalidParameter: the samples of a run would not fit.
+        NotConverged: the theory is not solved.
+        WorkerError: a descent did not converge.
+    """
+    _require_room(problem, samples)
+    problems = [replace(problem, width=m / _dim(problem)) for m in hidden]
+    theory: list[Solution] = []
+    for one in problems:  # each from the one before: far from S = 0 the search from scratch takes longest
+        theory.append(solve(one, theory[-1] if theory else None).unwrap())
+    measured = pool.results([_job(one, index, samples) for one in problems for index in range(runs)])
+    points: list[WidthPoint] = []
+    for k, (m, solution) in enumerate(zip(hidden, theory, strict=True)):
+        row = measured[k * runs : (k + 1) * runs]
+        before = (points[-1], measured[(k - 1) * runs : k * runs]) if k else None
+        errors, losses = ([getattr(run, name) for run in row] for name in ("estimation_error", "train_error"))
+        slope = _slope(m, solution, errors, before)
+        points.append(WidthPoint(m, samples, solution, runs, *_mean(errors), *_mean(losses), *slope))
+    return points
+
+
+def _dim(problem: Problem) -> int:
+    assert isinstance(problem.target, PowerLaw)  # as the command states it
+    return problem.target.dim
+
+
+def _require_room(problem: Problem, samples: Samples) -> None:
+    """Raises InvalidParameter if the samples of a run would not fit."""
+    dim = _dim(problem)
+    numbers = round(problem.alpha * dim**2) * (dim if samples is Samples.INPUTS else dim * (dim + 1) // 2)
+    if 8 * numbers > MEMORY_LIMIT:
+        rule = f"asks for {8 * numbers / 2**30:.0f} GiB of samples in a run, at most {MEMORY_LIMIT >> 30} are allowed"
+        raise InvalidParameter("alpha", problem.alpha, rule, "lower it, or --dim")
+
+
+def _slope(
+    m: int, solution: Solution, errors: Sequence[float], before: tuple[WidthPoint, Sequence[TrainedNetwork]] | None
+) -> tuple[float, float, float]:
+    """Trained slope from the width before, its standard error over runs, and the slope of the theory."""
+    if before is None:
+        return math.nan, math.nan, math.nan
+    point, others = before
+    span = math.log(m / point.hidden)
+    pairs = zip(others, errors, strict=True)  # of the same data
+    slope, deviation = _mean([math.log(error / other.estimation_error) / span for other, error in pairs])
+    return slope, deviation, math.log(solution.estimation_error / point.solution.estimation_error) / span
+
+
+def _mean(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and its standard error."""
+    return float(np.mean(values)), float(np.std(values, ddof=1) / math.sqrt(len(values)))
+
+
+def train_network(problem: Problem, index: int, samples: Samples) -> TrainedNetwork:
+    """One run.
+
+    Raises:
+        RuntimeError: the descent did not converge.
+    """
+    dim = _dim(problem)
+    count, hidden = round(problem.alpha * dim**2), round(problem.width * dim)
+    data, start = (np.random.default_rng([dim, count, index, *key]) for key in ((), (hidden,)))
+    rotation = haar_rotation(dim, data)
+    s0 = torch.as_tensor((rotation * problem.target.arrays[0]) @ rotation.T)  # type: ignore[attr-defined]  # see _dim
+    risk: NetworkRisk | SensedRisk
+    if samples is Samples.INPUTS:
+        inputs = torch.as_tensor(data.standard_normal((count, dim)))
+        labels = labels_of(noisy_indices(indices(s0, inputs)[None], problem, data), problem, data)
+        risk = NetworkRisk(problem, inputs, labels)
+    else:
+        sensing = torch.as_tensor(data.standard_normal((1, count, dim * (dim + 1) // 2)))
+        labels = sensed_labels(s0, sensing, problem, data)
+        risk = SensedRisk(problem, Shape("positive", True, dim, hidden), sensing, labels)
+    found = Lbfgs(proximal_steps=0).minimise(risk, torch.as_tensor(start.standard_normal((dim, hidden))))  # type: ignore[arg-type]
+    if found.status is not DescentStatus.CONVERGED:
+        raise RuntimeError(f"{hidden} hidden units at dim {dim}, run {index}: {found.status.value}")
+    weights = torch.as_tensor(found.weights)
+    s = weights @ weights.T / math.sqrt(hidden * dim)
+    losses = (found.loss * dim**2 - problem.lambda_ * float(weights.square().sum())) / count
+    return TrainedNetwork(float((s - s0).square().sum()) / dim, losses)
+
+
+def _job(problem: Problem, index: int, samples: Samples) -> Job:
+    dim = _dim(problem)
+    columns = problem.width * dim if samples is Samples.INPUTS else dim
+    cost = 6e-11 * problem.alpha * dim**3 * columns * _EVALUATIONS
+    arguments = (problem, index, samples)
+    return Job(train_network, arguments, "training", cost, f"{problem.width * dim:.0f} hidden units, run {index}")

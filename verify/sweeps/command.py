@@ -1,0 +1,73 @@
+"""Command `python -m verify sweep`: training, and the theory beside it, over any parameters of a study file."""
+
+from __future__ import annotations
+
+import argparse
+
+import torch
+
+from numeric.cli.arguments import BadInput
+from numeric.cli.commands.sweep import add_sweep, carry_out_study, study_attributes
+from numeric.cli.study.file import StudyFile, read_study
+from numeric.cli.study.points import labelled, naming_keys, study_problems
+from numeric.cli.study.values import Reader, one_of, switch, whole_number, whole_numbers
+from numeric.model import DEFAULT
+from verify.core.data import DataKind
+from verify.core.minimise import MINIMISERS
+from verify.core.run import MINIMUM_DIM, Start
+from verify.core.target import TargetKind
+from verify.sweeps.training import Heads, training_plan
+
+
+def add(commands) -> None:  # type: ignore[no-untyped-def]  # argparse hides the type
+    """Add the command and its arguments."""
+    parser = commands.add_parser(
+        "sweep",
+        help="training and theory over any parameters, kept in a store",
+        description="Train heads at all points of a study file, of several sizes and seeds as its table [training] says, and "
+        "solve the theory of what they really had beside them. Results go to a Zarr store, which xarray opens as a Dataset; "
+        "variables of the theory begin with theory_. The same command goes on where it was stopped. Nothing is judged: "
+        "training is at finite d.",
+        epilog="example: python -m verify sweep study.toml --out sweep.zarr --dry-run",
+    )
+    parser.set_defaults(run=run, device="cpu")
+    add_sweep(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train and solve what the store lacks and say how points ended."""
+    study = read_study(arguments.study, ("training", "slurm"))
+    trained = Heads(**study.table("training", _KEYS))
+    _require_device(study, trained.device, elsewhere=arguments.on == "slurm" or bool(arguments.scheduler))
+    problems = study_problems(study)
+    _require_trained(study, {problem.model for problem in problems.flat})
+    with naming_keys(study, study.fixed):
+        plan = training_plan(problems, labelled(study), trained, study_attributes(study))
+    return carry_out_study(arguments, study, plan)
+
+
+def _require_trained(study: StudyFile, models: set[str]) -> None:
+    for model in models - {DEFAULT}:
+        way_out = f"use {DEFAULT}; verify models trains others point by point"
+        raise BadInput(f"{study.path}: model", model, "is not trained by sweeps", way_out)
+
+
+def _require_device(study: StudyFile, device: str, elsewhere: bool) -> None:
+    """Workers of this machine have its devices; what others have, they find out."""
+    if device == "cuda" and not elsewhere and not torch.cuda.is_available():
+        raise study.refused(
+            "[training] device", device, "is not available on this machine", 'leave it out, or use "cpu"'
+        )
+
+
+_KEYS: dict[str, Reader] = {
+    "dims": whole_numbers(MINIMUM_DIM),
+    "runs": whole_number(1),
+    "data": one_of(list(DataKind), DataKind),
+    "target": one_of(list(TargetKind), TargetKind),
+    "minimiser": one_of(list(MINIMISERS)),
+    "start": one_of(list(Start), Start),
+    "device": one_of(["cpu", "cuda"]),
+    "entropy": whole_number(0),
+    "theory": switch,
+}

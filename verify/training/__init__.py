@@ -1,1 +1,0 @@
-"""One trained head: data, risk, minimiser, and what is measured of it."""
