@@ -31,7 +31,6 @@ lines share.
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -61,23 +60,9 @@ def __getattr__(name: str) -> Any:
     """A public name, from the module that it stands in."""
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; help({__name__}) lists what it offers")
-    _require_own_packages()
     return getattr(import_module(_PUBLIC[name]), name)
 
 
 def __dir__() -> list[str]:
     own = (name for name in globals() if name.startswith("__"))
     return sorted({*own, *_PUBLIC})
-
-
-def _require_own_packages() -> None:
-    """Say so where a file of the user's stands before a package of ours, which would fail somewhere inside of it."""
-    for package in ("numeric", "generated"):
-        own, found = ROOT / package, find_spec(package)
-        folders = (found.submodule_search_locations if found else None) or ()
-        if own not in (Path(folder).resolve() for folder in folders):
-            taken = found.origin if found else "nothing"
-            raise ImportError(
-                f"import {package} finds {taken} in place of {own}: rename it, or start Python with -P",
-                name=package,
-            )

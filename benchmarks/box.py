@@ -101,7 +101,7 @@ def main() -> int:
         solve(Problem(1.0, MarchenkoPastur(0.5), 0.1, 0.5, beta=10.0 if sharp else 1.0, beta0=20.0 if sharp else 1.0))
     drawn = points(arguments.count, arguments.seed)
     if arguments.model:
-        known = tuple(name for name in available() if "kappa0" in structure(name)["target"])
+        known = tuple(name for name in available() if "kappa0" in structure(name).target_settings)
         names = known if arguments.model == "any" else tuple(arguments.model.split(","))
         drawn = model_points(arguments.count, arguments.seed, names)
     for number, problem in enumerate(drawn):

@@ -9,10 +9,10 @@ if __name__ == "__main__":
 
 from attention_erm.commandline.ending import run_to_exit
 from attention_erm.commandline.parser import Parser, add_habits
-from attention_erm.commandline.programs import search_no_working_folder
+from attention_erm.commandline.programs import require_working_folder
 
 if __name__ == "__main__":
-    search_no_working_folder()
+    require_working_folder()
 
 from derive.cli.commands import check, diff, explain, gen, listing, new, tex
 

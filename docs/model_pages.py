@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from numeric.maths.domain import InvalidParameter
-from numeric.model import call, functions, structure
+from numeric.model import ChannelKind, ModelStructure, call, functions, structure
 from numeric.proven_laws.rational import rational_law
 from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.interpolation import interpolation
@@ -34,18 +34,18 @@ def page(found: dict[str, Any]) -> str:
     """The page of one model."""
     name = str(found["model"])
     shape = structure(name)
-    kind = KINDS[shape["matrix"]] if shape["threshold"] else f"{shape['matrix']}, trained itself"
+    kind = KINDS[shape.matrix] if shape.has_linear_penalty else f"{shape.matrix}, trained itself"
     numbers = call(functions("balls", name).label_numbers, (), {"T": Fraction(2)})
     worst = max((abs(point["z"]), point["quantity"]) for point in found["points"])
     return "\n".join(
         [
             f"# {name}",
             "",
-            f"{shape['title']}. File `derive/models/{name}.py`, equations `generated/{name}/equations.tex`.",
+            f"{shape.title}. File `derive/models/{name}.py`, equations `generated/{name}/equations.tex`.",
             "",
-            f"- Matrix: {kind}; settings of the penalty {', '.join(shape['penalty'])}.",
+            f"- Matrix: {kind}; settings of the penalty {', '.join(shape.penalty_settings)}.",
             f"- A label carries D = {numbers} numbers; channel: {_channel(shape)}.",
-            *((_NOISY,) if shape["noise_on_label"] else ()),
+            *((_NOISY,) if shape.has_noise_on_label else ()),
             *(f"- {line}" for line in _thresholds(name)),
             "",
             f"![Learning curve]({name}.png)",
@@ -64,18 +64,18 @@ def page(found: dict[str, Any]) -> str:
     )
 
 
-def _channel(shape: dict[str, Any]) -> str:
-    if shape["channel"] == "closed":
+def _channel(shape: ModelStructure) -> str:
+    if shape.channel is ChannelKind.CLOSED:
         return "averaged in closed form"
-    blocks = ", ".join(f"{block['copies']} × {block['indices']}" for block in shape["blocks"])
-    if shape["channel"] == "noisy blocks":
+    blocks = ", ".join(f"{block.copies} × {block.indices}" for block in shape.blocks)
+    if shape.channel is ChannelKind.NOISY_BLOCKS:
         return f"by quasi-Monte Carlo over fields and label noise, blocks × visible indices {blocks}"
     return f"sample by sample, blocks × visible indices {blocks}"
 
 
 def _thresholds(name: str) -> list[str]:
     shape = structure(name)
-    law = rational_law(name, **{key: SETTINGS[key] for key in shape["target"]})
+    law = rational_law(name, **{key: SETTINGS[key] for key in shape.target_settings})
     lines = []
     for kind, ask in (
         ("interpolation", lambda: interpolation(law, NOISE, digits=DIGITS)),
@@ -87,7 +87,7 @@ def _thresholds(name: str) -> list[str]:
                 f"Threshold `{kind}` at kappa0 = 1/2{', noise 1/2' * (kind == 'interpolation')}: {ask().value}."
             )
         except InvalidParameter:
-            lines.append(f"No threshold `{kind}`: {shape['without'][kind]}.")
+            lines.append(f"No threshold `{kind}`: {shape.missing_thresholds[kind]}.")
     return lines
 
 

@@ -8,10 +8,10 @@ if __name__ == "__main__":
     interrupts.watch()
 
 from attention_erm.commandline.parser import Parser, add_habits
-from attention_erm.commandline.programs import search_no_working_folder
+from attention_erm.commandline.programs import require_working_folder
 
 if __name__ == "__main__":
-    search_no_working_folder()
+    require_working_folder()
 
 from numeric.cli.arguments import run
 from numeric.cli.commands import (

@@ -1,16 +1,18 @@
 """The generated functions, by kind of number and model: the one module that names a generated package.
 
-`from numeric.model import float64` hands out the functions of `DEFAULT`; so do `balls`, `multiprecision` and `exponents`. Each is
+`from numeric.model import float64` hands out the functions of `DEFAULT`; so do `balls` and `exponents`. Each is
 imported when it is first asked for, so that a threshold needs no NumPy.
 """
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 
 from attention_erm.code import model_sources
 from attention_erm.commandline.refusal import BadInput
@@ -18,7 +20,98 @@ from attention_erm.commandline.refusal import BadInput
 DEFAULT = "tied_attention"
 #: Settings that are fields of a Problem, by their names in generated functions; the others of a model are its own.
 COMMON = ("lambda_", "kappa", "Delta", "beta", "beta0")
-KINDS = ("float64", "balls", "multiprecision", "exponents", "torch")
+KINDS = ("float64", "balls", "exponents", "torch")
+
+
+class MatrixClass(StrEnum):
+    """Class of the matrices that a model learns."""
+
+    POSITIVE = "positive"  #: symmetric without negative eigenvalues
+    SYMMETRIC = "symmetric"  #: eigenvalues of either sign
+    GENERAL = "general"  #: known by its singular values, which its law holds with either sign
+
+
+class ChannelKind(StrEnum):
+    """How the channel of a model is averaged over samples."""
+
+    TIED_SOFTMAX = "tied softmax"  #: softmax rows of tied scores, for any number of tokens
+    CLOSED = "closed"  #: in closed form
+    BLOCKS = "blocks"  #: by quadrature, block by block of its visible indices
+    NOISY_BLOCKS = "noisy blocks"  #: by quasi-Monte Carlo, as its labels have noise of their own
+
+
+@dataclass(frozen=True)
+class SettingDescription:
+    """Symbol, meaning and domain of a setting, the domain as an interval such as "(0, inf)"."""
+
+    glyph: str
+    meaning: str
+    domain: str
+
+
+@dataclass(frozen=True)
+class BlockShape:
+    """Visible indices of a sample that enter its loss together, and the number of independent copies of such a block."""
+
+    copies: int
+    indices: int
+
+
+@dataclass(frozen=True)
+class ModelStructure:
+    """Properties of a model that decide how it is solved, from its generated structure.json.
+
+    Names of settings are those of the arguments of generated functions, in the order of these arguments.
+    """
+
+    title: str
+    matrix: MatrixClass
+    has_linear_penalty: bool  #: a trace or nuclear norm, which leaves out eigenvalues below a threshold
+    penalty_settings: tuple[str, ...]
+    frobenius_settings: tuple[str, ...]  #: settings of the quadratic part of the penalty
+    target_settings: tuple[str, ...]  #: settings of the target law of the model
+    has_negative_eigenvalues: bool  #: whether this law has eigenvalues below zero
+    noise_settings: tuple[str, ...]
+    has_noise_on_label: bool
+    channel_settings: tuple[str, ...]
+    settings: Mapping[str, SettingDescription]  #: all settings
+    index_variances: tuple[int, ...]  #: of each entry of the index, per unit of overlap
+    channel: ChannelKind
+    missing_thresholds: Mapping[str, str]  #: kinds of threshold that the model does not have, and the reasons
+    exponent_axes: tuple[str, ...]  #: axes of its phase diagrams besides the samples: "decay", "width"
+    blocks: tuple[BlockShape, ...]
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return the structure that a parsed structure.json states."""
+        return cls(
+            title=record["title"],
+            matrix=MatrixClass(record["matrix"]),
+            has_linear_penalty=record["threshold"],
+            penalty_settings=tuple(record["penalty"]),
+            frobenius_settings=tuple(record["frobenius"]),
+            target_settings=tuple(record["target"]),
+            has_negative_eigenvalues=record["negative_eigenvalues"],
+            noise_settings=tuple(record["noise"]),
+            has_noise_on_label=record["noise_on_label"],
+            channel_settings=tuple(record["channel_settings"]),
+            settings={name: SettingDescription(**parts) for name, parts in record["settings"].items()},
+            index_variances=tuple(record["variances"]),
+            channel=ChannelKind(record["channel"]),
+            missing_thresholds=record["without"],
+            exponent_axes=tuple(record["exponents"]),
+            blocks=tuple(BlockShape(**parts) for parts in record["blocks"]),
+        )
+
+    @property
+    def has_singular_values(self) -> bool:
+        """Whether the target law holds singular values, each with either sign."""
+        return self.matrix is MatrixClass.GENERAL
+
+    @property
+    def takes_tokens(self) -> bool:
+        """Whether the number of tokens is a setting of a Problem; otherwise the model file states it."""
+        return self.channel is ChannelKind.TIED_SOFTMAX
 
 
 def _folder() -> Path:
@@ -54,14 +147,9 @@ def _module(kind: str, model: str) -> ModuleType:
 
 
 @lru_cache
-def structure(model: str = DEFAULT) -> dict[str, Any]:
-    """Shape of a model: class of its matrix, names of its settings, blocks of its channel."""
-    return dict(json.loads(_text("structure", model)))
-
-
-def has_singular_values(model: str) -> bool:
-    """Whether matrices are general ones, of which a law holds the singular values, each with either sign."""
-    return bool(structure(model)["matrix"] == "general")
+def structure(model: str = DEFAULT) -> ModelStructure:
+    """Return the properties of a generated model."""
+    return ModelStructure.of_record(json.loads(_text("structure", model)))
 
 
 def record(name: str, model: str = DEFAULT) -> str:
@@ -101,11 +189,6 @@ def require_of_now(model: str) -> None:
     """
     if rule := outdated(model):
         raise BadInput(f"generated/{model}", "", rule, f"run python -m derive gen {model}")
-
-
-def takes_tokens(model: str) -> bool:
-    """Whether the number of tokens is a setting of its problems; otherwise its file states it."""
-    return bool(structure(model)["channel"] == "tied softmax")
 
 
 def call(function: Callable[..., Any], arguments: Sequence[Any], settings: Mapping[str, Any]) -> Any:

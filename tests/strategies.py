@@ -45,14 +45,14 @@ HEATS = ("beta", "beta0")
 
 def heats_of(model: str) -> tuple[str, ...]:
     """Inverse temperatures that a model has."""
-    return tuple(name for name in HEATS if name in models.structure(model)["channel_settings"])
+    return tuple(name for name in HEATS if name in models.structure(model).channel_settings)
 
 
 @st.composite
 def targets_of(draw, model: str) -> Target:
     """The target law of a model, at any of its settings."""
-    names = models.structure(model)["target"]
-    if not models.structure(model)["negative_eigenvalues"] and "kappa0" in names:
+    names = models.structure(model).target_settings
+    if not models.structure(model).has_negative_eigenvalues and "kappa0" in names:
         return MarchenkoPastur(draw(st.floats(0.2, 1.2)))
     rank = {name: draw(st.floats(0.2, 1.2)) for name in names if name.startswith("kappa")}
     scale = {name: {"scale1": 1.0, "scale2": 3.0}.get(name, 1.0) for name in names if "scale" in name}

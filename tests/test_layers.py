@@ -126,7 +126,7 @@ def test_documents_and_comments_name_files_that_exist():
 
 
 def test_generated_modules_import_only_their_numerical_library():
-    libraries = {"float64": {"numpy"}, "multiprecision": set(), "balls": {"flint"}}
+    libraries = {"float64": {"numpy"}, "balls": {"flint"}}
     for language, library in libraries.items():
         shared = list((ROOT / "generated/shared" / language).glob("*.py"))
         assert shared
@@ -172,9 +172,9 @@ def test_no_python_at_the_top():
 
 def test_figures_are_of_one_style():
     """Drawn on sheets, whose width and size of text numeric.plotting has."""
-    figures = [name for name in MODULES if name.startswith("verify.") and name.endswith(("figure", "_panel"))]
-    figures += [name for name in MODULES if name.startswith("numeric.plotting") and not name.endswith(".style")]
-    drawing = {name: MODULES[name] for name in figures}
+    names = [name for name in MODULES if name.startswith("verify.") and name.endswith(("figure", "figures", "_panel"))]
+    names += [name for name in MODULES if name.startswith("numeric.plotting.") and name != "numeric.plotting.style"]
+    drawing = {name: MODULES[name] for name in names}
     assert len(drawing) > 12
     for name, path in drawing.items():
         for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):

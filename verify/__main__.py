@@ -12,12 +12,12 @@ if __name__ == "__main__":
     interrupts.watch()
 
 from attention_erm.commandline.parser import Parser, add_habits
-from attention_erm.commandline.programs import search_no_working_folder
+from attention_erm.commandline.programs import require_working_folder
 from attention_erm.commandline.refusal import fail
 from verify.cli import lazy_torch
 
 if __name__ == "__main__":
-    search_no_working_folder()
+    require_working_folder()
     lazy_torch.install_lazy_torch()  # before anything imports it
 
 import torch

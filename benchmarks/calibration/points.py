@@ -76,8 +76,8 @@ def problems(count: int, seed: int, of: Sequence[Kind]) -> Iterator[Problem]:
 def problem_of(kind: Kind, drawn: Mapping[str, float]) -> Problem:
     """The problem of a kind at these numbers, of which it takes those that it has."""
     shape = structure(kind.model)
-    fields = {name: drawn[name] for name in HEATS if name in shape["channel_settings"]}
-    if shape["matrix"] == "positive" and kind.parametrisation is Parametrisation.FACTORISED:
+    fields = {name: drawn[name] for name in HEATS if name in shape.channel_settings}
+    if shape.matrix == "positive" and kind.parametrisation is Parametrisation.FACTORISED:
         fields["width"] = drawn["width"]  # both ends are learned at full width alone
     if kind.model == DEFAULT:
         fields |= dict(zip(("tokens", "parametrisation", "sample_minimum"), kind[1:], strict=True))
@@ -87,6 +87,6 @@ def problem_of(kind: Kind, drawn: Mapping[str, float]) -> Problem:
 
 
 def _target(model: str, drawn: Mapping[str, float]) -> Target:
-    if "kappa0" in structure(model)["target"]:
+    if "kappa0" in structure(model).target_settings:
         return default_target(model, drawn["kappa0"], drawn["positive"])
     return RationalTarget.of(model, kappa1=drawn["kappa0"], kappa2=drawn["kappa0"], **TWO_BULKS)

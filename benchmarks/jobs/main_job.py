@@ -12,25 +12,32 @@ import tempfile
 import time
 from pathlib import Path
 
-from verify.core.options import result_store
+from verify.core.measure import RunResult
 from verify.core.paper import figure_one
-from verify.main_job.study import JOB_PRESETS, do_main_job, preset
+from verify.core.pool import Pool
+from verify.core.store import Store
+from verify.main_job.plan import JOB_PRESETS, preset
+from verify.main_job.run import Stores, sections
 from verify.studies.exponents.measure import student_store
+from verify.studies.thresholds.study import vanishing_store
 
 
 def lines(name: str, workers: int | None) -> list[str]:
-    """A line per stage, and one for all."""
-    begun = time.process_time()
-    with tempfile.TemporaryDirectory() as folder:
-        outcome = do_main_job(
-            preset(name, figure_one()), result_store(Path(folder)), student_store(Path(folder)), lambda _: None, workers
-        )
-    seconds = {**outcome.seconds, "between the jobs": time.process_time() - begun}
-    total = math.fsum(seconds.values())
+    """Return a line per section, per stage, and one for all."""
+    begun, started = time.process_time(), time.perf_counter()
+    found = []
+    with tempfile.TemporaryDirectory() as text, Pool(workers) as pool:
+        folder = Path(text)
+        stores = Stores(Store(folder, RunResult), student_store(folder), vanishing_store(folder))
+        for section in sections(preset(name, figure_one()), stores, pool):
+            verdict = "agrees" if section.agrees else "disagrees"
+            found.append(f"{section.title:64} {time.perf_counter() - started:8.1f} s after the start, {verdict}")
+    seconds = {**pool.seconds, "between the jobs": time.process_time() - begun}
+    total, elapsed = math.fsum(seconds.values()), time.perf_counter() - started
     return [
-        *(f"{stage:32} {took:8.1f} s of processor time" for stage, took in seconds.items()),
-        f"{'elapsed':32} {outcome.elapsed:8.1f} s: {total / outcome.elapsed:.2f} cores at work; "
-        f"{'agrees' if outcome.agrees else 'disagrees'}",
+        *found,
+        *(f"{stage:64} {took:8.1f} s of processor time" for stage, took in seconds.items()),
+        f"{'elapsed':64} {elapsed:8.1f} s: {total / elapsed:.2f} cores at work",
     ]
 
 

@@ -10,7 +10,7 @@ from attention_erm.code import digest, model_sources
 from derive.code import structure
 from derive.code.manifest import EQUATIONS, MANIFEST, generator
 from derive.code.orphans import IMPORT, SHARED
-from derive.code.printers import balls, float64, latex, multiprecision, torch
+from derive.code.printers import balls, float64, latex, torch
 from derive.code.proofs import accuracy, oracles
 from derive.code.sharing import Part, parts
 from derive.language.model import Model
@@ -19,7 +19,7 @@ from derive.pipeline import derive, functions
 from derive.scaling import exponent_tables
 
 ORACLES = "oracles.json"
-PRINTERS = {"float64": float64, "multiprecision": multiprecision, "balls": balls}
+PRINTERS = {"float64": float64, "balls": balls}
 
 
 def origin(model: Model) -> dict[str, str]:

@@ -4,19 +4,17 @@ import inspect
 from dataclasses import dataclass
 from types import ModuleType
 
-import mpmath
-import sympy as sp
+from flint import acb
 
-from derive.code.printers import multiprecision
+from derive.code.printers import balls
 from derive.code.proofs.generated_module import load
 from derive.code.proofs.oracles import POINTS, sample
+from derive.code.proofs.stored_values import ARITHMETIC
 from derive.language.elementary import TABLE
 from derive.language.step import Function, Step
 from derive.pipeline import functions
 
 UNCHANGED = "unchanged"
-_DIGITS = 30
-_TOLERANCE = mpmath.mpf(10) ** (5 - _DIGITS)  # closed forms lose up to a few digits at the reference points
 
 
 @dataclass(frozen=True)
@@ -32,12 +30,14 @@ class Change:
 
 
 def compare(source: str, title: str, steps: tuple[Step, ...]) -> list[Change]:
-    """Compare the source of a multiprecision module with a fresh one, equation by equation.
+    """Compare the source of a ball module with a fresh one, equation by equation.
+
+    A value changed where the enclosures before and after are disjoint.
 
     Raises:
         SyntaxError: it is no Python; besides, whatever running it raises.
     """
-    old, fresh = load(source), load(multiprecision.module(title, steps))
+    old, fresh = load(source), load(balls.module(title, steps))
     found = [change for _, function in functions(steps) for change in _compare_function(old, fresh, function)]
     known = {function.name for _, function in functions(steps)} | {entry.name for entry in TABLE}
     return found + [
@@ -51,7 +51,7 @@ def _compare_function(old: ModuleType, fresh: ModuleType, function: Function) ->
         return [Change(name, "added") for name in names]
     before, after = getattr(old, function.name), getattr(fresh, function.name)
     if inspect.signature(before) != inspect.signature(after):
-        arguments = ", ".join(list(inspect.signature(before).parameters)[1:])
+        arguments = ", ".join(inspect.signature(before).parameters)
         return [Change(name, f"value changed (its inputs were {arguments})") for name in names]
     differing = _differing_points(before, after, function)
     same_text = inspect.getsource(before) == inspect.getsource(after)
@@ -65,24 +65,16 @@ def _compare_function(old: ModuleType, fresh: ModuleType, function: Function) ->
 def _differing_points(before, after, function: Function) -> dict[int, str]:  # type: ignore[no-untyped-def]
     """For each output that differs, a reference point with both values."""
     result: dict[int, str] = {}
-    mp = mpmath.mp.clone()
-    mp.dps = _DIGITS
     for point in range(POINTS):
         exact = sample(function, point)
-        inputs = [_number(mp, value) for value in exact]
-        pairs = zip(_as_tuple(before(mp, *inputs)), _as_tuple(after(mp, *inputs)), strict=True)
+        pairs = zip(*(ARITHMETIC["balls"].outputs(module, exact) for module in (before, after)), strict=True)
         for k, (left, right) in enumerate(pairs):
-            if k not in result and abs(left - right) > _TOLERANCE * max(abs(left), abs(right)):
+            if k not in result and not acb(left).overlaps(acb(right)):
                 where = ", ".join(f"{symbol} = {value}" for symbol, value in zip(function.inputs, exact, strict=True))
-                result[k] = f"{where}: {mp.nstr(left, 10)} -> {mp.nstr(right, 10)}"
+                result[k] = f"{where}: {_text(left)} -> {_text(right)}"
     return result
 
 
-def _number(mp, value: sp.Expr):  # type: ignore[no-untyped-def]
-    real, imaginary = value.as_real_imag()
-    parts = [mp.mpf(int(part.p)) / int(part.q) for part in (real, imaginary)]
-    return mp.mpc(*parts) if imaginary != 0 else parts[0]
-
-
-def _as_tuple(value: object) -> tuple:  # type: ignore[type-arg]
-    return value if isinstance(value, tuple) else (value,)
+def _text(ball) -> str:  # type: ignore[no-untyped-def]
+    """The centre of a ball to ten digits."""
+    return str(ball.mid().str(10, radius=False))

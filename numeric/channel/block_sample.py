@@ -38,12 +38,12 @@ class BlockSample:
     @cached_property
     def indices(self) -> int:
         """Visible indices of the block."""
-        return int(structure(self.model)["blocks"][self.number - 1]["indices"])
+        return structure(self.model).blocks[self.number - 1].indices
 
     @property
     def copies(self) -> int:
         """Independent blocks of this kind in a sample."""
-        return int(structure(self.model)["blocks"][self.number - 1]["copies"])
+        return structure(self.model).blocks[self.number - 1].copies
 
     @property
     def unit(self) -> float:
@@ -53,7 +53,7 @@ class BlockSample:
     @cached_property
     def noise_on_label(self) -> float:
         """Variance of the noise added to each number of the label."""
-        if not structure(self.model)["noise_on_label"]:
+        if not structure(self.model).has_noise_on_label:
             return 0.0
         return float(call(self.generated.noise_on_label, (), dict(self.settings)))
 

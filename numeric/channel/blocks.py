@@ -71,4 +71,4 @@ def block_response(problem: Problem, overlaps: Overlaps) -> float:
 def samples(problem: Problem) -> tuple[BlockSample, ...]:
     """The blocks of a problem at its settings."""
     settings = tuple(problem.settings.items())
-    return tuple(BlockSample(problem.model, k, settings) for k in range(1, len(structure(problem.model)["blocks"]) + 1))
+    return tuple(BlockSample(problem.model, k, settings) for k in range(1, len(structure(problem.model).blocks) + 1))

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info
 
 from attention_erm import ROOT
 from numeric.maths import kernels, sobol
-from numeric.model import DEFAULT, takes_tokens
+from numeric.model import DEFAULT, structure
 
 NOWHERE = "any folder of the code or the user"  #: in place of the one that numba would choose
 _ENTRY = "\n@entry\n"  # stands before a kernel that Python calls
@@ -29,7 +29,7 @@ def _entries() -> dict[str, Any]:
     """Kernels that Python calls, by name."""
     package = ROOT / "numeric"
     paths = sorted(path for path in package.rglob("*.py") if _ENTRY in path.read_text())
-    if not takes_tokens(DEFAULT):  # its equations, which these compile, are not derived then
+    if not structure(DEFAULT).takes_tokens:  # its equations, which these compile, are not derived then
         paths = [path for path in paths if path.parent.name != "softmax"]
     modules = [import_module(".".join(path.relative_to(ROOT).with_suffix("").parts)) for path in paths]
     return {

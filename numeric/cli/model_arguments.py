@@ -36,13 +36,13 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 def add_own_settings(parser: argparse.ArgumentParser) -> None:
     """Add an argument for each setting that only some models have, after all others: one of the same name keeps it."""
     for setting, (described, having) in _all_own().items():
-        meaning = f"{described['meaning']}, in {described['domain']}"
+        meaning = f"{described.meaning}, in {described.domain}"
         default = f"; default {DEFAULTS[setting]}" if setting in DEFAULTS else ""
         with suppress(argparse.ArgumentError):
             parser.add_argument(
                 f"--{setting}",
                 dest=f"own_{setting}",
-                type=_in_domain(f"--{setting}", described["domain"]),
+                type=_in_domain(f"--{setting}", described.domain),
                 metavar="X",
                 help=f"{meaning} ({', '.join(having)}{default})",
             )
@@ -50,15 +50,15 @@ def add_own_settings(parser: argparse.ArgumentParser) -> None:
 
 def _own(name: str) -> list[str]:
     """Settings that have no argument common to all models."""
-    return [setting for setting in model.structure(name)["settings"] if setting not in _COMMON]
+    return [setting for setting in model.structure(name).settings if setting not in _COMMON]
 
 
-def _all_own() -> dict[str, tuple[dict[str, str], list[str]]]:
+def _all_own() -> dict[str, tuple[model.SettingDescription, list[str]]]:
     """Settings of single models: what they are, and the models that have them."""
-    found: dict[str, tuple[dict[str, str], list[str]]] = {}
+    found: dict[str, tuple[model.SettingDescription, list[str]]] = {}
     for name in model.available():
         for setting in _own(name):
-            found.setdefault(setting, (model.structure(name)["settings"][setting], []))[1].append(name)
+            found.setdefault(setting, (model.structure(name).settings[setting], []))[1].append(name)
     return found
 
 
@@ -103,7 +103,7 @@ def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict
     Raises:
         BadInput: one that it does not have, has twice, or lacks.
     """
-    replaced = model.structure(name)["target"] if listed else []
+    replaced = model.structure(name).target_settings if listed else ()
     own = [setting for setting in _own(name) if setting not in replaced]
     has = f"{name}{' with listed eigenvalues' if replaced else ''} has " + (
         ", ".join(own) if own else "none beside the arguments of the command"
@@ -114,11 +114,11 @@ def own_settings(arguments: argparse.Namespace, name: str, listed: bool) -> dict
     for setting in given:
         if setting not in own:
             raise BadInput(f"--{setting}", given[setting], f"is no setting of this model: {has}", "leave it out")
-    described = model.structure(name)["settings"]
-    domains = {setting: described[setting]["domain"] for setting in own if setting not in given}
+    described = model.structure(name).settings
+    domains = {setting: described[setting].domain for setting in own if setting not in given}
     values = DEFAULTS | given | listed_settings(arguments.settings, domains, has)
     if missing := [setting for setting in own if setting not in values]:
-        meanings = ", ".join(f"{setting} ({described[setting]['meaning']})" for setting in missing)
+        meanings = ", ".join(f"{setting} ({described[setting].meaning})" for setting in missing)
         example = ",".join(f"{setting}=1/10" for setting in missing)
         raise BadInput("--model", name, f"needs its settings {meanings}", f"add --settings {example}")
     return {setting: values[setting] for setting in own}

@@ -86,7 +86,7 @@ def target_law(arguments: argparse.Namespace, name: str, own: Mapping[str, Fract
     _refuse_strays(arguments, name)
     if lists_target(arguments):
         law, given = _listed(arguments, name) if arguments.eigenvalues is not None else _power_law(arguments)
-        return (law.symmetrised() if model.has_singular_values(name) else law).of_model(name), given
+        return (law.symmetrised() if model.structure(name).has_singular_values else law).of_model(name), given
     from numeric.proven_laws.rational import rational_law
 
     given = {} if arguments.kappa0 is None else {"kappa0": str(arguments.kappa0)}
@@ -119,20 +119,20 @@ def lists_target(arguments: argparse.Namespace) -> bool:
 def _settings(arguments: argparse.Namespace, name: str, own: Mapping[str, Fraction]) -> dict[str, Fraction]:
     """Settings of the model's own law; of unit scale unless it is stated."""
     values = {"kappa0": arguments.kappa0, "scale": Fraction(1), **own}
-    return {setting: values[setting] for setting in model.structure(name)["target"]}
+    return {setting: values[setting] for setting in model.structure(name).target_settings}
 
 
 def _has_own_law(name: str) -> bool:
     """Whether the law of a model is none that a rank states: it has eigenvalues below zero, or more settings."""
     shape = model.structure(name)
-    return shape["negative_eigenvalues"] or "kappa0" not in shape["target"]
+    return shape.has_negative_eigenvalues or "kappa0" not in shape.target_settings
 
 
 def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
     """Arguments that the chosen target does not use are mistakes, not ignored."""
     chosen, settings = (
         next((way for way in _WAYS if getattr(arguments, way) is not None), None),
-        model.structure(name)["target"],
+        model.structure(name).target_settings,
     )
     if chosen == "kappa0" and "kappa0" not in settings:
         way_out = f"state its {', '.join(settings)} by --settings, or list eigenvalues"
@@ -153,9 +153,9 @@ def _refuse_strays(arguments: argparse.Namespace, name: str) -> None:
 def _require_class(values: tuple[Fraction, ...], name: str) -> None:
     """Eigenvalues below zero are of symmetric matrices that need not be positive."""
     least = min(values)
-    if least >= 0 or model.structure(name)["matrix"] == "symmetric":
+    if least >= 0 or model.structure(name).matrix is model.MatrixClass.SYMMETRIC:
         return
-    has = "singular values" if model.has_singular_values(name) else "positive targets"
+    has = "singular values" if model.structure(name).has_singular_values else "positive targets"
     rule = f"must not be negative: {name} has {has}"
     raise BadInput("--eigenvalues", least, rule, "change the list")
 

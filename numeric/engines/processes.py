@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -13,7 +12,6 @@ from concurrent.futures.process import BrokenProcessPool
 from ctypes import c_bool
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -92,7 +90,7 @@ class WorkerProcesses:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(sorted({function.__module__ for function in functions}))
         with passed_over():
-            _start_server()
+            forkserver.ensure_running()
         ended, self._open = context.Pipe(duplex=False)  # closing our end tells every worker
         self._begun = context.RawValue(c_bool, False)  # without a lock, which a worker that is killed may hold
         on_leaving(_kill_server)
@@ -156,23 +154,6 @@ def use_one_thread() -> None:
     """Limit this process to one thread: two workers with two threads each run at a third of their speed."""
     threadpool_limits(1)
     os.environ["NUMBA_NUM_THREADS"] = "1"
-
-
-def _start_server() -> None:
-    """Start what workers are forks of, unless it runs; it imports from where this process does.
-
-    Left to itself it would search the folder one works in first, and take a generated.py of the user's for ours.
-    """
-    stated = {"PYTHONPATH": os.pathsep.join(folder or str(Path.cwd()) for folder in sys.path), "PYTHONSAFEPATH": "1"}
-    before = {name: os.environ.pop(name, None) for name in stated}
-    os.environ.update(stated)
-    try:
-        forkserver.ensure_running()
-    finally:
-        for name, value in before.items():
-            del os.environ[name]
-            if value is not None:
-                os.environ[name] = value
 
 
 def _begin(ended: Connection, begun: c_bool, level: str, prepare: Callable[[], None] | None) -> None:

@@ -63,7 +63,7 @@ class RationalTarget:
     @classmethod
     def of(cls, model: str, **settings: float) -> Self:
         """The target of a model with these settings by name; those that it does not have are passed over."""
-        return cls(model, tuple(settings[name] for name in structure(model)["target"]))
+        return cls(model, tuple(settings[name] for name in structure(model).target_settings))
 
     @property
     def generated(self) -> ModuleType:
@@ -100,7 +100,7 @@ class RationalTarget:
         Raises:
             InvalidParameter: with these multiplied the target is not.
         """
-        factors = [factor if name.startswith("scale") else 1.0 for name in structure(self.model)["target"]]
+        factors = [factor if name.startswith("scale") else 1.0 for name in structure(self.model).target_settings]
         found = replace(self, settings=tuple(a * b for a, b in zip(factors, self.settings, strict=True)))
         if abs(found.q0 - factor**2 * self.q0) > _ROUNDED * factor**2 * self.q0 * 2**10:
             rule = f"has no settings scale... that multiply the whole target of the model {self.model}"
@@ -121,7 +121,7 @@ class RationalTarget:
 
     def features(self, v: float) -> float:
         """Rank of the target, its positive eigenvalues alone where there are others."""
-        if not structure(self.model)["negative_eigenvalues"]:
+        if not structure(self.model).has_negative_eigenvalues:
             return 1 - self.zero_mass
         noise = _NOISELESS * self.q0
         return self.mass_above(noise, _CLEAR * noise**0.5)

@@ -16,7 +16,7 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.marchenko_pastur import MarchenkoPastur
 from numeric.laws.power_law import PowerLaw
 from numeric.laws.rational_target import RationalTarget
-from numeric.model import DEFAULT, structure, takes_tokens
+from numeric.model import DEFAULT, structure
 from numeric.plotting.numbers import in_mathtext
 from numeric.plotting.style import Sheet
 from numeric.problem.decay_law import DecayLaw
@@ -98,7 +98,11 @@ def settings(problem: Problem, *varied: str) -> str:
     parts = [] if "target" in varied else [_target_text(problem)]
     for name, glyph in _SYMBOLS.items():
         value = getattr(problem, name)
-        if name not in varied and value != _DEFAULTS.get(name) and (name != "tokens" or takes_tokens(problem.model)):
+        if (
+            name not in varied
+            and value != _DEFAULTS.get(name)
+            and (name != "tokens" or structure(problem.model).takes_tokens)
+        ):
             parts.append(f"${glyph} = {in_mathtext(value)}$")
     parts += [f"{name.replace('_', ' ')} = {value:.4g}" for name, value in problem.extra if name not in varied]
     if model := model_label(problem.model):
@@ -141,7 +145,7 @@ def _target_text(problem: Problem) -> str:
                 return _power_law_text(gamma, int(np.sum(law.arrays[0] > 0)), law.q0)
             return _eigenvalue_text(list(zip(*law.arrays, strict=True))[::-1])
         case RationalTarget() as law:
-            names = structure(law.model)["target"]
+            names = structure(law.model).target_settings
             pairs = zip((_TARGET_SYMBOLS.get(name, name) for name in names), law.settings, strict=True)
             return ", ".join(f"{name} = {value:.4g}" for name, value in pairs)
         case _:

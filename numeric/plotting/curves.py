@@ -11,7 +11,7 @@ from numeric.plotting.caption import add_caption, settings
 from numeric.plotting.log_axes import keep_in_view, logarithmic
 from numeric.plotting.points import (
     ALPHA_LABEL,
-    BROKEN_SYMMETRY_NOTE,
+    BROKEN_SYMMETRY,
     CIRCLES,
     below_panel_note,
     broken_note,
@@ -88,7 +88,7 @@ def curve_figure(solutions: Sequence[Solution], ax: Axes | None = None) -> Figur
         axes.fill_between(alphas, values - errors, values + errors, color=colour, alpha=0.2, lw=0)
     axes.set(xlabel=ALPHA_LABEL, ylabel="error")
     logarithmic(axes.xaxis)
-    notes = ["" if stable.all() else CIRCLES + BROKEN_SYMMETRY_NOTE, omitted_note(omitted, alphas.tolist())]
+    notes = ["" if stable.all() else CIRCLES + BROKEN_SYMMETRY, omitted_note(omitted, alphas.tolist())]
     if any(solution.trusted for solution in solutions):  # a logarithmic axis needs a value
         logarithmic(axes.yaxis)
         notes.append(below_panel_note(keep_in_view(axes), lines))

@@ -15,7 +15,7 @@ from numeric.maths.domain import InvalidParameter, require_kind, require_list
 from numeric.plotting.numbers import format_ranges, in_mathtext
 from numeric.problem.solution import Solution, Status
 
-BROKEN_SYMMETRY_NOTE = "replica symmetry broken, an approximation"  #: note in captions
+BROKEN_SYMMETRY = "replica symmetry broken, an approximation"  #: note in captions
 CIRCLES = "open circles: "  #: prefix of notes about points marked by open circles
 ALPHA_LABEL = r"sample ratio $\alpha=n/d^2$"  #: axis label
 
@@ -114,8 +114,8 @@ def broken_note(solutions: Sequence[Solution], values: Sequence[float] = (), gly
     along = values or [solution.problem.alpha for solution in solutions]
     where = [value for value, solution in zip(along, solutions, strict=True) if solution.status is Status.UNSTABLE]
     if len(along) == 1:  # the settings in the caption state its coordinate
-        return BROKEN_SYMMETRY_NOTE if where else ""
-    return f"{BROKEN_SYMMETRY_NOTE}: {_parameter_ranges(where, along, glyph)}" if where else ""
+        return BROKEN_SYMMETRY if where else ""
+    return f"{BROKEN_SYMMETRY}: {_parameter_ranges(where, along, glyph)}" if where else ""
 
 
 def circles_note(note: str) -> str:

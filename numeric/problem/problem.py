@@ -12,7 +12,7 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.law import Array, Target
 from numeric.laws.rational_target import RationalTarget
 from numeric.maths.domain import InvalidParameter, integer, positive, real, require_kind
-from numeric.model import COMMON, DEFAULT, available, call, functions, has_singular_values, structure, takes_tokens
+from numeric.model import COMMON, DEFAULT, MatrixClass, ModelStructure, available, call, functions, structure
 from numeric.proven_laws.law import Law, require_target
 
 MOST_TOKENS = 12  # a sample is a minimisation over T(T+1)/2 numbers
@@ -38,7 +38,7 @@ class SampleMinimum(enum.StrEnum):
 def of_parts(model: str) -> tuple[str, ...]:
     """Settings of a model's penalty, noise and channel, each once."""
     parts = structure(model)
-    return tuple(dict.fromkeys((*parts["penalty"], *parts["noise"], *parts["channel_settings"])))
+    return tuple(dict.fromkeys((*parts.penalty_settings, *parts.noise_settings, *parts.channel_settings)))
 
 
 def own_parts(model: str) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ class Problem:
         """Whether the model uses this field, and is derived for values of it beside the default."""
         if name in _SYMBOLS:
             return _SYMBOLS[name] in of_parts(self.model)
-        return takes_tokens(self.model) and (name == "tokens" or self.model == DEFAULT)
+        return self._structure.takes_tokens and (name == "tokens" or self.model == DEFAULT)
 
     def _require_used(self) -> None:
         """What the model does not use would be passed over in silence."""
@@ -161,7 +161,7 @@ class Problem:
             raise InvalidParameter("width", self.width, rule, "use 1")
 
     @property
-    def _structure(self) -> dict[str, Any]:
+    def _structure(self) -> ModelStructure:
         return structure(self.model)
 
     @property
@@ -172,16 +172,16 @@ class Problem:
     @property
     def channel(self) -> str:
         """Kind of the channel: "tied softmax", "closed", "blocks" or, with noise on the label, "noisy blocks"."""
-        return str(self._structure["channel"])
+        return str(self._structure.channel)
 
     @property
     def both_ends(self) -> bool:
         """Whether eigenvalues of either sign are learned: S need not be positive."""
-        return bool(self._structure["matrix"] != "positive")
+        return self._structure.matrix is not MatrixClass.POSITIVE
 
     def has_threshold(self, kind: str) -> bool:
         """Whether the model has a threshold of this kind."""
-        return kind not in self._structure["without"]
+        return kind not in self._structure.missing_thresholds
 
     @property
     def has_zero_decay(self) -> bool:
@@ -191,7 +191,7 @@ class Problem:
     @property
     def general(self) -> bool:
         """Whether the model's matrices are general ones, known by their singular values."""
-        return has_singular_values(self.model)
+        return self._structure.has_singular_values
 
     def exact_law(self) -> Law:
         """The target's law in ball arithmetic, with the equations of the problem's model."""
@@ -205,7 +205,7 @@ class Problem:
     @property
     def trains_factors(self) -> bool:
         """Whether factors are trained, so that the penalty sets a threshold below which eigenvalues are left out."""
-        return self.parametrisation is Parametrisation.FACTORISED and bool(self._structure["threshold"])
+        return self.parametrisation is Parametrisation.FACTORISED and self._structure.has_linear_penalty
 
     def ends(self, target: Target) -> tuple[Target, ...]:
         """The laws whose upper ends are learned: that of the target, and mirrored where eigenvalues of either sign are."""
@@ -217,15 +217,15 @@ class Problem:
     @property
     def penalty(self) -> tuple[float, ...]:
         """Values of the settings of the penalty, in the order of the generated functions."""
-        return self._values("penalty")
+        return self._values(self._structure.penalty_settings)
 
     @property
     def frobenius(self) -> tuple[float, ...]:
         """Values of the settings of a Frobenius penalty, nothing where the model has none."""
-        return self._values("frobenius")
+        return self._values(self._structure.frobenius_settings)
 
-    def _values(self, of: str) -> tuple[float, ...]:
-        return tuple(self.settings[name] for name in self._structure[of])
+    def _values(self, names: tuple[str, ...]) -> tuple[float, ...]:
+        return tuple(self.settings[name] for name in names)
 
     @property
     def settings(self) -> dict[str, float]:

@@ -62,7 +62,9 @@ class ExactProblem:
         Raises:
             Unresolved: the balls are too wide, or the precision is too low, next to an edge of the support or the rank limit.
         """
-        if not structure(self.rounded.model)["threshold"]:  # all of the matrix is learned: J is the second moment of Y
+        if not structure(
+            self.rounded.model
+        ).has_linear_penalty:  # all of the matrix is learned: J is the second moment of Y
             return BallEnergy(self.q0 + v, arb(1), arb(0), arb(0), arb(0), arb(1))
         whole, width = energy_of(self.law, self.rounded.both_ends, v, b), ball(self.settings["kappa"])
         if width >= 1 or whole.mass < width:

@@ -54,7 +54,7 @@ class _Sample(NamedTuple):
 
 def applies(problem: Problem) -> bool:
     """Whether every block of the channel has one visible index."""
-    return problem.channel == "blocks" and all(block["indices"] == 1 for block in structure(problem.model)["blocks"])
+    return problem.channel == "blocks" and all(block.indices == 1 for block in structure(problem.model).blocks)
 
 
 def averages(problem: ExactProblem, at: tuple[Ball, ...], rule: Trapezoid) -> SmoothAverages:
@@ -67,9 +67,9 @@ def averages(problem: ExactProblem, at: tuple[Ball, ...], rule: Trapezoid) -> Sm
     rho = problem.call("noisy_variance", problem.q0)
     fields = problem.call("field_coefficients", m, q, rho)
     total = [arb(0)] * 5
-    for number, block in enumerate(structure(problem.rounded.model)["blocks"], 1):
+    for number, block in enumerate(structure(problem.rounded.model).blocks, 1):
         sums = _Block.of(problem, number, fields, V).sums(rule)
-        total = [whole + block["copies"] * part for whole, part in zip(total, sums, strict=True)]
+        total = [whole + block.copies * part for whole, part in zip(total, sums, strict=True)]
     train, R, F1, F2, test = total
     M, M_m, M_q, M_V = problem.call("channel_derivatives", m, q, V, rho, train, R, F1, F2)
     return SmoothAverages(M, M_m, M_q, M_V, train, test)

@@ -108,7 +108,7 @@ def applies(problem: Problem) -> bool:
     """Whether a sample shows two numbers in one block, by a symmetric matrix with factors."""
     if problem.channel == "tied softmax":
         return problem.tokens == 2 and problem.parametrisation == "factorised" and not problem.leading
-    return problem.channel == "blocks" and [block["indices"] for block in structure(problem.model)["blocks"]] == [2]
+    return problem.channel == "blocks" and [block.indices for block in structure(problem.model).blocks] == [2]
 
 
 def _sample(problem: Problem) -> tuple[Sample, int]:

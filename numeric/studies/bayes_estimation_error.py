@@ -25,7 +25,7 @@ def cubed_density(v: float, target: Target) -> float:
 
 def require_bayes(model: str) -> None:
     """Raises InvalidParameter for a model without a Bayes optimum."""
-    if reason := structure(model)["without"].get("bayes"):
+    if reason := structure(model).missing_thresholds.get("bayes"):
         raise InvalidParameter("model", model, f"has no Bayes optimum: {reason}", "choose another")
 
 

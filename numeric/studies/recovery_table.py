@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from numeric.engines.interrupted import keeping
-from numeric.model import DEFAULT, takes_tokens
+from numeric.model import DEFAULT, structure
 from numeric.proven_laws.rational import exact_marchenko_pastur
 from numeric.thresholds.bayes_recovery import bayes_recovery
 from numeric.thresholds.recovery import recovery
@@ -50,6 +50,6 @@ def recovery_table(
         for kappa0, width, count in watch([one for one in asked if one[1] >= min(one[0], Fraction(1))]):
             law = exact_marchenko_pastur(kappa0).of_model(model)
             learned, optimal = recovery(law, count, DIGITS, width), bayes_recovery(law, count, DIGITS)
-            told = count if takes_tokens(model) else None
+            told = count if structure(model).takes_tokens else None
             rows.append(RecoveryRow(kappa0, width, told, learned.value, optimal.value))
     return rows

@@ -144,7 +144,7 @@ def _form(row: Powers, logs: tuple[float, ...]) -> float:
 
 def axes(model: str) -> tuple[str, ...]:
     """What the derived diagrams of a model have beside the samples: "decay", "width"."""
-    return tuple(structure(model)["exponents"])
+    return structure(model).exponent_axes
 
 
 def interpolation_peak(model: str = DEFAULT) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from numeric.laws.eigenvalue_list import Eigenvalues
 from numeric.laws.power_law import PowerLaw, power_law
 from numeric.maths.domain import InvalidParameter, positive, require_list
 from numeric.model import float64 as generated
-from numeric.model import has_singular_values
+from numeric.model import structure
 from numeric.prediction.prediction import Prediction, prediction_of
 from numeric.problem.problem import Problem, require_problem
 from numeric.problem.solution import Solution
@@ -55,7 +55,7 @@ class ScalingPoint:
 
 def power_law_for(model: str, gamma: float, dim: int, q0: float = 1.0) -> PowerLaw:
     """A power law as the target of a model: of general matrices it is that of the singular values."""
-    return power_law(gamma, dim, q0, singular=has_singular_values(model))
+    return power_law(gamma, dim, q0, singular=structure(model).has_singular_values)
 
 
 def power_law_of(problem: Problem) -> PowerLaw:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from numeric.maths.ball_roots import Isolation, isolate, locate
 from numeric.maths.balls import Ball, ball
 from numeric.maths.domain import fraction, integer
-from numeric.model import structure
+from numeric.model import MatrixClass, structure
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import HasLaw, Law, law_of, require
 from numeric.thresholds.interpolation_roots import Condition, full_rank_energy
@@ -33,7 +33,7 @@ def interpolation_limit(target: HasLaw | Law, tokens: int = 2, digits: int = 50)
     law, tokens, digits = law_of(target), integer("tokens", tokens), integer("digits", digits)
     require_common("interpolation", law, tokens, digits, Fraction(1))
     numbers = label_numbers(law, tokens)
-    if structure(law.model)["matrix"] != "positive":
+    if structure(law.model).matrix is not MatrixClass.POSITIVE:
         return exact("interpolation", law.generated.interpolation_count(numbers), digits)
     return exact("interpolation", law.generated.interpolation_limit(law.zero_mass, numbers), digits)
 
@@ -73,7 +73,7 @@ def interpolation(
     require(width > 0, "width", width, "must be positive")
     require_common("interpolation", law, tokens, digits, width)
     numbers = label_numbers(law, tokens)
-    if structure(law.model)["matrix"] != "positive":
+    if structure(law.model).matrix is not MatrixClass.POSITIVE:
         return exact("interpolation", law.generated.interpolation_count(numbers), digits)
     condition = Condition(law, noise, rank_limited_energy(law, width) if width < 1 else full_rank_energy(law))
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from numeric.maths.ball_roots import Function, Isolation, refine
 from numeric.maths.balls import BITS_PER_DIGIT, START_BITS, Ball, Unresolved, decimal, working
 from numeric.maths.domain import InvalidParameter
-from numeric.model import call, structure, takes_tokens
+from numeric.model import MatrixClass, call, structure
 from numeric.proven_laws.finite import FiniteLaw
 from numeric.proven_laws.law import Law, require
 
@@ -105,7 +105,7 @@ def require_common(kind: str, law: Law, tokens: int, digits: int, width: Fractio
     if isinstance(law, FiniteLaw):
         work = digits * len(law)
         require(work <= MAX_WORK, "digits", digits, f"times {len(law)} eigenvalues must not exceed {MAX_WORK}")
-        if structure(law.model)["matrix"] == "positive":
+        if structure(law.model).matrix is MatrixClass.POSITIVE:
             least = min((s for s, _ in law.atoms()), key=float)
             require(
                 not least < 0, "eigenvalues", float(least), f"must not be negative: {law.model} has positive targets"
@@ -115,15 +115,15 @@ def require_common(kind: str, law: Law, tokens: int, digits: int, width: Fractio
 
 def _require_derived(kind: str, model: str, tokens: int, width: Fraction) -> None:
     shape = structure(model)
-    if reason := shape["without"].get(kind):
+    if reason := shape.missing_thresholds.get(kind):
         raise InvalidParameter("model", model, f"has no {kind} threshold: {reason}", "choose another")
-    if tokens != 2 and not takes_tokens(model):
+    if tokens != 2 and not shape.takes_tokens:
         raise InvalidParameter(
             "tokens", tokens, f"is no setting of the model {model}, whose file states it", "leave it out"
         )
-    if width != 1 and "kappa" not in shape["penalty"]:
+    if width != 1 and "kappa" not in shape.penalty_settings:
         raise InvalidParameter("width", width, f"is no setting of the model {model}", "leave it at 1")
-    if width < 1 and shape["matrix"] != "positive":
+    if width < 1 and shape.matrix is not MatrixClass.POSITIVE:
         rule = "must be 1 or more where eigenvalues of either sign are learned: a rank limit cuts both ends"
         raise InvalidParameter("width", width, rule, "use 1")
 

@@ -445,7 +445,6 @@ def test_interrupts_are_watched_before_libraries_load(monkeypatch):
     begun = []
     monkeypatch.setattr(interrupts, "watch", lambda: begun.append("numeric.cli.arguments" in sys.modules))
     monkeypatch.setattr(sys, "argv", ["numeric", "--version"])
-    monkeypatch.setattr(sys, "path", [*sys.path])  # of which the folder one works in is taken
     with monkeypatch.context() as patch:
         for name in [name for name in sys.modules if name.startswith("numeric.cli")]:
             patch.delitem(sys.modules, name)

@@ -11,8 +11,8 @@ from derive.passes.limits import projections, recovery, zero_decay
 from derive.passes.softmax import label_numbers
 from derive.passes.spectral_function import rational_law as spectral
 from derive.passes.spectral_function import semicircle
-from numeric.model import multiprecision as generated
 from tests.oracles.interpolation_by_quadrature import physical_root
+from tests.oracles.multiprecision import multiprecision_functions
 
 MODEL = load("tied_attention")
 
@@ -24,7 +24,12 @@ def mp():
     return context
 
 
-def test_six_equations_are_differences_of_the_free_entropy(mp):
+@pytest.fixture(scope="module")
+def generated():
+    return multiprecision_functions()
+
+
+def test_six_equations_are_differences_of_the_free_entropy(mp, generated):
     """At a point that is not stationary: each derivative of e equals its equation's mismatch (M a test function)."""
     kappa0, kappa, alpha, lambda_ = mp.mpf(1) / 2, mp.mpf(3) / 4, mp.mpf("0.7"), mp.mpf("0.05")
     r = generated.law_parameters(mp, kappa0, mp.mpf(1))[1]
@@ -137,7 +142,7 @@ def test_moments_of_the_target():
     assert sp.simplify(second.subs(symbol, r) - 1 - kappa0) == 0
 
 
-def test_spectral_forms_differentiate_to_each_other(mp):
+def test_spectral_forms_differentiate_to_each_other(mp, generated):
     """J_v, J_b, J_vv, J_bv and mass are the derivatives of J along b and v, at 25 digits."""
     kappa0 = mp.mpf(1) / 3
     r = mp.sqrt(kappa0)

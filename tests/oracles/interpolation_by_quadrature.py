@@ -10,7 +10,7 @@ from typing import Any
 
 from mpmath.ctx_mp import MPContext
 
-from numeric.model import multiprecision as generated
+from tests.oracles.multiprecision import multiprecision_functions
 
 Context = Any  # an mpmath context: mpmath ships no types
 Real = Any  # its real numbers
@@ -23,6 +23,7 @@ def interpolation_by_quadrature(kappa0: Fraction, noise: Fraction, tokens: int =
     With rho the density at b = 0 and g its Stieltjes transform, J = int_0 x^2 rho and J_v = 2 int_0 x Re(g) rho (Burgers'
     equation, theory note, section 4).
     """
+    generated = multiprecision_functions()
     mp = MPContext()
     mp.dps = digits + _GUARD
     law = generated.law_parameters(mp, _real(mp, kappa0), mp.mpf(1))
@@ -42,6 +43,7 @@ def interpolation_by_quadrature(kappa0: Fraction, noise: Fraction, tokens: int =
 
 def positive_support(mp: Context, v: Real, law: tuple[Real, ...]) -> list[tuple[Real, Real]]:
     """Intervals of the positive axis between edges of the support; the density vanishes on those outside it."""
+    generated = multiprecision_functions()
     critical = mp.polyroots(list(generated.edge_polynomial(mp, v, *law)), maxsteps=300, extraprec=2 * mp.prec)
     real = [mp.re(g) for g in critical if abs(mp.im(g)) < mp.mpf(10) ** (-mp.dps // 2) * abs(g)]
     edges = sorted(mp.re(generated.inverse_stieltjes(mp, g, v, *law)) for g in real)
@@ -51,6 +53,7 @@ def positive_support(mp: Context, v: Real, law: tuple[Real, ...]) -> list[tuple[
 
 def physical_root(mp: Context, v: Real, b: Real, law: tuple[Real, ...]) -> Any:
     """Stieltjes transform g of the noisy law at b: Im g < 0, or g real with z'(g) < 0."""
+    generated = multiprecision_functions()
     coefficients = generated.resolvent_polynomial(mp, v, b, *law)
     roots = mp.polyroots([+value for value in coefficients], maxsteps=300, extraprec=2 * mp.prec)
     lowest = min(roots, key=mp.im)

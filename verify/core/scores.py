@@ -259,7 +259,19 @@ def verdict_of(quantity: str, scores: Sequence[Score]) -> Verdict:
         return Verdict(quantity, False, worst, pooled, f"disagrees: |z| reaches {abs(worst.z):.1f}")
     if not abs(pooled.z) < BAND:  # nor may a missing mean pass
         return Verdict(quantity, False, worst, pooled, f"disagrees in the mean over points: z = {pooled.z:+.1f}")
-    return Verdict(quantity, True, worst, pooled, f"agrees at all {len(scores)} points")
+    where = f"all {len(scores)} points" if len(scores) > 1 else "1 point"
+    return Verdict(quantity, True, worst, pooled, f"agrees at {where}")
+
+
+def largest_score(scores: Sequence[Score]) -> str:
+    """State the largest |z| among `scores`, and how probable one so large is among so many if the theory is right."""
+    known = [score for score in scores if math.isfinite(score.z)]
+    worst = max(known, key=lambda score: abs(score.z))
+    chance = -math.expm1(len(known) * math.log1p(-2 * float(scipy.stats.norm.sf(abs(worst.z)))))
+    return (
+        f"{len(known)} scores; the largest is z {worst.z:+.2f} ({worst.quantity} at alpha {worst.problem.alpha:g}): "
+        f"among so many, one this large has probability {chance:.2g}\n"
+    )
 
 
 def _ratio(numerator: float, denominator: float) -> float:

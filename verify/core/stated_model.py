@@ -34,7 +34,7 @@ def require_stated_heads() -> None:
 @cache
 def require_stated_decay(model: str) -> None:
     """Raises InvalidParameter where a model's file states a penalty that weight decay lambda ||W||^2 of its factors does not give."""
-    if structure(model)["threshold"] and not _decays(model):
+    if structure(model).has_linear_penalty and not _decays(model):
         rule = "its file states another penalty than weight decay lambda ||W||^2, and nothing trains it"
         raise InvalidParameter("model", model, rule, "keep linear=lambda_*sqrt(kappa), beside a quadratic part")
 
@@ -42,9 +42,9 @@ def require_stated_decay(model: str) -> None:
 def _heads() -> dict[str, bool]:
     """Of each part of the problem whether training has it as the model does, at random indices."""
     shape = structure(DEFAULT)
-    factors_of_two_tokens = (shape["matrix"], shape["threshold"], shape["frobenius"]) == ("positive", True, [])
+    factors_of_two_tokens = (shape.matrix, shape.has_linear_penalty, shape.frobenius_settings) == ("positive", True, ())
     spread = packed(torch.ones(1, 2, 2).double())[0].reciprocal()  # of h11, h12, h22 per unit
-    if not (factors_of_two_tokens and len(shape["variances"]) == 3):
+    if not (factors_of_two_tokens and len(shape.index_variances) == 3):
         return {"class of matrices, index or penalty": False}
     try:
         problem = Problem(1.0, MarchenkoPastur(0.7), lambda_=0.3, noise=0.45, width=0.6, beta=1.3, beta0=0.8)
@@ -59,7 +59,7 @@ def _heads() -> dict[str, bool]:
         "index": torch.allclose(deviations(problem), spread, rtol=_RELATIVE),
         "label": torch.allclose(labels, row_softmax(problem.beta0, noisy), rtol=_RELATIVE),
         "label noise": math.isclose(problem.rho - problem.q0, problem.noise / 2, rel_tol=_RELATIVE)
-        and not shape["noise_on_label"],
+        and not shape.has_noise_on_label,
         "loss": torch.allclose(loss, losses(contrasts_of(h), labels, problem.beta), rtol=_RELATIVE),
         "penalty": _decays(problem.model),
     }
@@ -71,7 +71,7 @@ def _decays(model: str) -> bool:
     The derived threshold is that penalty over the conjugate of m.
     """
     settings = {"lambda_": 0.3, "kappa": 0.6}
-    penalty = [settings.get(name, 0.05) for name in structure(model)["penalty"]]
+    penalty = [settings.get(name, 0.05) for name in structure(model).penalty_settings]
     conjugate = 0.7
     _, threshold, _ = map(float, functions("float64", model).reduced_variables(conjugate, 0.8, 0.9, *penalty))
     expected = settings["lambda_"] * math.sqrt(settings["kappa"]) / conjugate

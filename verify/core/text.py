@@ -11,7 +11,7 @@ from verify.core.run import Run
 from verify.core.scores import Comparison
 from verify.core.spectra import TrainedSpectrum
 
-BROKEN_SYMMETRY = "replica symmetry is broken: the theory is an approximation"
+BROKEN_SYMMETRY_LINE = "replica symmetry is broken: the theory is an approximation"
 
 
 class Excluded(Protocol):
@@ -43,7 +43,7 @@ def comparison_lines(kind: str, comparison: Comparison) -> Iterator[str]:
         mean = f"{100 * verdict.pooled.relative:+.2f} +- {100 * verdict.pooled.standard_error:.2f} %"
         yield f"{kind} {verdict.quantity}: {verdict.advice}; worst z {verdict.worst.z:+.2f}; mean {mean}\n"
     if broken := sorted({score.problem.alpha for score in comparison.scores if score.broken}):
-        yield f"at alpha {', '.join(f'{alpha:g}' for alpha in broken)} {BROKEN_SYMMETRY}\n"
+        yield f"at alpha {', '.join(f'{alpha:g}' for alpha in broken)} {BROKEN_SYMMETRY_LINE}\n"
     for line in excluded_lines(comparison.excluded):
         yield f"{kind}: {line}"
 

@@ -11,7 +11,7 @@ from numeric.problem.problem import Problem
 from numeric.problem.solution import Solution, Status
 from numeric.saddle.curve import Watch, learning_curve
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Pool
+from verify.core.pool import Job, Steps
 from verify.core.realised import COMPARED_QUANTITIES, Expected, Measured, Predictor, problems_to_solve
 
 #: Relative error asked of the theory: the mean of eight trained heads scatters by several times as much, more so after extrapolation.
@@ -41,18 +41,21 @@ def watched_predictions(problems: Sequence[Problem], quantities: Sequence[str] =
     return picked(problems, families, curves, quantities)
 
 
-def pooled_predictions(pool: Pool) -> Predictor:
-    """`watched_predictions` with a job of `pool` for each curve."""
+def predictions_of(results: Iterable[Measured]) -> Steps[Predictor]:
+    """Solve the theory of `results`, one job per curve, and return what compares them with it.
+
+    The predictor answers for the converged runs among `results` and for no others.
+    """
+    asked = problems_to_solve(r for r in results if r.status is DescentStatus.CONVERGED)
+    jobs = [
+        curve_job(family, alphas, "theory at the realised targets") for family, alphas in families_of(asked).items()
+    ]
+    curves = dict(zip(families_of(asked), (yield jobs), strict=True))
 
     def theory(problems: Sequence[Problem]) -> list[Expected]:
-        return picked(problems, families_of(problems), pool.results(_prediction_jobs(problems)))
+        return [expected_of(curves[problem.at(1.0)][problem.alpha]) for problem in problems]
 
     return theory
-
-
-def comparison_jobs(results: Iterable[Measured]) -> list[Job]:
-    """The jobs that comparing `results` with `pooled_predictions` asks for."""
-    return _prediction_jobs(problems_to_solve(r for r in results if r.status is DescentStatus.CONVERGED))
 
 
 def curve_job(problem: Problem, alphas: Iterable[float], stage: str) -> Job:
@@ -60,11 +63,6 @@ def curve_job(problem: Problem, alphas: Iterable[float], stage: str) -> Job:
     points = tuple(sorted(set(alphas)))
     label = f"theory curve at width {problem.width:g}, lambda {problem.lambda_:g}"
     return Job(solve_along, (problem, points), stage, POINT_SECONDS * len(points), label)
-
-
-def _prediction_jobs(problems: Sequence[Problem]) -> list[Job]:
-    families = families_of(problems).items()
-    return [curve_job(family, alphas, "theory at the realised targets") for family, alphas in families]
 
 
 def families_of(problems: Sequence[Problem]) -> dict[Problem, set[float]]:

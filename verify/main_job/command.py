@@ -1,15 +1,21 @@
-"""`python -m verify`: the main job, theory beside training at the paper's settings, and its report."""
+"""`python -m verify`: the main job, theory next to training at the settings of the paper, with its report."""
 
 from __future__ import annotations
 
 import argparse
 import logging
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from attention_erm.commandline.parser import Parser
+from attention_erm.commandline.table import table_text
 from numeric.cli.arguments import print_json
+from numeric.model import DEFAULT
 from verify.core.options import (
     add_execution,
     add_theory_perturbation,
@@ -20,19 +26,22 @@ from verify.core.options import (
 )
 from verify.core.output import write_file
 from verify.core.paper import figure_one
-from verify.main_job.document import main_job_document
-from verify.main_job.page import report_files
-from verify.main_job.study import JOB_PRESETS, Stores, do_main_job, preset
-from verify.main_job.text import main_job_lines
+from verify.core.pool import Pool
+from verify.core.section import Section
+from verify.core.versions import versions
+from verify.main_job.page import MainReport
+from verify.main_job.plan import JOB_PRESETS, Plan, preset
+from verify.main_job.run import Stores, check_equations, sections
 from verify.studies.exponents.measure import student_store
 from verify.studies.exponents.theory import GAMMA
 from verify.studies.thresholds.study import vanishing_store
 
 _LOG = logging.getLogger(__name__)
+_LINES = 10  #: of a section on the terminal; the report has all
 
 
 def add(parser: Parser) -> None:
-    """Add its arguments: those of the whole command line, where no command is given."""
+    """Add the options of the whole command line, which are those of the main job."""
     parser.add_argument(
         "--preset", choices=tuple(JOB_PRESETS), default="main", help="size of the main job (default main)"
     )
@@ -42,7 +51,8 @@ def add(parser: Parser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the main job and write its report."""
+    """Do the main job: print each section as soon as it is finished, and write the report."""
+    started = time.perf_counter()
     plan = replace(
         preset(arguments.preset, figure_one().varied(**execution_fields(arguments))),
         perturbation=theory_perturbation(arguments, [GAMMA]),
@@ -50,15 +60,95 @@ def run(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.out)
     stores = Stores(result_store(folder), opened(student_store, folder), opened(vanishing_store, folder))
     shorter = "" if arguments.preset == "quick" else "; --preset quick is shorter"
-    _LOG.info(f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder}/{shorter}")
-    outcome = do_main_job(plan, stores, _LOG.info, arguments.workers)
-    _LOG.info("report")
-    for name, content in report_files(outcome).items():
-        write_file(folder / name, content)
+    _LOG.info(f"{arguments.preset} preset: {plan.run_count()} runs, report in {folder / 'index.html'}{shorter}")
+    report = MainReport(folder, _facts(plan), write_file)
+    shown = threading.Lock()
+
+    def show(section: Section) -> None:
+        with shown:
+            report.add(section)
+            if not arguments.json:
+                _print_section(section)
+
+    with ThreadPoolExecutor(1) as thread:  # the derivation runs in a process of its own, next to the first jobs
+        checked = thread.submit(lambda: show(check_equations(DEFAULT)))
+        with Pool(arguments.workers) as pool:
+            for section in sections(plan, stores, pool):
+                show(section)
+        checked.result()
+    document = _document(plan, report, pool.seconds, time.perf_counter() - started)
+    report.write_page(finished=True)
+    report.write_document(document)
     if arguments.json:
-        print_json(main_job_document(outcome))
+        print_json(document)
     else:
-        verdict = "agree" if outcome.agrees else "DISAGREE"
-        sys.stdout.write("".join(main_job_lines(outcome)))
-        sys.stdout.write(f"theory and training {verdict}; see {folder / 'index.html'}\n")
-    return 0 if outcome.agrees else 1
+        _print_summary(report, time.perf_counter() - started)
+    return 0 if report.agrees else 1
+
+
+def _print_section(section: Section) -> None:
+    """Print a heading with the verdict and the first lines; a progress bar on the same terminal stays below them."""
+    more = f"  ... {len(section.lines) - _LINES} more lines in the report\n" if len(section.lines) > _LINES + 1 else ""
+    lines = section.lines[:_LINES] if more else section.lines
+    text = f"\n== {section.title}: {'agrees' if section.agrees else 'DISAGREES'}\n" + "".join(
+        f"  {line}" for line in lines
+    )
+    if sys.stderr.isatty() and sys.stdout.isatty():
+        from tqdm import tqdm
+
+        tqdm.write((text + more).rstrip("\n"), file=sys.stdout)
+    else:
+        sys.stdout.write(text + more)
+    sys.stdout.flush()
+
+
+def _print_summary(report: MainReport, seconds: float) -> None:
+    rows = [
+        {
+            "claim": claim.claim, "theory": claim.theory, "training": claim.training, "deviation": claim.deviation,
+            "verdict": "agrees" if claim.agrees else "DISAGREES",
+        }
+        for section in report.sections
+        for claim in section.claims
+    ]  # fmt: skip
+    verdict = "agree" if report.agrees else "DISAGREE"
+    sys.stdout.write(f"\n{table_text(rows)}\n")
+    sys.stdout.write(f"theory and training {verdict}; report in {report.folder / 'index.html'}; {seconds:.0f} s\n")
+
+
+def _document(plan: Plan, report: MainReport, seconds: dict[str, float], elapsed: float) -> dict[str, Any]:
+    base = plan.base.record()
+    absent = dict.fromkeys(("scaling", "trained_exponents", "trained_thresholds"))
+    parts: dict[str, Any] = {"spectra": [], "exponents": [], **absent}
+    for section in report.sections:
+        parts |= section.document
+    return {
+        "agrees": report.agrees,
+        **parts,
+        "claims": [claim._asdict() for section in report.sections for claim in section.claims],
+        "parameters": {key: base[key] for key in _SHARED},
+        "seed": plan.base.entropy,
+        "seconds": seconds,
+        "elapsed": elapsed,
+        "versions": versions(),
+    }
+
+
+_SHARED = (
+    *("kappa0", "lambda_", "noise", "tokens", "beta", "beta0", "target", "parametrisation", "minimiser", "device"),
+    "shuffle_labels",
+)
+
+
+def _facts(plan: Plan) -> dict[str, object]:
+    base = plan.base.record()
+    return {
+        **{key.rstrip("_"): base[key] for key in _SHARED},
+        "runs (data, d x number, alpha, kappa)": "; ".join(
+            f"{c.data}: {', '.join(f'{d} x {n}' for d, n in c.sizes)}; alpha {', '.join(f'{a:g}' for a in c.alphas)}; "
+            f"kappa {', '.join(f'{w:g}' for w in c.widths)}"
+            for c in plan.campaigns
+        ),
+        "seed": f"{plan.base.entropy}, spawned per point and run",
+        "versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
+    }

@@ -15,6 +15,7 @@ from latex2mathml.converter import convert_to_element
 from attention_erm.commandline.provenance import current
 from numeric.model import DEFAULT, record
 from verify.core.scores import Score
+from verify.core.section import Section
 
 STYLESHEET = Path(__file__).with_name("report.css")
 MAIN_STEPS = ("free_entropy", "stationarity", "weak_regularisation")  #: shown open; the other steps are folded
@@ -33,6 +34,42 @@ def page(title: str, heading: str, lead: str, sections: Iterable[str]) -> str:
         f'<p class="lead">{html.escape(lead)}</p>'
         f"{''.join(sections)}</main></body></html>\n"
     )
+
+
+def summary_element(sections: Sequence[Section], agrees: bool, finished: bool) -> str:
+    """Return the verdict, the table of all claims and the table of contents."""
+    word, tone = ("agree", "good") if agrees else ("disagree", "bad")
+    state = f"Theory and training {word}." if finished else f"Running: theory and training {word} so far."
+    rows = "".join(
+        f"<tr{'' if claim.agrees else ' class=bad'}>"
+        + "".join(
+            f"<td>{html.escape(cell)}</td>" for cell in (claim.claim, claim.theory, claim.training, claim.deviation)
+        )
+        + f"<td>{'agrees' if claim.agrees else 'DISAGREES'}</td></tr>"
+        for section in sections
+        for claim in section.claims
+    )
+    contents = "".join(f'<li><a href="#{_anchor(one.title)}">{html.escape(one.title)}</a></li>' for one in sections)
+    return (
+        f'<section class="verdict {tone}"><h2>{state}</h2></section><table><thead><tr><th>claim</th><th>theory</th>'
+        f"<th>training</th><th>deviation</th><th>verdict</th></tr></thead><tbody>{rows}</tbody></table>"
+        f"<nav><h2>Contents</h2><ol>{contents}</ol></nav>"
+    )
+
+
+def section_element(section: Section, images: Mapping[str, bytes]) -> str:
+    """Return one section: verdict, figures, tables, and all its lines of text."""
+    tone, word = ("good", "agrees") if section.agrees else ("bad", "disagrees")
+    figures = "".join(figure_element(figure.caption, images[name]) for name, figure in section.figures.items())
+    lines = html.escape("".join((*section.lines, *section.details)))
+    return (
+        f'<section id="{_anchor(section.title)}"><h2>{html.escape(section.title)}</h2><p class="{tone}">{word}</p>{figures}'
+        f"<pre>{lines}</pre></section>{''.join(section.tables)}"
+    )
+
+
+def _anchor(title: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in title.lower())
 
 
 def figure_element(caption: str, content: bytes) -> str:

@@ -92,8 +92,8 @@ def against_disk(model: Model) -> list[Change]:
 
     steps = derive(model)
     try:
-        return compare(emit.joined(model.name, "multiprecision"), model.title, steps)
+        return compare(emit.joined(model.name, "balls"), model.title, steps)
     except Exception as error:  # whatever importing or running a damaged file raises
         raise Unreadable(
-            f"generated/{model.name}/multiprecision.py cannot be read ({error}); generate it with `python -m derive gen`"
+            f"generated/{model.name}/balls.py cannot be read ({error}); generate it with `python -m derive gen`"
         ) from error

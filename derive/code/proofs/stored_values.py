@@ -1,4 +1,4 @@
-"""Generated code at the reference points: float64, multiprecision and balls each meet the stored 50-digit values."""
+"""Generated code at the reference points: float64 and balls each meet the stored 50-digit values."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -57,22 +57,16 @@ class Arithmetic:
 
     number: Callable[[sp.Rational, sp.Rational], Any]
     meets: Callable[[Any, mpmath.mpc], bool]
-    leading: tuple[Any, ...] = ()
 
     def outputs(self, generated: Callable[..., Any], inputs: list[sp.Expr]) -> tuple[Any, ...]:
         """Values of a generated function at exact inputs."""
         with flint.ctx.workprec(_BITS):
-            values = generated(*self.leading, *(self.number(*value.as_real_imag()) for value in inputs))
+            values = generated(*(self.number(*value.as_real_imag()) for value in inputs))
         return values if isinstance(values, tuple) else (values,)
 
 
 def _float64(real: sp.Rational, imaginary: sp.Rational) -> complex | float:
     return complex(real, imaginary) if imaginary else float(real)
-
-
-def _multiprecision(real: sp.Rational, imaginary: sp.Rational) -> Any:
-    x, y = (_MP.mpf(int(part.p)) / int(part.q) for part in (real, imaginary))
-    return _MP.mpc(x, y) if imaginary else x
 
 
 def _ball(real: sp.Rational, imaginary: sp.Rational) -> Any:
@@ -82,10 +76,6 @@ def _ball(real: sp.Rational, imaginary: sp.Rational) -> Any:
 
 def _float64_meets(value: Any, stated: mpmath.mpc) -> bool:
     return abs(complex(value) - complex(stated)) <= _FLOAT * max(1, abs(complex(stated)))
-
-
-def _multiprecision_meets(value: Any, stated: mpmath.mpc) -> bool:
-    return bool(abs(value - stated) <= _STATED * max(1, abs(stated)))
 
 
 def _ball_meets(value: Any, stated: mpmath.mpc) -> bool:
@@ -99,6 +89,5 @@ def _ball_meets(value: Any, stated: mpmath.mpc) -> bool:
 
 ARITHMETIC = {
     "float64": Arithmetic(_float64, _float64_meets),
-    "multiprecision": Arithmetic(_multiprecision, _multiprecision_meets, leading=(_MP,)),
     "balls": Arithmetic(_ball, _ball_meets),
 }

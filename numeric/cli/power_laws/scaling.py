@@ -34,7 +34,7 @@ from numeric.cli.power_laws.crossovers import PlacedSlope, tell_crossovers
 from numeric.cli.power_laws.exponents import decay_exponent
 from numeric.cli.problem_arguments import add_sample_minimum
 from numeric.maths.domain import InvalidParameter, finite
-from numeric.model import has_singular_values
+from numeric.model import structure
 from numeric.problem.decay_law import DecayLaw
 
 SAMPLES = "give numbers of samples, e.g. 1e3,1e5 or 1e3:1e8:30"
@@ -198,7 +198,7 @@ def _stated(arguments: argparse.Namespace):  # type: ignore[no-untyped-def]  # t
     name = chosen_model(arguments)
     own = own_settings(arguments, name, listed=True)
     target = power_law_for(name, float(arguments.power_law), arguments.dim, float(arguments.q0))
-    count = len(target.eigenvalues) // (2 if has_singular_values(name) else 1)
+    count = len(target.eigenvalues) // (2 if structure(name).has_singular_values else 1)
     for several in ("leading", "recovery"):
         if getattr(arguments, several) >= count:
             rule = f"must be below {count}, the number of distinct eigenvalues"

@@ -113,7 +113,9 @@ def test_the_unit_of_the_index_is_free(name, tokens, data, s):
         assert getattr(scaled, slope).mean() == pytest.approx(power * getattr(found, slope).mean(), rel=1e-3), slope
 
 
-DETERMINED = [case for case in CASES if "recovery" not in models.structure(case[0])["without"] or "direct" in case[0]]
+DETERMINED = [
+    case for case in CASES if "recovery" not in models.structure(case[0]).missing_thresholds or "direct" in case[0]
+]
 
 
 @pytest.mark.identity
@@ -141,7 +143,7 @@ def linearised(problem, tokens):
 
     Softmax is linear there: beta (h - mean of its row)/T, and cross-entropy half of the squared change over 1/T.
     """
-    covariance = np.array(models.structure(problem.model)["variances"], dtype=float)
+    covariance = np.array(models.structure(problem.model).index_variances, dtype=float)
     if "cross_attention" in problem.model or problem.model == "direct_general":
         rows, size = [[0, 1], [2, 3]], 2
     else:

@@ -5,7 +5,6 @@ import ctypes
 import multiprocessing
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -82,19 +81,8 @@ def test_a_worker_that_ended_of_itself_has_an_exit_code():
     assert [processes._ended_by(code) for code in (0, 3)] == ["ended with exit code 0", "ended with exit code 3"]
 
 
-def test_what_workers_are_forks_of_imports_from_where_this_process_does(monkeypatch):
-    """Left to itself it took a generated.py where one works for ours."""
-    seen = {}
-    monkeypatch.setattr(processes.forkserver, "ensure_running", lambda: seen.update(os.environ))
-    monkeypatch.setattr(sys, "path", ["", "/elsewhere"])
-    monkeypatch.setenv("PYTHONPATH", "/mine")
-    processes._start_server()
-    assert seen["PYTHONPATH"].split(os.pathsep) == [str(Path.cwd()), "/elsewhere"] and seen["PYTHONSAFEPATH"] == "1"
-    assert os.environ["PYTHONPATH"] == "/mine"
-
-
 def test_who_ends_at_once_ends_what_workers_are_forks_of():
-    processes._start_server()
+    processes.forkserver.ensure_running()
     server = processes.forkserver._forkserver._forkserver_pid
     processes._kill_server()
     assert os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT | os.WNOHANG).si_status == signal.SIGKILL

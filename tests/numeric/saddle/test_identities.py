@@ -114,7 +114,7 @@ def test_de_dalpha_is_the_mean_envelope(found):
 def test_de_dlambda_is_the_penalty_per_unit_decay(found):
     """sqrt(kappa) tr |S|/d of factors, from J_b; tr S^T S/d of direct training."""
     problem = found.problem
-    if models.structure(problem.model)["threshold"]:
+    if models.structure(problem.model).has_linear_penalty:
         size = -found.c * spectral_energy(problem, found.delta**2, found.b).J_b / 2
         expected = sqrt(problem.width) * size
     else:
@@ -139,9 +139,11 @@ def test_a_target_of_another_scale_is_learned_alike(found):
     target = problem.target.scaled(s)
     heated = bool(heats_of(problem.model))
     # A linear cost of S goes like lambda s, a quadratic one like lambda s^2; the loss is unchanged, or goes like s^2.
-    power = (1 if shape["threshold"] else 2) - (0 if heated else 2)
+    power = (1 if shape.has_linear_penalty else 2) - (0 if heated else 2)
     changed = {key: getattr(problem, key) / s for key in heats_of(problem.model)}
-    extra = tuple((key, value / s ** (2 if heated and key in shape["penalty"] else 0)) for key, value in problem.extra)
+    extra = tuple(
+        (key, value / s ** (2 if heated and key in shape.penalty_settings else 0)) for key, value in problem.extra
+    )
     other = replace(
         problem, target=target, noise=problem.noise * s**2, lambda_=problem.lambda_ / s**power, extra=extra, **changed
     )

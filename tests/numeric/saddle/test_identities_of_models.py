@@ -29,10 +29,10 @@ SLOW |= {
     "tied_attention_two_bulks",
     "elastic_attention",
 }  # whose law is not compiled; whose penalty has tests of its own
-CLOSED = [name for name in models.available() if models.structure(name)["channel"] == "closed"]
+CLOSED = [name for name in models.available() if models.structure(name).channel == "closed"]
 
 
-RATIONAL = {name for name in models.available() if models.structure(name)["negative_eigenvalues"]}
+RATIONAL = {name for name in models.available() if models.structure(name).has_negative_eigenvalues}
 
 
 def each(names, others=frozenset()):
@@ -43,7 +43,7 @@ def each(names, others=frozenset()):
 
 
 every_model = each(models.available())
-THRESHOLD = [name for name in models.available() if models.structure(name)["threshold"]]
+THRESHOLD = [name for name in models.available() if models.structure(name).has_linear_penalty]
 with_threshold = each(THRESHOLD)
 
 
@@ -57,7 +57,7 @@ def penalty(found):
     """Its share of the free entropy: lambda sqrt(kappa) tr |S|/d of factors, and a Frobenius term mu tr S^2/d."""
     problem = found.problem
     total = sum(problem.frobenius) * found.q
-    if models.structure(problem.model)["threshold"]:
+    if models.structure(problem.model).has_linear_penalty:
         J_b = spectral_energy(problem, found.delta**2, found.b).J_b
         total += problem.lambda_ * sqrt(problem.width) * -found.c * J_b / 2
     return total
@@ -87,7 +87,7 @@ def test_no_multiple_of_the_target_has_less_risk_than_the_least(name, data, c):
     """It is a student like any other; nor has S = 0."""
     problem = data.draw(problems_of(name))
     found = solve(problem)
-    size = -spectral_energy(problem, 1e-10, 1e-9).J_b / 2 if models.structure(name)["threshold"] else 0.0
+    size = -spectral_energy(problem, 1e-10, 1e-9).J_b / 2 if models.structure(name).has_linear_penalty else 0.0
     for multiple in (c, 1e-9):
         loss = prediction_of(problem).test_error(Overlaps(multiple * problem.q0, multiple**2 * problem.q0, 0.0))
         cost = (
@@ -104,7 +104,7 @@ def test_no_multiple_of_the_target_has_less_risk_than_the_least(name, data, c):
 def test_more_samples_and_as_much_more_decay_have_more_risk_than_in_parts(name, data, parts):
     """The least of a sum is no less than the sum of the leasts: e(t alpha, t lambda) >= t e(alpha, lambda)."""
     problem = data.draw(problems_of(name))
-    of_penalty = set(models.structure(name)["penalty"])
+    of_penalty = set(models.structure(name).penalty_settings)
     whole = replace(
         problem.at(parts * problem.alpha),
         lambda_=parts * problem.lambda_,
@@ -124,7 +124,7 @@ def moved(problem, name, factor):
     if name in ("kappa0", "positive"):
         if isinstance(problem.target, MarchenkoPastur):
             return replace(problem, target=replace(problem.target, kappa0=factor * problem.target.kappa0))
-        names = models.structure(problem.model)["target"]
+        names = models.structure(problem.model).target_settings
         changed = [
             value * (factor if one == name else 1) for one, value in zip(names, problem.target.settings, strict=True)
         ]
@@ -198,7 +198,7 @@ def test_de_dbeta_is_that_of_the_envelope(name, key, data):
 @pytest.mark.identity
 @pytest.mark.parametrize(
     ("name", "key"),
-    parameters(lambda name: [key for key in models.structure(name)["target"] if key in ("kappa0", "positive")]),
+    parameters(lambda name: [key for key in models.structure(name).target_settings if key in ("kappa0", "positive")]),
 )
 @given(data=st.data())
 @examples(1)
@@ -281,7 +281,7 @@ def test_width_beyond_the_dimension_is_weight_decay(name, data, width):
         assert getattr(wide, quantity) == pytest.approx(getattr(one, quantity), rel=1e-6, abs=bar), quantity
 
 
-POSITIVE_CLOSED = [name for name in CLOSED if models.structure(name)["matrix"] == "positive"]
+POSITIVE_CLOSED = [name for name in CLOSED if models.structure(name).matrix == "positive"]
 
 
 @pytest.mark.identity
@@ -319,7 +319,7 @@ def test_labels_count_in_the_units_of_the_student(name, data):
         "test_error": 1,
         "free_entropy": 1,
     }.items():
-        if quantity == "b" and not models.structure(name)["threshold"]:
+        if quantity == "b" and not models.structure(name).has_linear_penalty:
             continue
         bar = factor * found.errors[quantity] + same.errors[quantity]
         assert getattr(same, quantity) == pytest.approx(factor * getattr(found, quantity), rel=1e-6, abs=bar), quantity
@@ -385,7 +385,7 @@ def test_a_convex_problem_is_stable(name, data):
 
 
 @pytest.mark.identity
-@each([name for name in models.available() if "bayes" not in models.structure(name)["without"]], RATIONAL)
+@each([name for name in models.available() if "bayes" not in models.structure(name).missing_thresholds], RATIONAL)
 @given(data=st.data())
 @examples(2)
 def test_no_student_estimates_better_than_bayes(name, data):
@@ -397,9 +397,9 @@ def test_no_student_estimates_better_than_bayes(name, data):
         assert problem.q0 - found.m**2 / found.q >= optimal * (1 - 1e-6) - 2 * found.errors["estimation_error"]
 
 
-LIMITED = [name for name in models.available() if "recovery" not in models.structure(name)["without"]]
+LIMITED = [name for name in models.available() if "recovery" not in models.structure(name).missing_thresholds]
 CLASSES = {
-    kind: [name for name in LIMITED if models.structure(name)["matrix"] == kind and "two_bulks" not in name]
+    kind: [name for name in LIMITED if models.structure(name).matrix == kind and "two_bulks" not in name]
     for kind in ("positive", "general")
 }
 PAIRS = [(names[0], other) for names in CLASSES.values() for other in names[1:]]
@@ -416,7 +416,7 @@ def test_below_interpolation_models_of_one_class_differ_by_the_numbers_in_a_labe
     kappa0, noise = data.draw(st.floats(0.2, 1.2)), data.draw(st.floats(0.1, 1.0))
 
     def at(model):
-        if models.structure(model)["matrix"] == "positive":
+        if models.structure(model).matrix == "positive":
             target = MarchenkoPastur(kappa0)
         else:
             target = RationalTarget.of(model, kappa0=kappa0, scale=1.0)

@@ -37,11 +37,11 @@ NAMES = {
 }
 KEYS = {"train": "train_error", "test": "test_error", "e": "free_entropy"}
 WRITTEN = 2e-6  # relative: the independent solver states about six digits
-BLOCKS = [name for name in models.available() if models.structure(name)["channel"] == "blocks"]
+BLOCKS = [name for name in models.available() if models.structure(name).channel == "blocks"]
 
 
 def target(name, kappa0):
-    if not models.structure(name)["negative_eigenvalues"]:
+    if not models.structure(name).has_negative_eigenvalues:
         return MarchenkoPastur(kappa0)
     return RationalTarget.of(name, kappa0=kappa0, positive=0.5, scale=1.0)
 

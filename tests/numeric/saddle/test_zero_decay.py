@@ -192,7 +192,7 @@ def test_error_bars_grow_towards_interpolation():
     assert far.relative_error(("m", "q", "delta", "b")) < 1e-10
 
 
-RANKED = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
+RANKED = [name for name in models.available() if "kappa0" in models.structure(name).target_settings]
 SLOW = pytest.mark.slow
 LONG = {
     "tied_attention_cross_entropy",

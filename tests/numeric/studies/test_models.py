@@ -20,9 +20,9 @@ from numeric.studies.spectrum import learned_spectrum
 from verify.core.sensing.run import default_target, quantiles
 from verify.studies.models.study import SETTINGS, at_setting
 
-NAMES = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
-WITH_OPTIMUM = [name for name in NAMES if "bayes" not in models.structure(name)["without"]]
-FACTORS = [name for name in NAMES if models.structure(name)["threshold"]]
+NAMES = [name for name in models.available() if "kappa0" in models.structure(name).target_settings]
+WITH_OPTIMUM = [name for name in NAMES if "bayes" not in models.structure(name).missing_thresholds]
+FACTORS = [name for name in NAMES if models.structure(name).has_linear_penalty]
 LONG_SEARCH = {
     "cross_attention_cross_entropy",
     "tied_attention_cross_entropy",
@@ -93,7 +93,7 @@ def test_noise_on_the_label_leaves_no_split_that_is_resolved():
         decompose(solution("label_noise_attention"))
 
 
-SPLIT = [name for name in FACTORS if not models.structure(name)["noise_on_label"]]
+SPLIT = [name for name in FACTORS if not models.structure(name).has_noise_on_label]
 
 
 @pytest.mark.parametrize("name", quick_unless(SPLIT, LONG_SOLVES))
@@ -108,7 +108,7 @@ def test_the_parts_of_the_error_add_up(name):
     assert 0 <= found.mismatch < 0.01 * found.least
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not models.structure(name)["threshold"]])
+@pytest.mark.parametrize("name", [name for name in NAMES if not models.structure(name).has_linear_penalty])
 def test_direct_training_leaves_no_eigenvalue_out(name):
     with pytest.raises(InvalidParameter, match="matrix itself"):
         decompose(solution(name))

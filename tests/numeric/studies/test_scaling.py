@@ -150,7 +150,7 @@ EITHER_SIGN = ["signed_quadratic_network", "cross_attention"]
 
 
 def power_law_for(name: str, dim: int, per_octave: int = 1024):
-    return power_law(float(GAMMA), dim, per_octave=per_octave, singular=structure(name)["matrix"] == "general")
+    return power_law(float(GAMMA), dim, per_octave=per_octave, singular=structure(name).matrix == "general")
 
 
 @pytest.mark.parametrize("name", ["signed_quadratic_network", pytest.param("cross_attention", marks=pytest.mark.slow)])

@@ -31,7 +31,7 @@ PARAMETERS = {"positive": 0.5, "symmetric": 0.5, "general": 1.0}  #: of a matrix
 
 def law(name, kappa0):
     values = {"kappa0": Fraction(kappa0), "scale": ONE, "positive": Fraction(1, 3)}
-    return rational_law(name, **{key: values[key] for key in models.structure(name)["target"]})
+    return rational_law(name, **{key: values[key] for key in models.structure(name).target_settings})
 
 
 def minimax_risk(rank, ends):
@@ -128,8 +128,8 @@ def test_settings_that_a_model_does_not_use_are_refused():
 RANKS = st.fractions(Fraction(1, 20), Fraction(9, 10), max_denominator=40)
 NOISES = st.fractions(Fraction(1, 50), 3, max_denominator=50)
 SCALES = st.fractions(Fraction(1, 4), 4, max_denominator=12)
-LIMITED = [name for name in models.available() if "recovery" not in models.structure(name)["without"]]
-ONE_SCALE = [name for name in LIMITED if "kappa0" in models.structure(name)["target"]]
+LIMITED = [name for name in models.available() if "recovery" not in models.structure(name).missing_thresholds]
+ONE_SCALE = [name for name in LIMITED if "kappa0" in models.structure(name).target_settings]
 
 
 def numbers(name):
@@ -147,7 +147,7 @@ def agree(left, right, digits):
 @examples(4)
 def test_thresholds_of_a_class_differ_by_the_numbers_in_a_label(kind, rank, noise, data):
     """Alpha D depends on neither output nor loss: to all digits."""
-    of_kind = [name for name in ONE_SCALE if models.structure(name)["matrix"] == kind]
+    of_kind = [name for name in ONE_SCALE if models.structure(name).matrix == kind]
     one, other = (data.draw(st.sampled_from(of_kind)) for _ in range(2))
     for threshold in (
         lambda law: interpolation(law, noise, digits=20),
@@ -165,7 +165,7 @@ def test_thresholds_of_a_class_differ_by_the_numbers_in_a_label(kind, rank, nois
 def test_thresholds_have_no_unit(name, rank, noise, s):
     """S0 -> s S0 with Delta -> s^2 Delta; what noise-free labels recover does not depend on s."""
     values = {"kappa0": rank, "scale": s, "positive": Fraction(1, 3)}
-    scaled = rational_law(name, **{key: values[key] for key in models.structure(name)["target"]})
+    scaled = rational_law(name, **{key: values[key] for key in models.structure(name).target_settings})
     agree(
         *(
             Fraction(interpolation(one, level, digits=20).value)

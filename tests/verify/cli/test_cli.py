@@ -23,15 +23,19 @@ from verify.core.decay_choice import ChoiceGroup, against_factors
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
 from verify.core.options import result_store
+from verify.core.output import write_file
 from verify.core.paper import figure_one
+from verify.core.pool import Pool
 from verify.core.run import Run
 from verify.core.spectra import distance, zero_fraction
 from verify.core.store import Store
-from verify.main_job import study as job
-from verify.main_job.page import report_files
-from verify.main_job.study import Plan, Stores, do_main_job, preset
+from verify.main_job.page import MainReport
+from verify.main_job.plan import Plan, preset
+from verify.main_job.run import Stores, sections
 from verify.studies.exponents.measure import student_store
+from verify.studies.learning_curves import campaigns
 from verify.studies.thresholds.crossing import SizePoints, TheoryCurve, find_crossing
+from verify.studies.thresholds.section import threshold_section
 from verify.studies.thresholds.study import Sighting, ThresholdOutcome, ThresholdPlan, vanishing_store
 
 SMALL = ["--dim", "16,24", "--runs", "4", "--alpha", "1", "--lambda", "0.05", "--workers", "2"]
@@ -175,29 +179,39 @@ def thresholds_seen_at(ratio):
 
 
 def test_the_report_stands_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(job, "CURVE_POINTS", 4)
+    """And is readable after each section."""
+    monkeypatch.setattr(campaigns, "CURVE_POINTS", 4)
     base = Run(Problem(1.0, MarchenkoPastur(0.5), 0.05, 0.5), dim=24)
     campaign = Campaign(DataKind.SEQUENCES, ((16, 4), (24, 4)), (1.0, 2.0), (1.0,))
-    outcome = do_main_job(
-        Plan(base, (campaign,), ((1.0, 24, 4),)),
-        Stores(Store(tmp_path, RunResult), student_store(tmp_path), vanishing_store(tmp_path)),
-        lambda stage: None,
-        workers=2,
-    )
-    outcome = dataclasses.replace(outcome, sighted=thresholds_seen_at(1.0))
-    files = report_files(outcome)
-    page = files["index.html"].decode()
+    plan = Plan(base, (campaign,), ((1.0, 24, 4),))
+    stores = Stores(Store(tmp_path, RunResult), student_store(tmp_path), vanishing_store(tmp_path))
+    report, pages = MainReport(tmp_path, {"seed": 0}, write_file), []
+    with Pool(2, progress=False) as pool:
+        for section in sections(plan, stores, pool):
+            report.add(section)
+            pages.append((tmp_path / "index.html").read_text())
+    titles = [section.title.split(",")[0] for section in report.sections]
+    assert titles[:2] == ["Thresholds", "Learning curve of the theory (Figure 1)"]
+    assert sorted(titles[2:]) == ["Spectra of trained heads", "Trained heads along the sample ratio"]
+    assert all("Running: theory and training" in text for text in pages)
+    report.add(threshold_section(thresholds_seen_at(1.0)))
+    agrees = report.agrees
+    report.write_page(finished=True)
+    page = (tmp_path / "index.html").read_text()
     assert page.count("data:image/png;base64,") == 4
-    assert "interpolation threshold" in page
-    assert "<math" in page
+    assert "interpolation threshold" in page and "<math" in page
     assert "http" not in page.replace("http://www.w3.org/1998/Math/MathML", "")
-    document = json.loads(files["report.json"])
-    assert document["agrees"] == outcome.agrees
+    document = {key: value for section in report.sections for key, value in section.document.items()}
     assert document["trained_thresholds"]["agrees"]
-    assert not dataclasses.replace(outcome, sighted=thresholds_seen_at(1.3)).agrees  # whatever else agrees
     assert len(document["thresholds"]["interpolation"]["value"].strip("0.")) >= 50
-    assert "Slopes of trained heads" not in page  # none were asked for: a table of nothing
-    assert set(files) == {"index.html", "report.json", "curve.png", "spectra.png", "scores.png", "thresholds.png"}
+    report.add(threshold_section(thresholds_seen_at(1.3)))
+    assert agrees and not report.agrees  # whatever else agrees
+    assert {path.name for path in tmp_path.glob("*.png")} == {
+        "curve.png",
+        "spectra.png",
+        "scores.png",
+        "thresholds.png",
+    }
 
 
 def test_a_campaign_varies_any_field_of_a_run():
@@ -213,7 +227,7 @@ def test_a_campaign_varies_any_field_of_a_run():
 def test_spectrum_runs_of_the_main_job_are_those_of_its_curve():
     plan = preset("main", figure_one())
     campaign = set(plan.campaigns[0].runs(plan.base))
-    assert [set(runs) <= campaign for runs in plan.spectrum_runs()] == [True, True, True, False]
+    assert [set(runs) <= campaign for runs in plan.spectrum_plan().runs()] == [True, True, True, False]
     assert all(math.isclose(w * d, round(w * d)) for c in plan.campaigns for d, _ in c.sizes for w in c.widths)
 
 

@@ -25,12 +25,12 @@ def excess_loss(name, dim, samples, seed=0):
     """Mean training loss at vanishing decay above what each label itself would give."""
     shape_of, rng = models.structure(name), np.random.default_rng(seed)
     problem = Problem(1.0, default_target(name, 0.5), DECAYS[0], 0.5, model=name)
-    size = dim**2 if shape_of["matrix"] == "general" else dim * (dim + 1) // 2
-    sensing = torch.as_tensor(rng.standard_normal((len(shape_of["variances"]), samples, size)))
+    size = dim**2 if shape_of.matrix == "general" else dim * (dim + 1) // 2
+    sensing = torch.as_tensor(rng.standard_normal((len(shape_of.index_variances), samples, size)))
     s0 = torch.as_tensor(rng.standard_normal((dim, dim))) / dim**0.5
-    s0 = s0 if shape_of["matrix"] == "general" else s0 @ s0.T
+    s0 = s0 if shape_of.matrix == "general" else s0 @ s0.T
     noisy = noisy_indices(sensed_indices(s0, sensing, problem), problem, rng)
-    shape = Shape(shape_of["matrix"], True, dim, dim)
+    shape = Shape(shape_of.matrix, True, dim, dim)
     weights = torch.as_tensor(rng.standard_normal((dim, shape.columns)))
     for decay in DECAYS:
         risk = SensedRisk(replace(problem, lambda_=decay), shape, sensing, labels_of(noisy, problem, rng))
@@ -55,7 +55,7 @@ def excess_loss(name, dim, samples, seed=0):
     ],
 )
 def test_labels_are_fitted_below_the_threshold_alone(name, multiple, fits):
-    dim, names = 16, models.structure(name)["target"]
+    dim, names = 16, models.structure(name).target_settings
     values = {"kappa0": Fraction(1, 2), "scale": Fraction(1), "positive": Fraction(1, 2)}
     law = rational_law(name, **{key: values[key] for key in names})
     threshold = float(interpolation(law, Fraction(1, 2), digits=6))

@@ -1,5 +1,7 @@
 """What verify trains is what the model file states, or nothing is trained."""
 
+from dataclasses import replace
+
 import pytest
 
 from numeric.maths.domain import InvalidParameter
@@ -31,7 +33,7 @@ def doubled_noise(patch):
 
 def noise_on_the_label(patch):
     known = stated_model.structure
-    patch.setattr(stated_model, "structure", lambda model: {**known(model), "noise_on_label": True})
+    patch.setattr(stated_model, "structure", lambda model: replace(known(model), has_noise_on_label=True))
 
 
 def another_index(patch):

@@ -17,12 +17,12 @@ from verify.core.pool import Pool
 from verify.core.risk import Risk
 from verify.core.store import Store
 from verify.core.theory_perturbation import TheoryPerturbation
-from verify.main_job.study import MainJobOutcome, preset
-from verify.main_job.text import main_job_lines
+from verify.main_job.plan import preset
 from verify.studies.exponents.measure import StudentResult, train_student
 from verify.studies.exponents.plan import DECAY_PATH, NOISE_PATH, PATHS, ExponentPlan
 from verify.studies.exponents.risk import NarrowRisk
 from verify.studies.exponents.run import StudentRun
+from verify.studies.exponents.section import exponent_section, theory_exponent_section
 from verify.studies.exponents.study import ExponentOutcome, judge_exponents, study_exponents
 from verify.studies.exponents.text import exponent_document, exponent_lines, near_words
 from verify.studies.exponents.theory import Approach
@@ -222,7 +222,7 @@ def test_the_study_trains_what_is_missing(tmp_path, monkeypatch):
     plan = ExponentPlan((("decay", GAMMA, 100, 2),), hidden=16)
     store = Store(tmp_path, StudentResult, "students.jsonl")
     with Pool(2, progress=False) as pool:
-        outcome = study_exponents(plan, store, pool)
+        outcome = pool.run(study_exponents(plan, store))
     assert len(store.path.read_text().splitlines()) == 2
     assert outcome.exponents[0].slopes[0].level_agrees
     assert isinstance(outcome.agrees, bool)
@@ -232,18 +232,16 @@ def test_the_main_job_is_judged_by_both_legs(trained):
     """Trained slopes on the theory's way to the exponent, and the theory on its own."""
     outcome = judge_exponents(PLAN, trained, gaussian_points(PLAN))
     leg = Approach("noise", Fraction(-1, 3), ((10**4, -0.38, 1e-4), (10**8, -0.35, 1e-4)), 0.12, 9.3, 11.2)
-    job = MainJobOutcome(
-        preset("quick", figure_one()), {}, {}, {}, [], {}, {}, 0.0, None, exponents=(leg,), trained=outcome
-    )
-    assert job.agrees
-    (said,) = (line for line in main_job_lines(job) if line.startswith("exponent -1/3"))
-    assert said.endswith("; within 10 % from d = 1e12 on, by the farthest of these\n")
+    assert exponent_section(outcome).agrees
+    section = theory_exponent_section((leg,))
+    assert section.agrees
+    (line,) = section.lines
+    assert line.endswith("; within 10 % from d = 1e12 on, by the farthest of these\n")
     assert near_words(math.nan) == "one slope cannot tell from which d on it is near"
     away = dataclasses.replace(leg, slopes=leg.slopes[::-1])
-    assert not dataclasses.replace(job, exponents=(away,)).agrees
+    assert not theory_exponent_section((away,)).agrees
     wrong = dataclasses.replace(PLAN, perturbation=TheoryPerturbation(noise=2.0))
-    broken = judge_exponents(wrong, trained, gaussian_points(wrong))
-    assert not dataclasses.replace(job, trained=broken).agrees
+    assert not exponent_section(judge_exponents(wrong, trained, gaussian_points(wrong))).agrees
 
 
 def test_the_main_job_trains_students_as_it_is_told():

@@ -40,10 +40,10 @@ NAMES = [name for name in models.available() if name != "tied_attention_two_bulk
 def small_risk(name, dim=5, samples=12):
     asked, rng = problem(name), np.random.default_rng(1)
     shape_of = models.structure(name)
-    size = dim**2 if shape_of["matrix"] == "general" else dim * (dim + 1) // 2
-    sensing = torch.as_tensor(rng.standard_normal((len(shape_of["variances"]), samples, size)))
+    size = dim**2 if shape_of.matrix == "general" else dim * (dim + 1) // 2
+    sensing = torch.as_tensor(rng.standard_normal((len(shape_of.index_variances), samples, size)))
     s0 = torch.as_tensor(rng.standard_normal((dim, dim)))
-    shape = Shape(shape_of["matrix"], shape_of["threshold"], dim, 4)
+    shape = Shape(shape_of.matrix, shape_of.has_linear_penalty, dim, 4)
     labels = sensed_labels(s0 if shape.kind == "general" else s0 + s0.T, sensing, asked, rng)
     return SensedRisk(asked, shape, sensing, labels), torch.as_tensor(rng.standard_normal((dim, shape.columns)))
 

@@ -158,7 +158,7 @@ def store(tmp_path_factory):
 
 def studied(plan, store):
     with Pool(1, progress=False) as pool:
-        return study_thresholds(plan, store, pool)
+        return pool.run(study_thresholds(plan, store))
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ _FRESH = 100_000
 
 def default_target(model: str, kappa0: float, positive: float = 0.5) -> Target:
     """The target law of a model at this rank ratio, of unit scale; `positive` is the share of positive jumps where it has both."""
-    if not structure(model)["negative_eigenvalues"]:
+    if not structure(model).has_negative_eigenvalues:
         return MarchenkoPastur(kappa0)
     return RationalTarget.of(model, kappa0=kappa0, positive=positive, scale=1.0)
 
@@ -38,8 +38,8 @@ def trained(problem: Problem, dim: int, index: int, seed: int = 0, shuffle_label
     """
     rng = np.random.default_rng([seed, dim, index, round(1e6 * problem.alpha), round(1e6 * problem.lambda_)])
     shape_of = structure(problem.model)
-    kind, count = shape_of["matrix"], len(shape_of["variances"])
-    shape = Shape(kind, shape_of["threshold"], dim, max(1, round(problem.width * dim)))
+    kind, count = shape_of.matrix, len(shape_of.index_variances)
+    shape = Shape(kind, shape_of.has_linear_penalty, dim, max(1, round(problem.width * dim)))
     s0, samples = _drawn_target(problem, dim, rng), round(problem.alpha * dim**2)
     size = dim**2 if kind == "general" else dim * (dim + 1) // 2
     sensing = torch.as_tensor(rng.standard_normal((count, samples, size)))

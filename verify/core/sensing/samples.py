@@ -20,7 +20,7 @@ def evaluated(name: str, arguments: Sequence[torch.Tensor], problem: Problem):  
 
 def deviations(problem: Problem) -> torch.Tensor:
     """Standard deviation of each index per unit of overlap, (K,)."""
-    return torch.tensor(structure(problem.model)["variances"], dtype=torch.float64).sqrt()
+    return torch.tensor(structure(problem.model).index_variances, dtype=torch.float64).sqrt()
 
 
 def coordinates(s: torch.Tensor, kind: str) -> torch.Tensor:
@@ -46,7 +46,7 @@ def sensed_labels(s0: torch.Tensor, sensing: torch.Tensor, problem: Problem, rng
 
 def sensed_indices(s: torch.Tensor, sensing: torch.Tensor, problem: Problem) -> torch.Tensor:
     """Indices h of S, (K, n)."""
-    kind = structure(problem.model)["matrix"]
+    kind = structure(problem.model).matrix
     return sensing @ coordinates(s, kind) / math.sqrt(len(s)) * deviations(problem)[:, None]
 
 
@@ -59,7 +59,7 @@ def noisy_indices(h0: torch.Tensor, problem: Problem, rng: np.random.Generator) 
 def labels_of(noisy: torch.Tensor, problem: Problem, rng: np.random.Generator) -> torch.Tensor:
     """Labels (n, numbers) of noisy indices (K, n), with the noise of their own where the model has one."""
     labels = stacked(evaluated("index_label", tuple(noisy), problem), noisy[0]).T
-    if not structure(problem.model)["noise_on_label"]:
+    if not structure(problem.model).has_noise_on_label:
         return labels
     variance = float(evaluated("noise_on_label", (), problem))
     return labels + math.sqrt(variance) * torch.as_tensor(rng.standard_normal(tuple(labels.shape)))

@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     started, plan, folder = time.perf_counter(), exponents_asked(arguments), Path(arguments.out)
     store = opened(student_store, folder)
     with Pool(arguments.workers) as pool:
-        outcome = study_exponents(plan, store, pool)
+        outcome = pool.run(study_exponents(plan, store))
     _deliver(outcome, folder, time.perf_counter() - started, arguments.json)
     return 0 if outcome.agrees else 1
 

@@ -18,7 +18,7 @@ from numeric.maths.domain import InvalidParameter, NoAnswer
 from numeric.studies.scaling import ScalingPoint, scaling_curve
 from verify.core.intervals import INTERVAL_PROBABILITY, STANDARD_ERRORS, Interval, pooled
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Pool
+from verify.core.pool import Job, Steps
 from verify.core.scores import MINIMUM_RUNS
 from verify.core.slopes import log_slope, trained_slope
 from verify.core.store import Store
@@ -132,17 +132,17 @@ class ExponentOutcome:
         return bool(self.exponents) and all(one.agrees for one in self.exponents)
 
 
-def study_exponents(plan: ExponentPlan, store: Store[StudentResult], pool: Pool) -> ExponentOutcome:
+def study_exponents(plan: ExponentPlan, store: Store[StudentResult]) -> Steps[ExponentOutcome]:
     """Train what `store` lacks, solve the theory, judge.
 
-    Raises WorkerError if a run fails, NoAnswer if the theory has none or too few runs converged, InvalidParameter for what cannot
-    be trained.
+    Raises NoAnswer if the theory has none or too few runs converged, InvalidParameter for what cannot be trained.
     """
-    pool.results(exponent_jobs(plan, store))
-    keys = _sizes(plan)
-    results = {key: pool.results([_training_job(run, store) for run in plan.runs(*key)]) for key in keys}
-    points = {key: pool.results([_theory_job(plan, *key)])[0] for key in (*keys, *_beyond(plan))}
-    return judge_exponents(plan, results, points)
+    runs = {key: plan.runs(*key) for key in _sizes(plan)}
+    solved = [*runs, *_beyond(plan)]
+    training = [_training_job(run, store) for group in runs.values() for run in group]
+    found = iter((yield [*training, *(_theory_job(plan, *key) for key in solved)]))
+    results = {key: [next(found) for _ in group] for key, group in runs.items()}
+    return judge_exponents(plan, results, dict(zip(solved, found, strict=True)))
 
 
 SizeKey = tuple[Path, Fraction, int]
@@ -183,13 +183,6 @@ def judge_exponents(
         near = cell.near_along(path.powers, (*((slope.dim, slope.theory) for slope in slopes), *approach))
         exponents.append(ExponentSeen(path, gamma, cell.risk[0], correction, slopes, seen, limit, approach, near))
     return ExponentOutcome(plan, tuple(exponents))
-
-
-def exponent_jobs(plan: ExponentPlan, store: Store[StudentResult]) -> list[Job]:
-    """All that `study_exponents` asks for. Raises InvalidParameter for what cannot be trained."""
-    keys = _sizes(plan)
-    runs = [run for key in keys for run in plan.runs(*key)]
-    return [*(_training_job(run, store) for run in runs), *(_theory_job(plan, *key) for key in (*keys, *_beyond(plan)))]
 
 
 def _training_job(run: StudentRun, store: Store[StudentResult]) -> Job:

@@ -12,7 +12,7 @@ from numeric.problem.problem import Problem
 from numeric.studies.phase_diagram import phase_diagram
 from numeric.studies.regimes import Regime
 from numeric.studies.scaling import local_slope
-from verify.core.pool import Job, Pool
+from verify.core.pool import Job, Steps
 
 #: Regimes of the two exponents, -(1 - 1/(2 gamma)) and -(2 - 1/gamma); slopes are taken about their centres.
 REGIMES = ("spikes_and_slit.noise", "spikes.decay")
@@ -51,23 +51,24 @@ class Approach:
         return self.reached or distances[-1] == min(distances)
 
 
-def slope_jobs(dims: Sequence[int], noise: float) -> list[Job]:
-    """A job for each slope that `approaches` asks for."""
-    return [job for *_, jobs in _slopes_asked_for(dims, noise) for job in jobs]
+def approaches(dims: Sequence[int], noise: float) -> Steps[tuple[Approach, ...]]:
+    """Return how the local slope of the theory approaches both exponents at the gamma of the paper.
 
-
-def approaches(dims: Sequence[int], noise: float, pool: Pool) -> tuple[Approach, ...]:
-    """Both exponents at the gamma of the paper.
+    Args:
+        dims: dimensions d, increasing.
+        noise: variance Delta of the label noise.
 
     Raises NoAnswer if the theory has none.
     """
+    asked = list(_slopes_asked_for(dims, noise))
+    slopes = iter((yield [job for *_, jobs in asked for job in jobs]))
     found = []
-    for regime, powers, jobs in _slopes_asked_for(dims, noise):
-        slopes = pool.results(jobs)
+    for regime, powers, jobs in asked:
+        here = tuple(next(slopes) for _ in jobs)
         logs = [power * math.log(dims[-1]) for power in powers]
-        near = regime.near_along(powers, [(dim, slope) for dim, slope, _ in slopes])
+        near = regime.near_along(powers, [(dim, slope) for dim, slope, _ in here])
         ends = regime.correction(*logs), regime.settled(*logs), near
-        found.append(Approach(regime.name, regime.risk[0], tuple(slopes), *ends))
+        found.append(Approach(regime.name, regime.risk[0], here, *ends))
     return tuple(found)
 
 

@@ -109,7 +109,7 @@ def _write_page(folder: Path, outcome: ModelOutcome, arguments: argparse.Namespa
         "seed": arguments.seed,
         "versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
     }
-    title = str(models.structure(outcome.model)["title"])
+    title = models.structure(outcome.model).title
     figure = model_figure(outcome)
     write_file(folder / f"{outcome.model}.png", figure)
     write_file(folder / f"{outcome.model}.html", model_page(outcome, title, figure, facts).encode())
@@ -145,8 +145,8 @@ def _own(arguments: argparse.Namespace) -> dict[str, float]:
 
 
 def _domains(model: str) -> dict[str, str]:
-    described = models.structure(model)["settings"]
-    return {name: described[name]["domain"] for name in own_parts(model)}
+    described = models.structure(model).settings
+    return {name: described[name].domain for name in own_parts(model)}
 
 
 def _require_used(names: Sequence[str], own: dict[str, float]) -> None:
@@ -164,7 +164,7 @@ def _require_own(model: str, own: dict[str, float]) -> None:
 
 def _names(text: str, own: dict[str, float]) -> list[str]:
     """Models asked for. Raises BadInput for one whose target has no rank ratio."""
-    known = [name for name in models.available() if "kappa0" in models.structure(name)["target"]]
+    known = [name for name in models.available() if "kappa0" in models.structure(name).target_settings]
     names = [name for name in known if own.keys() >= _domains(name).keys()] if text == "all" else text.split(",")
     for name in names:
         if name not in known:

@@ -125,6 +125,6 @@ def _all_jobs(problem: Problem, trial: Trial) -> list[Job]:
 
 def _job(problem: Problem, dim: int, index: int, trial: Trial) -> Job:
     evaluations = 300  # of the risk, each a product with all sensing matrices
-    cost = 1e-10 * len(structure(problem.model)["variances"]) * problem.alpha * dim**4 * evaluations
+    cost = 1e-10 * len(structure(problem.model).index_variances) * problem.alpha * dim**4 * evaluations
     arguments = (problem, dim, index, trial.seed, trial.shuffle_labels)
     return Job(trained, arguments, "training", cost, f"{problem.model} dim {dim} index {index}")

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     started, folder = time.perf_counter(), Path(arguments.out)
     plan, store = plan_of(arguments), result_store(folder)
     with Pool(arguments.workers) as pool:
-        outcome = study_scaling(plan, store, pool)
+        outcome = pool.run(study_scaling(plan, store))
     _LOG.info("figures")
     document = {**scaling_document(outcome), "seconds": time.perf_counter() - started}
     write_figures(folder, "scaling", document, {name: partial(draw, outcome) for name, draw in DRAWINGS.items()})

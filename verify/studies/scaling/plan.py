@@ -5,7 +5,6 @@ Weight decay follows a law (numeric.problem.decay_law), so that one name means t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from typing import NamedTuple
 from numeric.problem.decay_law import DecayLaw
 from numeric.problem.problem import Problem
 from numeric.studies.scaling import ScalingPoint, power_law_of
-from verify.core.pool import Job, Pool
+from verify.core.pool import Job, Steps
 from verify.core.run import Run
 from verify.core.scaling_curve import scaling_curve_job
 from verify.core.sequences import own_problem, theory_holds
@@ -128,16 +127,18 @@ def theory_jobs(plan: ScalingPlan) -> list[Job]:
     return [job for place in plan.places() for job in _place_jobs(plan, *place)]
 
 
-def theories(plan: ScalingPlan, pool: Pool) -> Iterator[tuple[PlaceKey, PlaceTheory]]:
-    """The theory wherever heads are trained.
+def theories(plan: ScalingPlan) -> Steps[dict[PlaceKey, PlaceTheory]]:
+    """Return the theory wherever heads are trained.
 
     Raises NoAnswer if that of Gaussian indices has none.
     """
+    found = {}
     for dim, decay in plan.places():
-        curves = pool.results(_place_jobs(plan, dim, decay))
+        curves = yield _place_jobs(plan, dim, decay)
         for n, gaussian, own in zip(plan.samples(dim), *curves, strict=True):
             gaussian.solution.unwrap()
-            yield (dim, decay.at(dim), n), PlaceTheory(gaussian, own)
+            found[dim, decay.at(dim), n] = PlaceTheory(gaussian, own)
+    return found
 
 
 def _place_jobs(plan: ScalingPlan, dim: int, decay: DecayLaw) -> list[Job]:

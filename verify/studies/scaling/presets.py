@@ -66,7 +66,7 @@ class ScalingFigure:
             target=power_law(_GAMMA, MINIMUM_DIM), dim=MINIMUM_DIM, data=self.data, **request.execution
         )
         plan = ScalingPlan(base, self.decays, self.alphas, request.sizes, self.spectra, self.tiles)
-        outcome = study_scaling(plan, Store(request.folder, RunResult), pool)
+        outcome = pool.run(study_scaling(plan, Store(request.folder, RunResult)))
         images = styled(partial(DRAWINGS[self.drawing], outcome))
         return DrawnFigure(
             self.drawing, images, scaling_document(outcome), tuple(scaling_lines(outcome)), outcome.agrees

@@ -29,7 +29,7 @@ from verify.core.draw import require_memory
 from verify.core.intervals import DRAWS, INTERVAL_PROBABILITY, STANDARD_ERRORS, Interval, drawn_means, student_interval
 from verify.core.measure import RunResult
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Pool, training_job
+from verify.core.pool import Job, Steps, training_job
 from verify.core.realised import Expected
 from verify.core.run import Run
 from verify.core.scaling_curve import scaling_curve_job
@@ -166,27 +166,18 @@ class ScalingOutcome:
         )
 
 
-def study_scaling(plan: ScalingPlan, store: Store[RunResult], pool: Pool) -> ScalingOutcome:
+def study_scaling(plan: ScalingPlan, store: Store[RunResult]) -> Steps[ScalingOutcome]:
     """Train what `store` lacks, solve the theory, compare.
 
-    Raises WorkerError if a run fails, NoAnswer if the theory has no answer where heads were trained.
+    Raises NoAnswer if the theory has no answer where heads were trained, InvalidParameter if the data of a run would not fit.
     """
-    pool.results(scaling_jobs(plan, store))
-
-    def trained(runs: Sequence[Run]) -> list[RunResult]:
-        return pool.results([training_job(run, store) for run in runs])
-
-    return judge(plan, trained(plan.runs()), {key: trained(group) for key, group in plan.spectrum_runs().items()}, pool)
-
-
-def scaling_jobs(plan: ScalingPlan, store: Store[RunResult]) -> list[Job]:
-    """All that `study_scaling` asks for and that does not depend on what was trained.
-
-    Raises InvalidParameter if the data of a run would not fit.
-    """
-    runs = [*plan.runs(), *(run for group in plan.spectrum_runs().values() for run in group)]
+    runs = list(dict.fromkeys([*plan.runs(), *(run for group in plan.spectrum_runs().values() for run in group)]))
     require_memory(runs)
-    return [*(training_job(run, store) for run in runs), *theory_jobs(plan), *_line_jobs(plan)]
+    training = [training_job(run, store) for run in runs]
+    results = yield [*training, *theory_jobs(plan), *_line_jobs(plan)]
+    trained = dict(zip(runs, results, strict=False))
+    spectra = {key: [trained[run] for run in group] for key, group in plan.spectrum_runs().items()}
+    return (yield from judge(plan, [trained[run] for run in plan.runs()], spectra))
 
 
 def _line_jobs(plan: ScalingPlan) -> list[Job]:
@@ -202,22 +193,22 @@ def judge(
     plan: ScalingPlan,
     results: Sequence[RunResult],
     spectra: Mapping[tuple[DecayLaw, float], Sequence[RunResult]],
-    pool: Pool,
-) -> ScalingOutcome:
+) -> Steps[ScalingOutcome]:
     """Set trained heads beside the theory.
 
     Raises NoAnswer if the theory has no answer where heads were trained.
     """
-    solved = dict(theories(plan, pool))
+    solved = yield from theories(plan)
     places = tuple(_places(plan, results, solved))
     laws = {key: solved[key_of(group[0].run)].own.solution for key, group in spectra.items()}
     trusted = [key for key, solution in laws.items() if solution.trusted]
-    drawn = pool.results([spectrum_job(spectra[key], laws[key]) for key in trusted])
+    drawn = yield [spectrum_job(spectra[key], laws[key]) for key in trusted]
+    lines = yield _line_jobs(plan)
     return ScalingOutcome(
         plan,
         places,
         tuple(_slopes(plan, places)),
-        {place: tuple(line) for place, line in zip(plan.places(), pool.results(_line_jobs(plan)), strict=True)},
+        {place: tuple(line) for place, line in zip(plan.places(), lines, strict=True)},
         {key: found for key, found in zip(trusted, drawn, strict=True) if found.theory.zero_mass < 1},
         plan.base.varied(dim=plan.sizes[-1][0]).target_eigenvalues(),
         _comparison(plan, results, solved),

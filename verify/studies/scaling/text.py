@@ -63,11 +63,21 @@ def _place_document(place: Place) -> dict[str, Any]:
 
 
 def scaling_lines(outcome: ScalingOutcome) -> Iterator[str]:
-    """The data, every place with its ratio to the theory, every slope beside theory and exponent, spectra, and the verdict."""
+    """Yield the table of all points, then the lines of slopes, spectra and verdicts."""
+    yield from scaling_point_lines(outcome)
+    yield from scaling_result_lines(outcome)
+
+
+def scaling_point_lines(outcome: ScalingOutcome) -> Iterator[str]:
+    """Yield the data, and every point with its ratio to the theory."""
     base, gamma = outcome.plan.base, float(outcome.plan.gamma)
     yield f"excess errors of a power law k^-{gamma:g} on {base.data}, noise {base.problem.noise:g}:\n"
     if outcome.places:
         yield table_text([_place_row(place) for place in outcome.places])
+
+
+def scaling_result_lines(outcome: ScalingOutcome) -> Iterator[str]:
+    """Yield every slope with that of the theory and the exponent, the spectra, the verdicts and the runs left out."""
     for slope in outcome.slopes:
         yield (
             f"slope, d {slope.dim}, lambda {slope.decay}, n {slope.samples[0]} to {slope.samples[1]}: trained {slope.trained:.3f}, "

@@ -28,7 +28,7 @@ from verify.core.realised import COMPARED_QUANTITIES
 from verify.core.run import Run
 from verify.core.scores import BAND, MINIMUM_RUNS, Comparison, compare_with_theory, normal_score
 from verify.core.store import Store
-from verify.core.theory import curve_job, pooled_predictions
+from verify.core.theory import curve_job, predictions_of
 
 #: What two outputs are compared in: what training with labels is judged by, and the error of the best multiple of S0.
 PAIRED = (*COMPARED_QUANTITIES, "best_error")
@@ -127,12 +127,10 @@ def study_outputs(
     along = curve_job(base.problem, line, "theory")
     pool.results([along, *(job for some in jobs.values() for job in some)])
     results = {key: pool.results(some) for key, some in jobs.items()}
-    comparisons = {
-        output: compare_with_theory(
-            [result for point in points[:-1] for result in results[point, output]], pooled_predictions(pool)
-        )
-        for output in Output
-    }
+    comparisons = {}
+    for output in Output:
+        judged = [result for point in points[:-1] for result in results[point, output]]
+        comparisons[output] = compare_with_theory(judged, pool.run(predictions_of(judged)))
     differences = tuple(
         difference
         for point in points

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     store = opened(vanishing_store, folder)
     _LOG.info("training at vanishing weight decay, and its theory")
     with Pool(arguments.workers) as pool:
-        outcome = study_thresholds(plan, store, pool)
+        outcome = pool.run(study_thresholds(plan, store))
     same = _descents(plan)
     agrees = outcome.agrees and all(item.agrees for item in same)
     document = {

@@ -21,7 +21,7 @@ from numeric.thresholds.proven_digits import Threshold
 from numeric.thresholds.recovery import recovery
 from verify.core.intervals import Interval
 from verify.core.minimise import DescentStatus
-from verify.core.pool import Job, Pool, training_job
+from verify.core.pool import Job, Steps, training_job
 from verify.core.run import Run
 from verify.core.scores import MINIMUM_RUNS
 from verify.core.store import Store
@@ -199,22 +199,15 @@ def vanishing_store(folder: Path) -> Store[VanishingResult]:
     return Store(folder, VanishingResult, "vanishing.jsonl")
 
 
-def threshold_jobs(plan: ThresholdPlan, store: Store[VanishingResult]) -> list[Job]:
-    """All that `study_thresholds` asks for."""
-    return [job for sought in plan.sought() for job in (*_training(plan, sought, store), _theory_job(sought))]
-
-
-def study_thresholds(plan: ThresholdPlan, store: Store[VanishingResult], pool: Pool) -> ThresholdOutcome:
+def study_thresholds(plan: ThresholdPlan, store: Store[VanishingResult]) -> Steps[ThresholdOutcome]:
     """Train what `store` lacks, locate every threshold.
 
-    Raises WorkerError if a run fails, NoAnswer if too few runs converged or the theory has no answer.
+    Raises NoAnswer if too few runs converged or the theory has no answer.
     """
-    pool.results(threshold_jobs(plan, store))
     places = plan.sought()
-    sightings = tuple(
-        _sighting(one, pool.results(_training(plan, one, store)), pool.results([_theory_job(one)])[0], len(places))
-        for one in places
-    )
+    results = iter((yield [job for one in places for job in (_theory_job(one), *_training(plan, one, store))]))
+    found = [(one, next(results), [next(results) for _ in plan.runs(one)]) for one in places]
+    sightings = tuple(_sighting(one, trained, theory, len(places)) for one, theory, trained in found)
     kinds = {sought.kind.name: [one.ratio for one in sightings if one.sought.kind is sought.kind] for sought in places}
     several = {name: ratios for name, ratios in kinds.items() if len(ratios) > 1}
     return ThresholdOutcome(plan, sightings, {name: pooled_ratio(several[name], len(several)) for name in several})

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numeric.plotting.caption import add_caption, settings
 from numeric.plotting.log_axes import logarithmic
 from numeric.plotting.numbers import format_ranges
-from numeric.plotting.points import BROKEN_SYMMETRY_NOTE
+from numeric.plotting.points import BROKEN_SYMMETRY
 from numeric.plotting.style import COLOURS, Sheet, legend_above
 from numeric.problem.solution import Status
 from verify.studies.width.study import WidthPoint
@@ -29,6 +29,6 @@ def width_figure(points: Sequence[WidthPoint]) -> Figure:
     axes.set(xlabel="hidden units $m$", ylabel=r"estimation error $\|S-S_0\|^2/d$")
     legend_above(axes)
     broken = [point.hidden for point in points if point.solution.status is Status.UNSTABLE]
-    told = f"{BROKEN_SYMMETRY_NOTE}: $m$ = {format_ranges(broken, m)}" if broken else ""
+    told = f"{BROKEN_SYMMETRY}: $m$ = {format_ranges(broken, m)}" if broken else ""
     add_caption(figure, settings(points[0].solution.problem, "width"), told)
     return figure

@@ -10,7 +10,7 @@ from numeric.laws.power_law import PowerLaw
 from numeric.maths.domain import finite
 from numeric.problem.problem import Problem
 from numeric.problem.solution import Status
-from verify.core.text import BROKEN_SYMMETRY
+from verify.core.text import BROKEN_SYMMETRY_LINE
 from verify.core.versions import versions
 from verify.studies.width.study import WidthPoint
 
@@ -49,5 +49,5 @@ def width_lines(points: Sequence[WidthPoint]) -> Iterator[str]:
             f"{'' if math.isnan(point.slope) else slope}{'' if point.agrees else ' DISAGREES'}\n"
         )
     if broken := [str(point.hidden) for point in points if point.solution.status is Status.UNSTABLE]:
-        yield f"at m = {', '.join(broken)} {BROKEN_SYMMETRY}\n"
+        yield f"at m = {', '.join(broken)} {BROKEN_SYMMETRY_LINE}\n"
     yield f"{sum(point.agrees for point in points)} of {len(points)} widths agree\n"

@@ -1,45 +1,28 @@
-"""The figures: error against alpha, singular values, scores, excess errors, thresholds."""
+"""Figures of campaigns: error along the sample ratio, and all scores."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from numeric.plotting import caption
-from numeric.plotting.caption import add_caption
-from numeric.plotting.style import COLOURS, Sheet, legend_above, style_context
+from numeric.plotting.caption import add_caption, settings
+from numeric.plotting.style import COLOURS, Sheet, legend_above
 from numeric.problem.problem import Problem
 from verify.core.curve_panel import QUANTITY_NAMES, Curve, add_legend, draw_curves
 from verify.core.data import DataKind
-from verify.core.drawing import png
 from verify.core.realised import COMPARED_QUANTITIES
 from verify.core.scores import BAND, Comparison, Score
-from verify.core.spectrum_panel import trained_spectrum_figure
-from verify.main_job.study import MainJobOutcome
-from verify.studies.scaling.figure import excess_figure
-from verify.studies.thresholds.figure import threshold_figure
+from verify.studies.learning_curves.campaigns import CampaignOutcome
 
 BOTH_ERRORS = ("test_error", "train_error")
+_LIMIT = 8.0  #: larger scores are drawn at the margin; the table has their values
+_THRESHOLD_STYLES = {"interpolation": (":", "interpolation"), "recovery": ("-.", r"recovery at $\Delta=0$")}
 
 
-def main_job_figures(outcome: MainJobOutcome) -> dict[str, bytes]:
-    """Return the figures as PNG files, by file name; those with nothing to show are absent."""
-    with style_context():
-        figures = {"scores.png": score_figure(outcome)}
-        if DataKind.SEQUENCES in outcome.comparisons and outcome.curves:
-            figures["curve.png"] = trained_curve_figure(outcome)
-        if outcome.panels:
-            figures["spectra.png"] = trained_spectrum_figure(outcome.panels, outcome.plan.base.problem)
-        if outcome.laws:
-            figures["scaling.png"] = excess_figure(outcome.laws)
-        if outcome.sighted:
-            figures["thresholds.png"] = threshold_figure(outcome.sighted.sightings)
-        return {name: png(figure) for name, figure in figures.items()}
-
-
-def trained_curve_figure(outcome: MainJobOutcome) -> Figure:
-    """Test and train error against alpha: theory as lines, trained heads at the largest d as points."""
+def campaign_figure(outcome: CampaignOutcome, thresholds: Mapping[str, float]) -> Figure:
+    """Test and train error against alpha: theory as lines, trained heads at the largest d as points, thresholds as vertical lines."""
     figure = Sheet(2, 3.3)
     axes = figure.add_subplot()
     scores = outcome.comparisons[DataKind.SEQUENCES].scores
@@ -48,21 +31,16 @@ def trained_curve_figure(outcome: MainJobOutcome) -> Figure:
         for width, solutions in sorted(outcome.curves.items())
     ]
     draw_curves(axes, curves, BOTH_ERRORS)
-    _threshold_lines(axes, outcome)
+    for kind, (style, name) in _THRESHOLD_STYLES.items():
+        if kind in thresholds:
+            axes.axvline(thresholds[kind], color="0.35", ls=style, lw=1, label=f"{name}, {thresholds[kind]:.4f}")
     add_legend(figure, curves, BOTH_ERRORS)
-    add_caption(figure, caption.settings(scores[0].problem, "alpha", "width"))
+    add_caption(figure, settings(scores[0].problem, "alpha", "width"))
     return figure
 
 
-def _threshold_lines(axes: Axes, outcome: MainJobOutcome) -> None:
-    for kind, style, name in (("interpolation", ":", "interpolation"), ("recovery", "-.", r"recovery at $\Delta=0$")):
-        if kind in outcome.thresholds:
-            value = float(outcome.thresholds[kind].value)
-            axes.axvline(value, color="0.35", ls=style, lw=1, label=f"{name}, {value:.4f}")
-
-
-def score_figure(outcome: MainJobOutcome) -> Figure:
-    """Score z of each quantity at each point, with the band outside which theory and simulation disagree."""
+def score_figure(outcome: CampaignOutcome) -> Figure:
+    """Score z of each quantity at each point, with the band outside which theory and training disagree."""
     figure = Sheet(2, 2.8)
     axes = figure.add_subplot()
     columns = [(kind, problem) for kind, c in outcome.comparisons.items() for problem in _problems(c)]
@@ -79,13 +57,10 @@ def score_figure(outcome: MainJobOutcome) -> Figure:
     axes.set_ylabel("$z$ (simulation $-$ theory)")
     legend_above(axes)
     add_caption(
-        figure, caption.settings(outcome.plan.base.problem, "alpha", "width"),
+        figure, settings(outcome.plan.base.problem, "alpha", "width"),
         f"grey: $|z| < {BAND:g}$, beyond which training disagrees", f"beyond ${_LIMIT:g}$ at the margin",
     )  # fmt: skip
     return figure
-
-
-_LIMIT = 8.0  #: larger scores are drawn at the margin; the table has their values
 
 
 def _problems(comparison: Comparison) -> list[Problem]:

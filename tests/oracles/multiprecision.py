@@ -1,0 +1,16 @@
+"""Derived functions of mpmath numbers, printed in memory: `f(mp, ...)` with an explicit context `mp`."""
+
+from functools import cache
+from types import ModuleType
+
+from derive.code.printers import multiprecision
+from derive.code.proofs.generated_module import load
+from derive.models import load as load_model
+from derive.pipeline import derive
+
+
+@cache
+def multiprecision_functions(model_name: str = "tied_attention") -> ModuleType:
+    """Return a module with every derived function of a model."""
+    model = load_model(model_name)
+    return load(multiprecision.module(model.title, derive(model)))

@@ -1,0 +1,139 @@
+"""The main job at work: one section after the other, each as soon as its study is finished."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from numeric.proven_laws.rational import exact_marchenko_pastur
+from numeric.thresholds.bayes_recovery import bayes_recovery
+from numeric.thresholds.interpolation import interpolation
+from numeric.thresholds.proven_digits import Threshold
+from numeric.thresholds.recovery import recovery
+from verify.core.measure import RunResult
+from verify.core.pool import Pool, Steps, WorkerError
+from verify.core.run import Run
+from verify.core.section import Claim, Section
+from verify.core.store import Store
+from verify.core.target import rank_ratio
+from verify.main_job.plan import Plan
+from verify.studies.exponents.measure import StudentResult
+from verify.studies.exponents.section import exponent_section, theory_exponent_section
+from verify.studies.exponents.study import study_exponents
+from verify.studies.exponents.theory import approaches
+from verify.studies.learning_curves.campaigns import solve_curves, study_campaigns
+from verify.studies.learning_curves.section import theory_section, training_section
+from verify.studies.scaling.section import scaling_section
+from verify.studies.scaling.study import study_scaling
+from verify.studies.spectra.section import spectrum_section
+from verify.studies.spectra.study import study_spectra
+from verify.studies.thresholds.section import threshold_section
+from verify.studies.thresholds.study import study_thresholds
+from verify.studies.thresholds.vanishing_decay import VanishingResult
+
+_DIGITS = 50  #: of the proven thresholds
+
+
+class Stores(NamedTuple):
+    """Stores of finished runs: heads, narrow students, heads at vanishing weight decay."""
+
+    heads: Store[RunResult]
+    students: Store[StudentResult]
+    vanishing: Store[VanishingResult]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One study of the main job: its steps, and how its outcome becomes a section."""
+
+    steps: Steps[Any]
+    section: Callable[[Any], Section]
+
+
+def sections(plan: Plan, stores: Stores, pool: Pool) -> Iterator[Section]:
+    """Yield the sections of the main job, each as soon as it is finished.
+
+    Raises WorkerError if a run fails, NoAnswer if the theory has no answer.
+    """
+    thresholds = proven_thresholds(plan.base)
+    yield proven_threshold_section(thresholds)
+    parts = _parts(plan, stores, {kind: float(threshold) for kind, threshold in thresholds.items()})
+    for name, outcome in pool.run_together({name: part.steps for name, part in parts.items()}, "main job"):
+        yield parts[name].section(outcome)
+
+
+def _parts(plan: Plan, stores: Stores, thresholds: dict[str, float]) -> dict[str, _Part]:
+    """The studies of the plan in the order in which they are shown: first those of the theory, which take seconds."""
+    noise = plan.base.problem.noise
+    parts = {"theory": _Part(solve_curves(plan.campaign_plan()), theory_section)}
+    if plan.dims:
+        parts["theory exponents"] = _Part(approaches(plan.dims, noise), theory_exponent_section)
+    parts["training"] = _Part(
+        study_campaigns(plan.campaign_plan(), stores.heads), lambda outcome: training_section(outcome, thresholds)
+    )
+    if plan.spectra:
+        parts["spectra"] = _Part(study_spectra(plan.spectrum_plan(), stores.heads), spectrum_section)
+    if plan.scaling_sizes:
+        parts["scaling"] = _Part(study_scaling(plan.scaling_plan(), stores.heads), scaling_section)
+    if plan.exponent_sizes:
+        parts["exponents"] = _Part(study_exponents(plan.exponent_plan(), stores.students), exponent_section)
+    if plan.threshold_settings:
+        parts["thresholds"] = _Part(study_thresholds(plan.threshold_plan(), stores.vanishing), threshold_section)
+    return parts
+
+
+def proven_thresholds(base: Run) -> dict[str, Threshold]:
+    """Return the thresholds at width 1 or more: interpolation at the noise of `base`, recovery and Bayes recovery without noise."""
+    problem = base.problem
+    law = exact_marchenko_pastur(Fraction(str(rank_ratio(problem.target))))
+    found = {}
+    if problem.noise > 0:
+        found["interpolation"] = interpolation(law, Fraction(str(problem.noise)), problem.tokens, _DIGITS)
+    return {
+        **found,
+        "recovery": recovery(law, problem.tokens, _DIGITS),
+        "bayes": bayes_recovery(law, problem.tokens, _DIGITS),
+    }
+
+
+_THRESHOLD_NAMES = {
+    "interpolation": "interpolation threshold", "recovery": "recovery threshold (no noise)",
+    "bayes": "Bayes recovery threshold",
+}  # fmt: skip
+
+
+def proven_threshold_section(thresholds: Mapping[str, Threshold]) -> Section:
+    """Return the thresholds with all their proven digits."""
+    claims = tuple(
+        Claim(_THRESHOLD_NAMES[kind], f"{float(t):.10f}", "", f"{t.digits} digits proven", True)
+        for kind, t in thresholds.items()
+    )
+    lines = tuple(f"{_THRESHOLD_NAMES[kind]}: alpha = {t.value}\n" for kind, t in thresholds.items())
+    document = {kind: {"value": t.value, "digits": t.digits} for kind, t in thresholds.items()}
+    return Section(
+        f"Thresholds, {_DIGITS} digits proven in ball arithmetic",
+        True,
+        claims,
+        lines,
+        document={"thresholds": document},
+    )
+
+
+def check_equations(model: str) -> Section:
+    """Derive the equations of `model` again in a separate process and compare the committed files, as `python -m derive check` does.
+
+    Raises WorkerError if the process was killed.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "derive", "check", model], stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    if done.returncode not in (0, 1):
+        raise WorkerError(f"derive check ended with exit code {done.returncode}: {done.stderr.strip()}")
+    agrees = done.returncode == 0
+    text = done.stdout if agrees else done.stdout + done.stderr
+    claim = Claim(f"equations of {model}", "derived now", "", "", agrees)
+    return Section("Committed equations", agrees, (claim,), tuple(text.splitlines(keepends=True)))

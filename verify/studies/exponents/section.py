@@ -1,0 +1,63 @@
+"""Exponents as sections of a report: reached by the theory, and measured on trained students."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from numeric.maths.domain import finite
+from verify.core.intervals import STANDARD_ERRORS
+from verify.core.section import Claim, Section, ShownFigure
+from verify.studies.exponents.figure import exponent_figure
+from verify.studies.exponents.study import ExponentOutcome
+from verify.studies.exponents.text import exponent_document, exponent_lines, near_words
+from verify.studies.exponents.theory import Approach
+
+_CAPTION = (
+    "Slopes of trained students at each d with 95 % intervals, and of the theory along the same path, which tends to the "
+    "derived exponent."
+)
+
+
+def theory_exponent_section(approaches: tuple[Approach, ...]) -> Section:
+    """Return the derived exponents with local slopes of the theory at growing d."""
+    claims = tuple(
+        Claim(
+            f"exponent {one.exponent}, theory at d = {one.slopes[-1][0]:.0e}", f"{one.slopes[-1][1]:.4f}", "",
+            "reached to 0.01" if one.reached else "approached" if one.closes_in else "not approached", one.closes_in,
+        )
+        for one in approaches
+    )  # fmt: skip
+    document = [
+        {"regime": a.regime, "exponent": str(a.exponent), "reached": a.reached, "closes_in": a.closes_in,
+         "slopes": [{"dim": dim, "slope": slope, "error": error} for dim, slope, error in a.slopes],
+         "left_out": a.left_out, "settled_log10_dim": finite(a.settled), "near_log10_dim": finite(a.near)}
+        for a in approaches
+    ]  # fmt: skip
+    return Section(
+        "Scaling exponents: derived, and reached by the theory", all(one.closes_in for one in approaches), claims,
+        tuple(map(_approach_line, approaches)), document={"exponents": document},
+    )  # fmt: skip
+
+
+def _approach_line(approach: Approach) -> str:
+    """Slopes of the theory at growing d, and the d from which on they are near the exponent."""
+    slopes = ", ".join(f"{slope:.3f} at d = {dim:.0e}" for dim, slope, _ in approach.slopes)
+    word = "reached" if approach.reached else "approached" if approach.closes_in else "NOT APPROACHED"
+    return f"exponent {approach.exponent} ({approach.regime}): {word} by the theory, {slopes}; {near_words(approach.near)}\n"
+
+
+def exponent_section(outcome: ExponentOutcome) -> Section:
+    """Return the exponents measured on trained students."""
+    claims = tuple(
+        Claim(
+            f"exponent {one.exponent}, trained students", f"{float(one.exponent):.4f}",
+            f"{one.seen:.3f}",
+            f"z {(one.seen.value - float(one.exponent)) / one.seen.half_width * STANDARD_ERRORS:+.1f}", one.agrees,
+        )
+        for one in outcome.exponents
+    )  # fmt: skip
+    return Section(
+        "Scaling exponents of trained students", outcome.agrees, claims, tuple(exponent_lines(outcome)),
+        {"exponents": ShownFigure(_CAPTION, partial(exponent_figure, outcome))},
+        document={"trained_exponents": exponent_document(outcome)},
+    )  # fmt: skip

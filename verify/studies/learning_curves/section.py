@@ -1,0 +1,93 @@
+"""Learning curves of campaigns as sections of a report: the theory's table, then trained heads."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+
+from attention_erm.commandline.table import table_text
+from numeric.problem.solution import Solution
+from verify.core.data import DataKind
+from verify.core.documents import comparison_document, line_document
+from verify.core.realised import COMPARED_QUANTITIES
+from verify.core.scores import BAND, Verdict, largest_score
+from verify.core.section import Claim, Section, ShownFigure
+from verify.core.text import comparison_lines
+from verify.report.html import LABELS, score_table
+from verify.studies.learning_curves.campaign_figures import campaign_figure, score_figure
+from verify.studies.learning_curves.campaigns import CampaignOutcome, TheoryCurves
+
+TABLE_ROWS = 8  #: of the theory's table on the terminal
+
+CURVE_CAPTION = (
+    "Error against the sample ratio. Lines: replica theory. Points: trained heads at the largest d, with standard errors, "
+    "without finite-size correction. Vertical lines: thresholds at width 1 or more (recovery: the same target without label noise)."
+)
+SCORE_CAPTION = (
+    "Scores after finite-size extrapolation, by sample ratio and width (G: Gaussian-equivalent data). "
+    f"Grey: the band |z| < {BAND:g}."
+)
+
+
+def theory_section(theory: TheoryCurves) -> Section:
+    """Return the learning curve of the theory as a table with error bars."""
+    width, curve = max(theory.curves.items())
+    places = np.linspace(0, len(curve) - 1, min(TABLE_ROWS, len(curve))).round().astype(int)
+    rows = [_theory_row(curve[place]) for place in places]
+    lines = (f"width {width:g}, value +- error bar of the solver:\n", *table_text(rows).splitlines(keepends=True))
+    document = [{"width": width, "theory": line_document(line)} for width, line in theory.curves.items()]
+    return Section("Learning curve of the theory (Figure 1)", True, (), lines, document={"curves": document})
+
+
+def _theory_row(solution: Solution) -> dict[str, object]:
+    def shown(name: str) -> str:
+        return f"{getattr(solution, name):.6f} +- {solution.errors.get(name, 0.0):.1e}"
+
+    return {"alpha": f"{solution.problem.alpha:.4g}", **{name: shown(name) for name in COMPARED_QUANTITIES}}
+
+
+def training_section(outcome: CampaignOutcome, thresholds: dict[str, float]) -> Section:
+    """Return trained heads compared with the theory.
+
+    Args:
+        outcome: comparison of every campaign.
+        thresholds: sample ratios that the figure marks, by name.
+    """
+    claims = [claim for kind, comparison in outcome.comparisons.items() for claim in _claims(kind, comparison.verdicts)]
+    text = [
+        line for kind, comparison in outcome.comparisons.items() for line in comparison_lines(str(kind), comparison)
+    ]
+    scores = [score for comparison in outcome.comparisons.values() for score in comparison.scores]
+    tables = tuple(
+        score_table(f"Every point: {kind}", comparison.scores, COMPARED_QUANTITIES)
+        for kind, comparison in outcome.comparisons.items()
+    )
+    figures = {"scores": ShownFigure(SCORE_CAPTION, partial(score_figure, outcome))}
+    if DataKind.SEQUENCES in outcome.comparisons:
+        figures = {"curve": ShownFigure(CURVE_CAPTION, partial(campaign_figure, outcome, thresholds)), **figures}
+    document = {str(kind): comparison_document(comparison) for kind, comparison in outcome.comparisons.items()}
+    return Section(
+        "Trained heads along the sample ratio", outcome.agrees, tuple(claims), (*text, largest_score(scores)), figures,
+        tables, {"comparisons": document, "run_seconds": math.fsum(result.seconds for result in outcome.results.values())},
+    )  # fmt: skip
+
+
+def _claims(kind: DataKind, verdicts: tuple[Verdict, ...]) -> list[Claim]:
+    """One claim per quantity on sequences, and one for all quantities on Gaussian-equivalent data."""
+    if kind is DataKind.SEQUENCES:
+        return [_claim(kind, verdict) for verdict in verdicts]
+    worst = max(verdicts, key=lambda verdict: (not verdict.agrees, abs(verdict.pooled.z)))
+    return [_claim(kind, worst)._replace(agrees=all(verdict.agrees for verdict in verdicts))]
+
+
+def _claim(kind: DataKind, verdict: Verdict) -> Claim:
+    mean = f"{100 * verdict.pooled.relative:+.2f} +- {100 * verdict.pooled.standard_error:.2f} %"
+    return Claim(
+        f"{LABELS[verdict.quantity]}, {kind}",
+        "",
+        f"mean {mean}",
+        f"z {verdict.pooled.z:+.1f}",
+        verdict.agrees,
+    )

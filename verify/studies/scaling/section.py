@@ -1,0 +1,39 @@
+"""Scaling laws as a section of a report."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from verify.core.intervals import STANDARD_ERRORS
+from verify.core.section import Claim, Section, ShownFigure
+from verify.studies.scaling.figure import excess_figure
+from verify.studies.scaling.study import ScalingOutcome, Slope
+from verify.studies.scaling.text import scaling_document, scaling_point_lines, scaling_result_lines
+
+_CAPTION = (
+    "A power-law target, Gaussian-equivalent data. Left: excess test error above the best multiple of the target, and its ratio "
+    "to the theory at the same d. Right: eigenvalues of S by rank."
+)
+
+
+def scaling_section(outcome: ScalingOutcome) -> Section:
+    """Return excess errors and slopes of trained heads compared with the theory at the same d."""
+    worst = max(outcome.places, key=lambda place: abs(place.z))
+    points = Claim(
+        f"excess error, {len(outcome.places)} points", f"{worst.theory:.4g} (worst)", f"{worst.mean:.4g}",
+        f"z {worst.z:+.1f}", outcome.agrees,
+    )  # fmt: skip
+    return Section(
+        "Scaling laws of trained heads", outcome.agrees, (points, *map(_claim, outcome.slopes)),
+        tuple(scaling_result_lines(outcome)),
+        {"scaling": ShownFigure(_CAPTION, partial(excess_figure, outcome))}, (),
+        {"scaling": scaling_document(outcome)}, tuple(scaling_point_lines(outcome)),
+    )  # fmt: skip
+
+
+def _claim(slope: Slope) -> Claim:
+    z = (slope.trained.value - slope.theory) / slope.trained.half_width * STANDARD_ERRORS
+    return Claim(
+        f"slope, n {slope.samples[0]} to {slope.samples[1]}, d {slope.dim}, lambda {slope.decay}",
+        f"{slope.theory:.3f}", f"{slope.trained:.3f}", f"z {z:+.1f}", slope.agrees or not slope.judged,
+    )  # fmt: skip

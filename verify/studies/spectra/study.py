@@ -1,0 +1,47 @@
+"""Singular values of heads trained at several sample ratios, compared with their law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from verify.core.measure import RunResult
+from verify.core.pool import Steps, training_job
+from verify.core.run import Run
+from verify.core.spectra import TrainedSpectrum, spectrum_job
+from verify.core.store import Store
+
+
+@dataclass(frozen=True)
+class SpectrumPlan:
+    """Parameters of all runs, and (alpha, d, number of runs) of each spectrum."""
+
+    base: Run
+    spectra: tuple[tuple[float, int, int], ...]
+
+    def runs(self) -> list[list[Run]]:
+        """Return the runs of each spectrum."""
+        return [
+            [self.base.varied(alpha=alpha, dim=dim, index=index) for index in range(count)]
+            for alpha, dim, count in self.spectra
+        ]
+
+
+@dataclass(frozen=True)
+class SpectrumOutcome:
+    """One spectrum per sample ratio."""
+
+    plan: SpectrumPlan
+    spectra: tuple[TrainedSpectrum, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every spectrum agrees with its law."""
+        return all(spectrum.agrees for spectrum in self.spectra)
+
+
+def study_spectra(plan: SpectrumPlan, store: Store[RunResult]) -> Steps[SpectrumOutcome]:
+    """Train what `store` lacks and compare with the law. Raises NoAnswer if the theory has none."""
+    groups = plan.runs()
+    results = iter((yield [training_job(run, store) for group in groups for run in group]))
+    spectra = yield [spectrum_job([next(results) for _ in group]) for group in groups]
+    return SpectrumOutcome(plan, tuple(spectra))

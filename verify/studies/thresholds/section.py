@@ -1,0 +1,46 @@
+"""Thresholds in training as a section of a report."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from verify.core.intervals import STANDARD_ERRORS, Interval
+from verify.core.section import Claim, Section, ShownFigure
+from verify.studies.thresholds.figure import threshold_figure
+from verify.studies.thresholds.study import Sighting, ThresholdOutcome
+from verify.studies.thresholds.text import threshold_document, threshold_lines
+
+_CAPTION = (
+    "Thresholds located in training at vanishing weight decay. Points: root of the training loss (above) and of the estimation "
+    "error without label noise (below), open beyond the threshold. Line: theory. Dotted: proven value. Band: 95 % interval of the "
+    "trained threshold, extrapolated in d."
+)
+
+
+def threshold_section(outcome: ThresholdOutcome) -> Section:
+    """Return every threshold located in training with its proven value."""
+    ratios = (
+        Claim(f"{name} threshold, all settings", "ratio 1", f"{ratio:.4f}", _z(ratio, 1.0), 1.0 in ratio)
+        for name, ratio in outcome.pooled.items()
+    )
+    return Section(
+        "Thresholds located in training", outcome.agrees, (*map(_claim, outcome.sightings), *ratios),
+        tuple(threshold_lines(outcome)),
+        {"thresholds": ShownFigure(_CAPTION, partial(threshold_figure, outcome.sightings))}, (),
+        {"trained_thresholds": threshold_document(outcome)},
+    )  # fmt: skip
+
+
+def _claim(one: Sighting) -> Claim:
+    proven, seen = float(one.proven), one.crossing.infinite
+    return Claim(
+        f"{one.sought.kind.name} threshold, {one.sought.setting}",
+        f"{proven:.6f}",
+        f"{seen:.4f}",
+        _z(seen, proven),
+        one.agrees,
+    )
+
+
+def _z(interval: Interval, value: float) -> str:
+    return f"z {(interval.value - value) / interval.half_width * STANDARD_ERRORS:+.1f}"
