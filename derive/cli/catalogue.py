@@ -1,4 +1,6 @@
-"""Models for commands: one that cannot be read or derived is refused in a line, and does not stop the others."""
+"""Models for commands. A model that cannot be read or derived is refused with a one-line error, and
+the others continue.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,12 @@ if TYPE_CHECKING:
     from derive.language.model import Model
 
 T = TypeVar("T")
-PROCESSES = 2  # of a command that derives many models
-_MOST = 400  # characters of what a derivation says: expressions can fill pages
+PROCESSES = 2  # worker processes of a command that derives many models
+_MOST = 400  # maximum length of an error message of a derivation
 
 
 class Result(NamedTuple, Generic[T]):
-    """What work on a model gave, or the line that says why it gave nothing."""
+    """Result of the work on a model, or a one-line reason for its refusal."""
 
     name: str
     value: T | None
@@ -34,7 +36,13 @@ class Result(NamedTuple, Generic[T]):
 
 
 def attempt(name: str, work: Callable[[Model], T]) -> Result[T]:
-    """The work on the model of this name, or its refusal, whatever the file or its derivation raises."""
+    """Do the work on the model of this name; if the file or the derivation raises an exception,
+    return a refusal.
+
+    Args:
+        name: name of the model.
+        work: function of the model.
+    """
     try:
         model = models.load(name)
     except ModelError as error:
@@ -43,7 +51,7 @@ def attempt(name: str, work: Callable[[Model], T]) -> Result[T]:
         return Result(name, work(model))
     except (ModelError, DerivationError) as error:
         reason = str(error)
-    except Exception as error:  # what a pass meets in an expression that nobody thought of
+    except Exception as error:  # unexpected expressions in a pass
         reason = f"{type(error).__name__}: {error}"
     reason = textwrap.shorten(reason, _MOST, placeholder=" ...")
     return Result(
@@ -54,7 +62,14 @@ def attempt(name: str, work: Callable[[Model], T]) -> Result[T]:
 def each(
     names: Sequence[str], work: Callable[[Model], T], doing: str, processes: int = PROCESSES
 ) -> Iterator[Result[T]]:
-    """Results in the order of the names, from two processes; refusals and what takes long are said on stderr."""
+    """Yield results in the order of the names, from two processes; log refusals and slow progress.
+
+    Args:
+        names: names of models.
+        work: function of a model.
+        doing: verb for progress messages, such as "checking".
+        processes: maximum number of worker processes.
+    """
     started = time.monotonic()
     with told(f"{doing} {names[0] if len(names) == 1 else f'{len(names)} models'}"):
         for number, result in enumerate(_results(names, work, min(processes, len(names), _cores())), 1):
@@ -66,7 +81,13 @@ def each(
 
 
 def one(name: str, work: Callable[[Model], T], doing: str) -> T:
-    """The result for one model, or exit 2."""
+    """Return the result for one model, or exit with code 2.
+
+    Args:
+        name: name of the model.
+        work: function of the model.
+        doing: verb for progress messages.
+    """
     known_name("MODEL", name)
     (result,) = each((name,), work, doing)
     if result.value is None:
@@ -75,15 +96,20 @@ def one(name: str, work: Callable[[Model], T], doing: str) -> T:
 
 
 def known_name(argument: str, name: str) -> None:
-    """Exit 2 unless there is a model file of this name."""
+    """Exit with code 2 unless there is a model file of this name.
+
+    Args:
+        argument: name of the argument, for the error message.
+        name: name of the model.
+    """
     if name not in models.available():
         near = nearest(name, models.available())
-        way_out = f"use {near}" if near else "`python -m derive list` names those that there are"
+        way_out = f"use {near}" if near else "`python -m derive list` lists all models"
         fail(f"{argument} {name}: no such model; {way_out}")
 
 
 def chosen(names: Sequence[str]) -> tuple[str, ...]:
-    """These models, or all where none is named."""
+    """Return the given models, or all models if none is given."""
     for name in names:
         known_name("MODEL", name)
     return tuple(dict.fromkeys(names)) or models.available()
@@ -96,17 +122,17 @@ def _results(names: Sequence[str], work: Callable[[Model], T], processes: int) -
         return
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(processes, initializer=_ignore_interrupts) as pool:
-        try:  # not pool.map: it cancels what is left, which the pool's own thread then finds in a state that it does not expect
+        try:  # not pool.map, whose cancelled futures cause errors in the thread of the pool
             for future in [pool.submit(attempted, name) for name in names]:
                 yield future.result()
-        except BaseException:  # an interrupt: leaving the pool would wait for models that nobody wants any more
+        except BaseException:  # interrupted: do not wait for the remaining models
             for worker in set(multiprocessing.active_children()) - others:
                 worker.kill()
             raise
 
 
 def _ignore_interrupts() -> None:
-    """Ctrl-C reaches every process of a terminal: the one that prints ends the others."""
+    """Ignore Ctrl-C in worker processes; the main process terminates them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

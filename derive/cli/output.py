@@ -1,4 +1,4 @@
-"""What commands print: documents and text on stdout, everything else a line on stderr."""
+"""Output of commands: documents and text on stdout, everything else as lines on stderr."""
 
 import argparse
 import json
@@ -11,11 +11,19 @@ from typing import Any
 
 _LOG = logging.getLogger(__name__)
 
-PATIENCE = 2.0  # seconds that a command works in silence
+PATIENCE = 2.0  # seconds before the first progress message
 
 
 def command(commands: Any, name: str, text: str, description: str, example: str) -> argparse.ArgumentParser:
-    """Add a command of this name, which can print JSON."""
+    """Add a command with the option --json.
+
+    Args:
+        commands: subparsers of the main parser.
+        name: name of the command.
+        text: short help.
+        description: long help.
+        example: arguments of an example.
+    """
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=text, description=description, epilog=f"example: python -m derive {example}"
     )
@@ -24,23 +32,29 @@ def command(commands: Any, name: str, text: str, description: str, example: str)
 
 
 def note(message: str) -> None:
-    """What goes on, in one line on stderr."""
+    """Log progress in one line on stderr."""
     _LOG.info(" ".join(message.split()))
 
 
 def refuse(message: str) -> None:
-    """Why a model is left out, likewise."""
+    """Log in one line on stderr why a model is left out."""
     _LOG.error(" ".join(message.split()))
 
 
 def say(arguments: argparse.Namespace, document: object, text: str) -> None:
-    """The document as JSON if asked for, else the text."""
+    """Print the document as JSON if --json is given, and otherwise the text.
+
+    Args:
+        arguments: parsed arguments.
+        document: document.
+        text: text.
+    """
     sys.stdout.write((json.dumps(document, indent=1, ensure_ascii=False) if arguments.json else text) + "\n")
 
 
 @contextmanager
 def told(what: str) -> Iterator[None]:
-    """Say what is being done if it takes long."""
+    """Context that logs what is being done if it takes long."""
     timer = Timer(PATIENCE, note, (f"derive: {what}",))
     timer.daemon = True
     timer.start()

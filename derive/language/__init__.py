@@ -1,1 +1,1 @@
-"""What a model is, the symbols it is written in, and what a pass gives back."""
+"""Definition of a model, its symbols, and the results of a pass."""

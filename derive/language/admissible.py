@@ -1,4 +1,6 @@
-"""Whether the loss of a sample has a least value: followed numerically along rays of the index, at labels of the model itself."""
+"""Numerical check that the loss of a sample has a minimum, along rays of the index, at labels of
+the model itself.
+"""
 
 import random
 from collections.abc import Iterator
@@ -12,16 +14,25 @@ from derive.language.errors import ModelError
 from derive.language.notation import family
 from derive.language.setting import entry
 
-_LABELS, _RAYS = 3, 4  # labels, and rays beside the axes
-_SIZES = tuple(10**k for k in range(7))  # of the index along a ray
-_LAST = 4  # steps between sizes over which a loss without a bound falls by no less than half as much each time
-_ROUNDING = 1e-9  # relative, of values computed to 15 digits
-_MP = mpmath.mp  # whose exponents have no bound
+_LABELS, _RAYS = 3, 4  # number of labels, and of rays besides the axes
+_SIZES = tuple(10**k for k in range(7))  # norms of the index along a ray
+_LAST = 4  # an unbounded loss falls in each of these last steps by at least half of the step before
+_ROUNDING = 1e-9  # relative rounding error of values with 15 digits
+_MP = mpmath.mp  # exponents have no bound
 _FUNCTIONS = {Logistic.__name__: lambda x: 1 / (1 + _MP.exp(-x)), Softplus.__name__: lambda x: _MP.log1p(_MP.exp(x))}
 
 
 def require_least(loss: sp.Expr, index: tuple[sp.Symbol, ...], label: tuple[sp.Expr, ...]) -> None:
-    """Raises ModelError for a loss, in the index and the numbers y1, y2, ... of the label, that is not real or falls without end."""
+    """Check that a loss is real and bounded below.
+
+    Args:
+        loss: loss as a function of the index and of the label y1, y2, ...
+        index: symbols of the index.
+        label: label as a function of the target's index.
+
+    Raises:
+        ModelError: the loss is not real, or falls without bound.
+    """
     cost = _at_samples(loss, (*index, *family("y", len(label))))
     numbers = _at_samples(sp.Tuple(*label), index)
     for z in _points(len(index), _LABELS):
@@ -38,7 +49,7 @@ def require_least(loss: sp.Expr, index: tuple[sp.Symbol, ...], label: tuple[sp.E
 
 
 def _at_samples(expression: sp.Basic, arguments: tuple[sp.Symbol, ...]):  # type: ignore[no-untyped-def]
-    """A function of the arguments, the settings at the first of their reference values."""
+    """Return a function of the arguments, with all settings at the first of their reference values."""
     values = {s: entry(s).samples[0] for s in expression.free_symbols - set(arguments)}
     return sp.lambdify(arguments, expression.subs(values), modules=[_FUNCTIONS, "mpmath"])
 

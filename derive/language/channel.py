@@ -1,6 +1,7 @@
-"""What is computed from the indices of a sample, what the label is, and what a difference costs.
+"""Channel of a model: output as a function of the indices of a sample, label, and loss.
 
-Outputs and losses are functions of SymPy matrices; those below are the common ones, and a model file may write its own.
+Outputs and losses are functions of SymPy matrices. The common ones are below; a model file may
+define its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,41 +18,55 @@ LossFunction = Callable[[Numbers, Numbers], sp.Expr]
 
 
 def identity(h: sp.Matrix) -> Numbers:
-    """All indices as they are, row by row; of a symmetric h both halves."""
+    """Return all indices, row by row; both halves of a symmetric h."""
     return list(h)
 
 
 def softmax(row: Numbers) -> list[sp.Expr]:
-    """exp(h_k)/sum exp(h_l), written in differences, so that a constant added to the row is seen to drop out."""
+    """Return exp(h_k)/sum exp(h_l), written in differences, so that a constant added to the row
+    visibly drops out.
+    """
     if len(row) == 2:
         return [Logistic(row[0] - row[1]), Logistic(row[1] - row[0])]
     return [1 / sum(sp.exp(other - one) for other in row) for one in row]
 
 
 def log_probability(probability: sp.Expr) -> sp.Expr:
-    """The logarithm of a softmax entry or a logistic function, without the loss of digits where that is small."""
+    """Return the logarithm of a softmax entry or a logistic function, without loss of digits if it
+    is small.
+    """
     if isinstance(probability, Logistic):
         return -Softplus(-probability.args[0])
     return -sp.log(1 / probability)
 
 
 def row_softmax(h: sp.Matrix) -> Numbers:
-    """Softmax of every row."""
+    """Return the softmax of every row."""
     return [entry for a in range(h.rows) for entry in softmax(list(h.row(a)))]
 
 
 def first_row_softmax(h: sp.Matrix) -> Numbers:
-    """Softmax of the first row only."""
+    """Return the softmax of the first row only."""
     return softmax(list(h.row(0)))
 
 
 def square_loss(output: Numbers, label: Numbers) -> sp.Expr:
-    """Sum of squared differences."""
+    """Return the sum of squared differences.
+
+    Args:
+        output: outputs.
+        label: numbers of the label.
+    """
     return sum(((y - o) ** 2 for o, y in zip(output, label, strict=True)), sp.Integer(0))
 
 
 def cross_entropy(output: Numbers, label: Numbers) -> sp.Expr:
-    """-sum label log output, for outputs that are probabilities."""
+    """Return -sum label log output, for outputs that are probabilities.
+
+    Args:
+        output: outputs.
+        label: numbers of the label.
+    """
     return -sum((y * sp.log(o) for o, y in zip(output, label, strict=True)), sp.Integer(0))
 
 
@@ -59,9 +74,16 @@ def cross_entropy(output: Numbers, label: Numbers) -> sp.Expr:
 class Channel:
     """Output of the student, label of the target, and the loss between them.
 
-    The student's output is `output` of beta h, the label `output` of beta0 (h0 + noise); without temperatures both are one.
-    `noise_inside` is the variance per unit that the noise adds to the target's index, `noise_on_label` that of the noise added to
-    each number of the label.
+    The student's output is `output` of beta h, and the label is `output` of beta0 (h0 + noise). The
+    default of both temperatures is one.
+
+    Attributes:
+        output: output as a function of the indices.
+        loss: loss as a function of output and label.
+        beta: inverse temperature of the student.
+        beta0: inverse temperature of the target.
+        noise_inside: variance per unit of the noise on the target's index.
+        noise_on_label: variance of the noise on each number of the label.
     """
 
     output: OutputFunction
@@ -83,10 +105,10 @@ class Channel:
 
     @property
     def noise(self) -> sp.Expr:
-        """Variance per unit that the noise adds to the target's index."""
+        """Variance per unit of the noise on the target's index."""
         return self.noise_inside
 
     @property
     def noise_settings(self) -> tuple[sp.Symbol, ...]:
-        """Settings that the noise inside depends on, in alphabetical order."""
+        """Settings of the noise on the target's index, in alphabetical order."""
         return tuple(sorted(self.noise_inside.free_symbols, key=str))

@@ -1,7 +1,8 @@
-"""Elementary functions of generated code, each once: its symbol, its text in every language, its rounding error, its value.
+"""Table of the elementary functions of generated code: symbol, text in every language, rounding
+error, value.
 
-The tree, the printers, the bounds on rounding errors, translation validation and the oracles all read this table, so that a function
-is added by adding its row.
+The expression tree, the printers, the bounds on rounding errors, translation validation and the
+oracles use this table. To add a function, add a row.
 """
 
 from collections.abc import Callable
@@ -13,35 +14,39 @@ from sympy.core.function import Application
 
 from derive.language.errors import ModelError
 
-#: Sizes of the error of the argument, of the argument and of the value, the first in units of the rounding of one operation.
+#: Symbols for the error of the argument (in units of the rounding of one operation), the argument, and the value.
 ERROR, ARGUMENT, VALUE = sp.symbols("error argument value", positive=True)
 
 
 class ImaginaryPart(sp.Function):
-    """Im w, left unevaluated."""
+    """Im w, not evaluated."""
 
     nargs = 1
 
 
 class AngleBelow(sp.Function):
-    """arg w in [-pi, 0] of a point w of the closed lower half-plane (a negative real w gives -pi)."""
+    """Angle arg w in [-pi, 0] of a point w of the closed lower half-plane (-pi for a negative real
+    w).
+    """
 
     nargs = 1
 
 
 class AngleAbove(sp.Function):
-    """arg w in [0, pi] of a point w of the closed upper half-plane (a negative real w gives pi)."""
+    """Angle arg w in [0, pi] of a point w of the closed upper half-plane (pi for a negative real
+    w).
+    """
 
     nargs = 1
 
 
 class Logistic(sp.Function):
-    """1/(1 + exp(-x)), which no x overflows."""
+    """Logistic function 1/(1 + exp(-x)), which overflows for no x."""
 
     nargs = 1
 
     def fdiff(self, argindex: int = 1) -> sp.Expr:
-        """Slope in x."""
+        """Return the derivative in x."""
         (x,) = self.args
         return Logistic(x) * Logistic(-x)
 
@@ -50,12 +55,12 @@ class Logistic(sp.Function):
 
 
 class Softplus(sp.Function):
-    """log(1 + exp(x)), which no x overflows: minus the logarithm of 1 - Logistic(x)."""
+    """Function log(1 + exp(x)), which overflows for no x; it is -log(1 - Logistic(x))."""
 
     nargs = 1
 
     def fdiff(self, argindex: int = 1) -> sp.Expr:
-        """Slope in x."""
+        """Return the derivative in x."""
         return Logistic(self.args[0])
 
     def _eval_evalf(self, prec: int) -> sp.Expr:
@@ -72,7 +77,9 @@ def _softplus(x: sp.Expr) -> sp.Expr:
 
 @dataclass(frozen=True)
 class Definition:
-    """Source of a function that a language lacks: `name(argument)` returns `body`, `meaning` in words."""
+    """Source of a function that a language does not have: `name(argument)` returns `body`;
+    `meaning` describes it.
+    """
 
     argument: str
     meaning: str
@@ -81,7 +88,9 @@ class Definition:
 
 @dataclass(frozen=True)
 class Code:
-    """How a language calls a function: its dotted name, and its definition where the generated module has to hold one."""
+    """Call of a function in a language: its dotted name, and its definition if the generated module
+    has to contain one.
+    """
 
     name: str
     definition: Definition | None = None
@@ -95,8 +104,9 @@ def _defined(name: str, argument: str, meaning: str, body: str) -> Code:
 class Elementary:
     """One function of one argument.
 
-    `error` bounds the error of its value in ERROR, ARGUMENT and VALUE, to first order. `latex` is its operator and `evaluated` its
-    value at a number; both are None where SymPy knows them.
+    `error` bounds the error of its value in terms of ERROR, ARGUMENT and VALUE, to first order.
+    `latex` is its operator, and `evaluated` its value at a number; both are None if SymPy knows
+    them.
     """
 
     name: str
@@ -110,7 +120,10 @@ class Elementary:
     evaluated: Callable[[sp.Expr], sp.Expr] | None = None
 
     def code(self, language: str) -> Code | None:
-        """How `language` calls it: "float64", "multiprecision", "balls" or "torch"; None if it does not."""
+        """Return how `language` calls the function; None if it does not.
+
+        The languages are "float64", "multiprecision", "balls" and "torch".
+        """
         found: Code | None = getattr(self, language)
         return found
 
@@ -120,7 +133,7 @@ def _angle(w: sp.Expr) -> sp.Expr:
 
 
 def _library(name: str, meaning: str) -> tuple[Code, Code, Code]:
-    """A function of real numbers that NumPy and mpmath have, and balls as a method."""
+    """Return the code of a real function that NumPy and mpmath have, and balls have as a method."""
     return Code(f"np.{name}"), Code(f"mp.{name}"), _defined(name, "x", f"the {meaning} of a ball", f"x.{name}()")
 
 
@@ -137,17 +150,17 @@ TABLE: tuple[Elementary, ...] = (
         error=ERROR / VALUE + VALUE,
         torch=_defined(
             "sqrt", "x", "the square root of a tensor or an integer", "x**0.5"
-        ),  # twice what the error of the argument gives
+        ),  # twice the effect of the error of the argument
     ),
     Elementary(
         "tanh", sp.tanh, *_library("tanh", "hyperbolic tangent"), error=ERROR + VALUE, torch=Code("torch.tanh")
-    ),  # real: no slope exceeds one
+    ),  # real argument: the slope is at most one
     Elementary("exp", sp.exp, *_library("exp", "exponential"), error=ERROR * VALUE + VALUE, torch=Code("torch.exp")),
     Elementary("log", sp.log, *_library("log", "logarithm"), error=ERROR / ARGUMENT + VALUE, torch=Code("torch.log")),
     Elementary(
         "logistic",
         Logistic,
-        # exp(700) is in range; the hyperbolic tangent, which no argument overflows, takes twice to three times as long
+        # exp(700) is in range; the hyperbolic tangent never overflows, but takes 2 to 3 times as long
         _defined("logistic", "x", "1/(1 + exp(-x))", "1/(1 + np.exp(-np.maximum(x, -700)))"),
         _defined("logistic", "x", "1/(1 + exp(-x))", "1/(1 + mp.exp(-x))"),
         _defined("logistic", "x", "1/(1 + exp(-x))", "1/(1 + (-x).exp())"),
@@ -218,7 +231,13 @@ PI: dict[str, str] = {"float64": "np.pi", "multiprecision": "mp.pi", "balls": "a
 
 
 def written_out(expression: sp.Expr, argument: Callable[[sp.Expr], sp.Expr] = sp.sympify) -> sp.Expr:
-    """The same in functions that SymPy knows: those of ours as what they are at a number, `argument` of what they are taken of."""
+    """Return the expression in functions that SymPy knows.
+
+    Args:
+        expression: the expression.
+        argument: applied to the arguments of our own functions, before these are replaced by their
+            values at a number.
+    """
     for row in TABLE:
         if row.evaluated:
             expression = expression.replace(row.symbolic, lambda w, value=row.evaluated: value(argument(w)))
@@ -227,14 +246,24 @@ def written_out(expression: sp.Expr, argument: Callable[[sp.Expr], sp.Expr] = sp
 
 @cache
 def stateable() -> tuple[str, ...]:
-    """Names of the functions that a model file may state: training evaluates them and their slopes, which have code too."""
+    """Return the names of the functions allowed in a model file: those with code for training, also
+    of their derivatives.
+    """
     trained = {_called(row): row.symbolic for row in TABLE if row.torch}
     x = sp.Symbol("x", real=True)
     return tuple(name for name, symbolic in trained.items() if _names(symbolic(x).diff(x)) <= trained.keys())
 
 
 def require_stateable(what: str, expression: sp.Basic) -> None:
-    """Raises ModelError for a function that generated code lacks."""
+    """Check that an expression contains only functions with generated code.
+
+    Args:
+        what: name of the expression, for the error message.
+        expression: the expression.
+
+    Raises:
+        ModelError: it contains another function.
+    """
     if strange := _names(expression).difference(stateable()):
         raise ModelError(
             f"{what}: {min(strange)} is no function of generated code; write it in {', '.join(stateable())}"
@@ -242,10 +271,10 @@ def require_stateable(what: str, expression: sp.Basic) -> None:
 
 
 def _called(row: Elementary) -> str:
-    """Its name in a model file."""
+    """Return the name of the function in a model file."""
     return str(row.symbolic.__name__)
 
 
 def _names(expression: sp.Basic) -> set[str]:
-    """Of all functions in it; powers are none."""
+    """Return the names of all functions in the expression; powers are not functions."""
     return {one.func.__name__ for one in expression.atoms(Application)}

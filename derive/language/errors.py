@@ -1,4 +1,6 @@
-"""What a model file may not state, and what a derivation may not meet. Without SymPy, which commands load only where they derive."""
+"""Errors of model files and of derivations. This module does not import SymPy, which commands load
+only to derive.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +11,26 @@ if TYPE_CHECKING:
 
 
 class ModelError(ValueError):
-    """A model file that states something impossible; the text gives value, rule and way out."""
+    """Invalid model file; the message has the value, the rule, and a way out."""
 
 
 class UnknownSymbol(KeyError):
-    """A name that is not in the notation table."""
+    """Name that is not in the notation table."""
 
 
 class DerivationError(AssertionError):
-    """A pass found that what it relies on does not hold; no equation is produced."""
+    """An assumption of a pass does not hold; no equation is produced."""
 
 
 def require_exact(what: str, expression: sp.Expr) -> None:
-    """Raises ModelError if there are floats in the expression."""
+    """Check that an expression contains no floats.
+
+    Args:
+        what: name of the expression, for the error message.
+        expression: the expression.
+
+    Raises:
+        ModelError: it contains floats.
+    """
     if any(atom.is_Float for atom in expression.atoms()):
         raise ModelError(f"{what} = {expression} has floats, which are not exact; write sp.Rational")

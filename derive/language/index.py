@@ -1,4 +1,4 @@
-"""What a sample shows of S: indices, each linear in S, by the geometry of the tokens."""
+"""Indices of a sample: numbers that are linear in S, defined by the geometry of the tokens."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Index(Hashable, Protocol):
     """Geometry of the indices h of one sample."""
 
     def __new__(cls, *given: object) -> Self:
-        """None by this name: it is what the geometries have in common.
+        """Refuse to create an instance; use one of the subclasses.
 
         Raises:
             ModelError: always.
@@ -32,26 +32,31 @@ class Index(Hashable, Protocol):
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """The independent numbers among them."""
+        """Independent numbers among the indices."""
         ...
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of h."""
+        """Numbers of rows and columns of h."""
         ...
 
     def place(self, row: int, column: int) -> Entry:
-        """Which independent number stands in this row and column of h."""
+        """Return which independent number is in this row and column of h.
+
+        Args:
+            row: row.
+            column: column.
+        """
         ...
 
     def variance(self, entry: Entry) -> sp.Integer:
-        """Variance of this number per unit of overlap."""
+        """Return the variance of this number per unit of overlap."""
         ...
 
 
 @dataclass(frozen=True)
 class SymmetricScores:
-    """h_ab = (x_a^T S x_b - delta_ab tr S)/sqrt(d) of T tokens: symmetric, T(T+1)/2 numbers."""
+    """Symmetric indices h_ab = (x_a^T S x_b - delta_ab tr S)/sqrt(d) of T tokens: T(T+1)/2 numbers."""
 
     tokens: int = 2
 
@@ -69,17 +74,26 @@ class SymmetricScores:
         return self.tokens, self.tokens
 
     def place(self, row: int, column: int) -> Entry:
-        """The same above and below the diagonal."""
+        """Return the same number above and below the diagonal.
+
+        Args:
+            row: row.
+            column: column.
+        """
         return min(row, column), max(row, column)
 
     def variance(self, entry: Entry) -> sp.Integer:
-        """Twice as much on the diagonal, where one token meets itself: E (x^T S x - tr S)^2 = 2 tr S^2."""
+        """Return 2 on the diagonal, where one token meets itself, because E (x^T S x - tr S)^2 = 2
+        tr S^2; otherwise 1.
+        """
         return sp.Integer(2 if entry[0] == entry[1] else 1)
 
 
 @dataclass(frozen=True)
 class CrossScores:
-    """h_ab = x_a^T S y_b/sqrt(d) of T queries against T' keys, other tokens: T T' numbers of variance one."""
+    """Indices h_ab = x_a^T S y_b/sqrt(d) of T queries and T' keys, which are other tokens: T T'
+    numbers of variance one.
+    """
 
     queries: int = 2
     keys: int = 2
@@ -99,9 +113,14 @@ class CrossScores:
         return self.queries, self.keys
 
     def place(self, row: int, column: int) -> Entry:
-        """Each its own."""
+        """Return the pair itself; all numbers are independent.
+
+        Args:
+            row: row.
+            column: column.
+        """
         return row, column
 
     def variance(self, entry: Entry) -> sp.Integer:
-        """One: E (x^T S y)^2 = tr S^T S."""
+        """Return one: E (x^T S y)^2 = tr S^T S."""
         return sp.Integer(1)

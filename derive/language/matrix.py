@@ -1,4 +1,4 @@
-"""Which matrices S are admissible, and what an eigenvalue of them costs."""
+"""Class of the matrices S, and the penalty of one of their eigenvalues."""
 
 import enum
 from dataclasses import dataclass
@@ -19,9 +19,10 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class Matrix:
-    """Class of S, cost in units of d of one eigenvalue (singular value of a general matrix) of size s >= 0, and its rank over d.
+    """Class of S, penalty of one eigenvalue of size s >= 0 in units of d, and rank of S over d.
 
-    The cost is `linear` s + `quadratic` s^2: weight decay on factors, or a Frobenius term, or both.
+    The penalty is `linear` s + `quadratic` s^2: weight decay on factors, a Frobenius term, or both.
+    For a general matrix, s is a singular value.
     """
 
     kind: Kind
@@ -51,7 +52,12 @@ class Matrix:
         self._require_decay()
 
     def _require_decay(self) -> None:
-        """Raises ModelError for a penalty without the decay that commands state, or without the threshold of positive matrices."""
+        """Check the penalty.
+
+        Raises:
+            ModelError: it lacks the weight decay that commands set, or the threshold of positive
+                matrices.
+        """
         linear, quadratic, (decay,) = self.linear, self.quadratic, sym("lambda_")
         if quadratic == 0 and linear.subs(decay, 0) != 0:
             raise ModelError(
@@ -70,10 +76,10 @@ class Matrix:
 
     @property
     def settings(self) -> tuple[sp.Symbol, ...]:
-        """Settings that the penalty and the rank depend on: decays first, then the rank."""
+        """Settings of the penalty and the rank: decays first, then the rank."""
         decays = (self.linear.free_symbols | self.quadratic.free_symbols) - self.rank_ratio.free_symbols
         return (*sorted(decays, key=str), *sorted(self.rank_ratio.free_symbols, key=str))
 
     def cost(self, size: sp.Expr) -> sp.Expr:
-        """Penalty of one eigenvalue of this size, units of d."""
+        """Return the penalty of one eigenvalue of this size, in units of d."""
         return self.linear * size + self.quadratic * size**2

@@ -1,6 +1,7 @@
-"""What a model is: matrix class with its penalty, target law, index geometry, channel. Frozen values that cannot be invalid.
+"""Model: matrix class with its penalty, target law, index geometry, channel. The values are frozen
+and always valid.
 
-A model states what is given and nothing that follows from it.
+A model states what is given; everything that follows from it is derived.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,9 @@ from derive.language.target import Target
 
 @dataclass(frozen=True)
 class Model:
-    """One learning problem: n = alpha d^2 samples, each showing a few numbers that are linear in an unknown d x d matrix."""
+    """Learning problem: n = alpha d^2 samples, each with a few numbers that are linear in an
+    unknown d x d matrix.
+    """
 
     name: str
     title: str
@@ -74,16 +77,16 @@ class Model:
 
     @cached_property
     def symbols(self) -> tuple[sp.Symbol, ...]:
-        """A symbol for each independent index of a sample."""
+        """Symbols of the independent indices of a sample."""
         return sym(" ".join(f"h{a + 1}{b + 1}" for a, b in self.index.entries))
 
     def array(self, values: tuple[sp.Expr, ...]) -> sp.Matrix:
-        """The indices of a sample as an array, from its independent numbers."""
+        """Return the indices of a sample as an array, from its independent numbers."""
         number = dict(zip(self.index.entries, values, strict=True))
         return sp.Matrix(*self.index.shape, lambda a, b: number[self.index.place(a, b)])
 
     def output(self, values: tuple[sp.Expr, ...]) -> sp.Matrix:
-        """The numbers put out at these indices, as a column, at inverse temperature one."""
+        """Return the outputs at these indices as a column, at inverse temperature one."""
         numbers = self.channel.output(self.array(values))
         if isinstance(numbers, sp.Expr):
             raise ModelError(f"channel: output {numbers} is one number by itself; give a list of numbers, [{numbers}]")
@@ -91,29 +94,29 @@ class Model:
 
     @cached_property
     def output_of_index(self) -> sp.ImmutableMatrix:
-        """The same as expressions in `symbols`."""
+        """Outputs as expressions in `symbols`, at inverse temperature one."""
         return sp.ImmutableMatrix(self.output(self.symbols))
 
     @cached_property
     def loss_of_numbers(self) -> sp.Expr:
-        """The loss of one sample in the numbers put out, o1, o2, ..., and those of the label, y1, y2, ..."""
+        """Loss of one sample as a function of the outputs o1, o2, ... and of the label y1, y2, ..."""
         output, label = (family(letter, len(self.output_of_index)) for letter in "oy")
         return sp.sympify(self.channel.loss(output, label))
 
     @cached_property
     def loss_of_index(self) -> sp.Expr:
-        """The loss of one sample in `symbols` and the numbers of the label, y1, y2, ..."""
+        """Loss of one sample as a function of `symbols` and of the label y1, y2, ..."""
         numbers = self.output(tuple(self.channel.beta * symbol for symbol in self.symbols))
         put_out = family("o", len(numbers))
         return self.loss_of_numbers.subs(dict(zip(put_out, numbers, strict=True)), simultaneous=True)
 
     @cached_property
     def label_of_index(self) -> tuple[sp.Expr, ...]:
-        """The numbers of the label, without noise of their own, in the noisy target index, in `symbols`."""
+        """Label without label noise, as a function of the noisy target index, in `symbols`."""
         return tuple(map(sp.sympify, self.output(tuple(self.channel.beta0 * symbol for symbol in self.symbols))))
 
     def _stated_symbols(self) -> Iterator[tuple[str, set[sp.Symbol]]]:
-        """Symbols of each part, those of the index, the output and the label apart."""
+        """Yield the symbols of each part of the model; index, output and label are excluded."""
         numbers = {*family("o", len(self.output_of_index)), *family("y", len(self.output_of_index))}
         for part in ("linear", "quadratic", "rank_ratio"):
             yield f"matrix: {part}", getattr(self.matrix, part).free_symbols
@@ -124,19 +127,21 @@ class Model:
 
     @property
     def channel_settings(self) -> tuple[sp.Symbol, ...]:
-        """Settings of output, loss, temperatures and noise on the label, in alphabetical order."""
+        """Settings of output, loss, temperatures and label noise, in alphabetical order."""
         parts = dict(self._stated_symbols())
         used = (parts[f"channel: {part}"] for part in ("output", "loss", "beta", "beta0", "noise_on_label"))
         return tuple(sorted(set().union(*used), key=str))
 
     @property
     def settings(self) -> tuple[sp.Symbol, ...]:
-        """All settings, those of the target too, in alphabetical order."""
+        """All settings, including those of the target, in alphabetical order."""
         stated = set().union(*(symbols for _, symbols in self._stated_symbols()), self.target.settings)
         return tuple(sorted(stated, key=str))
 
     def specification(self) -> str:
-        """Canonical text of everything the model states; its hash identifies the generated code."""
+        """Return the canonical text of everything the model states; its hash identifies the
+        generated code.
+        """
         matrix, target, channel = self.matrix, self.target, self.channel
         parts: list[object] = [
             self.name,

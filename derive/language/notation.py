@@ -1,7 +1,8 @@
-"""Every symbol once: name, glyph, LaTeX, meaning, unit, domain and three reference values inside the domain.
+"""Table of all symbols: name, glyph, LaTeX, meaning, unit, domain, and three reference values
+inside the domain.
 
-The k-th reference values of all symbols form one consistent point (m^2 < q rho, kappa0 < 1, ...): oracles and
-`derive diff` evaluate every equation there.
+The k-th reference values of all symbols form one consistent point (m^2 < q rho, kappa0 < 1, ...).
+Oracles and `derive diff` evaluate every equation at these points.
 """
 
 from dataclasses import dataclass
@@ -99,7 +100,7 @@ TABLE: tuple[Notation, ...] = (
     _real("J_bv", "J_bv", "J_{bv}", "∂²J/∂b∂v", "1/eigenvalue", _REAL, "-1/5 -1/7 -1/4"),
     _real("j2", "j₂", "j_2", "coefficient of δ² in J at recovery", "1", _POSITIVE, "3/4 1/5 19/20"),
     _real("j2_slope", "∂j₂/∂τ", r"\partial_\tau j_2", "its derivative in τ = b/δ", "1", _REAL, "1/3 -1/5 1/8"),
-    # Target eigenvalues and what is kept of them.
+    # Target eigenvalues and their learned parts.
     _real("s", "s", "s", "eigenvalue of the target", "eigenvalue", _POSITIVE, "2 3 5/2"),
     _real("y", "y", "y", "eigenvalue of the noisy matrix Y below the threshold", "eigenvalue", _REAL, "-1/3 1/4 -2"),
     _real("transform", "g₀(s)", "g_0(s)", "Stieltjes transform of the others", "1/eigenvalue", _REAL, "1/2 1/3 2/3"),
@@ -204,8 +205,8 @@ _FAMILIES = {
     ),
     "y": ("number of the label", "1", "(0, 1)", ("1/4 5/7 3/50", "2/5 3/4 1/12", "1/3 1/8 2/3", "1/9 5/6 1/5")),
 }
-MOST_ROWS = 4  # of h, and columns, that a model file may have
-MEMBERS = MOST_ROWS**2  # of each family: as many as there are indices
+MOST_ROWS = 4  # maximum number of rows, and of columns, of h in a model file
+MEMBERS = MOST_ROWS**2  # symbols in each family, one for each index
 
 
 def _member(letter: str, k: int) -> Notation:
@@ -229,7 +230,7 @@ TABLE += tuple(
     _member(letter, k) for letter in _FAMILIES for k in range(1, MEMBERS + 1) if f"{letter}{k}" not in _NAMED
 )
 
-#: What a model file may state by `sym`; other symbols are named by the theory, and a model's own are declared in its file.
+#: Symbols that a model file may use by `sym`. Other symbols belong to the theory; a model declares custom symbols in its file.
 SETTINGS = (
     *("lambda_", "mu", "kappa", "Delta", "beta", "beta0"),
     *("kappa0", "positive", "scale", "r", "kappa1", "kappa2", "scale1", "scale2", "r1", "r2"),
@@ -240,10 +241,10 @@ LATEX: dict[sp.Symbol, str] = {entry.symbol: entry.latex for entry in TABLE}
 
 
 def sym(names: str) -> tuple[sp.Symbol, ...]:
-    """The symbols of these names, blank separated.
+    """Return the symbols of these names, which are separated by blanks.
 
     Raises:
-        UnknownSymbol: a name that is not in the table.
+        UnknownSymbol: a name is not in the table.
     """
     if unknown := [name for name in names.split() if name not in BY_NAME]:
         raise UnknownSymbol(unknown[0])
@@ -251,9 +252,13 @@ def sym(names: str) -> tuple[sp.Symbol, ...]:
 
 
 def family(letter: str, count: int) -> tuple[sp.Symbol, ...]:
-    """The first `count` symbols of a family: u1, u2, ... for "u".
+    """Return the first `count` symbols of a family: u1, u2, ... for "u".
+
+    Args:
+        letter: name of the family.
+        count: number of symbols.
 
     Raises:
-        UnknownSymbol: there are not so many.
+        UnknownSymbol: the family has fewer symbols.
     """
     return sym(" ".join(f"{letter}{k}" for k in range(1, count + 1))) if count else ()

@@ -1,4 +1,6 @@
-"""Settings that a model file declares: symbols that carry their own row of the notation, so that no other model knows of them."""
+"""Settings declared by a model file: symbols with their own row of the notation, unknown to other
+models.
+"""
 
 import keyword
 import re
@@ -10,18 +12,20 @@ from derive.language.errors import ModelError
 from derive.language.notation import BY_NAME, LATEX, SETTINGS, Notation
 
 _TAKEN = {code.name.split(".")[0] for row in elementary.TABLE for name in elementary.PI if (code := row.code(name))}
-_TAKEN |= {"arb", "acb", "I", "ROUNDING", "torch", "np", "mp"}  # what stands in generated modules beside functions
+_TAKEN |= {"arb", "acb", "I", "ROUNDING", "torch", "np", "mp"}  # names in generated modules besides functions
 _TEMPORARY = re.compile(r"x\d+")
 _INTERVAL = re.compile(r"\(\s*([^,]+?)\s*,\s*([^,]+?)\s*\)")
 
 
 class Setting(sp.Symbol):
-    """A real symbol with its notation; two of one name are the same only where all that they state is."""
+    """Real symbol with its notation; two settings of one name are equal only if everything they
+    state is equal.
+    """
 
     __slots__ = ("notation",)
 
     def __new__(cls, notation: Notation) -> "Setting":
-        """The symbol of this row."""
+        """Return the symbol of this row."""
         known = notation.symbol.assumptions0
         symbol = sp.Symbol.__xnew__(cls, str(notation.symbol), real=True, positive=known.get("positive"))
         symbol.notation = notation
@@ -35,18 +39,25 @@ class Setting(sp.Symbol):
 
     @property
     def stated(self) -> tuple[str, ...]:
-        """What its model file says of it."""
+        """Return what the model file states about the setting."""
         row = self.notation
         return str(row.symbol), row.meaning, row.unit, row.domain, " ".join(map(str, row.samples))
 
 
 def setting(name: str, meaning: str, samples: str = "1/2 1 2", domain: str = "(0, inf)", unit: str = "1") -> Setting:
-    """A setting of the model in whose file this stands: `--settings NAME=VALUE` on the command line.
+    """Declare a setting of the model in this file: `--settings NAME=VALUE` on the command line.
 
-    `samples` are three exact values inside `domain`, blank separated, at which equations are evaluated and compared.
+    Args:
+        name: name of the symbol.
+        meaning: short description.
+        samples: three exact values inside `domain`, separated by blanks; equations are evaluated
+            and compared there.
+        domain: interval of valid values.
+        unit: unit.
 
     Raises:
-        ModelError: a name that cannot stand in generated code or has another meaning there, or values outside the domain.
+        ModelError: the name cannot be used in generated code or has another meaning there, or
+            values are outside the domain.
     """
     what = f"setting {name!r}"
     if not (isinstance(name, str) and name.isidentifier()) or keyword.iskeyword(name):
@@ -66,16 +77,24 @@ def setting(name: str, meaning: str, samples: str = "1/2 1 2", domain: str = "(0
 
 
 def entry(symbol: sp.Symbol) -> Notation:
-    """The row of the notation of a symbol: its own, or that of the table.
+    """Return the row of the notation of a symbol: its own, or that of the table.
 
     Raises:
-        KeyError: it is in neither.
+        KeyError: it has neither.
     """
     return symbol.notation if isinstance(symbol, Setting) else BY_NAME[str(symbol)]
 
 
 def require_setting(what: str, symbol: sp.Symbol) -> None:
-    """Raises ModelError for a symbol that no model may state: unknown, or named by the theory."""
+    """Check that a model may use a symbol.
+
+    Args:
+        what: part of the model, for the error message.
+        symbol: the symbol.
+
+    Raises:
+        ModelError: the symbol is unknown, or belongs to the theory.
+    """
     name = str(symbol)
     if isinstance(symbol, Setting) or (name in SETTINGS and BY_NAME[name].symbol == symbol):
         return
@@ -107,6 +126,6 @@ def _exact(what: str, samples: str) -> tuple[sp.Rational, ...]:
 
 
 def _latex(name: str) -> str:
-    """The name as LaTeX, set apart where the theory writes something else so."""
+    """Return the name as LaTeX, with a distinct form if the theory already uses this notation."""
     plain = str(sp.latex(sp.Symbol(name)))
     return rf"{{{plain}}}_{{\rm model}}" if plain in LATEX.values() else plain

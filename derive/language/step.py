@@ -9,7 +9,7 @@ from derive.language.errors import DerivationError
 
 @dataclass(frozen=True)
 class Display:
-    """One formula shown in the derivation: `left` is LaTeX, `right` an expression."""
+    """Formula shown in the derivation: `left` is LaTeX, `right` an expression."""
 
     left: str
     right: sp.Expr
@@ -17,7 +17,7 @@ class Display:
 
 @dataclass(frozen=True)
 class Output:
-    """One named value of a generated function; `left` is the LaTeX of its left-hand side."""
+    """Named value of a generated function; `left` is the LaTeX of its left-hand side."""
 
     name: str
     left: str
@@ -26,9 +26,10 @@ class Output:
 
 @dataclass(frozen=True)
 class Function:
-    """A function to generate; `inputs` in the order of its signature.
+    """Function to generate, with `inputs` in the order of its signature.
 
-    `cancels` if its value can be much smaller than its terms: its float64 code then comes with a bound on the rounding error.
+    `cancels` is True if the value can be much smaller than its terms. The float64 code then
+    includes a bound on the rounding error.
     """
 
     name: str
@@ -49,20 +50,30 @@ class Function:
                 )
 
     def equation_ids(self) -> tuple[str, ...]:
-        """Identifiers of the equations, `function` or `function.output` where it has several."""
+        """Identifiers of the equations: `function`, or `function.output` if there are several
+        outputs.
+        """
         if len(self.outputs) == 1:
             return (self.name,)
         return tuple(f"{self.name}.{output.name}" for output in self.outputs)
 
 
 def scalar(name: str, meaning: str, inputs: tuple[sp.Symbol, ...], left: str, expression: sp.Expr) -> Function:
-    """A function of one value, which bears the function's name."""
+    """Return a function with one output that has the name of the function.
+
+    Args:
+        name: name.
+        meaning: short description.
+        inputs: symbols in the order of the signature.
+        left: LaTeX of the left-hand side.
+        expression: the value.
+    """
     return Function(name, meaning, inputs, (Output(name, left, expression),))
 
 
 @dataclass(frozen=True)
 class Step:
-    """One pass of the derivation, with the reason for its place as LaTeX text."""
+    """One pass of the derivation; `reason` is LaTeX text that explains why it is needed here."""
 
     name: str
     title: str
@@ -72,10 +83,14 @@ class Step:
 
 
 def require_zero(expression: sp.Expr, claim: str) -> None:
-    """Stop the derivation unless `expression` cancels to zero.
+    """Check that `expression` is zero after simplification.
+
+    Args:
+        expression: the expression.
+        claim: the claim, for the error message.
 
     Raises:
-        DerivationError: it does not.
+        DerivationError: it is not zero.
     """
     rest = sp.cancel(sp.together(sp.expand(expression)))
     if rest != 0:

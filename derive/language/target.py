@@ -1,4 +1,4 @@
-"""The law of the target's eigenvalues, by its inverse Stieltjes transform."""
+"""Law of the target's eigenvalues, defined by its inverse Stieltjes transform."""
 
 from dataclasses import dataclass, replace
 
@@ -7,17 +7,19 @@ import sympy as sp
 from derive.language.errors import ModelError, require_exact
 from derive.language.setting import entry, require_setting
 
-MOST_PARTS = (
-    2  #: free Poisson parts: closed forms of three are of thousands of terms, whose zeros take minutes to prove
-)
+MOST_PARTS = 2  #: maximum number of free Poisson parts; closed forms of three have thousands of terms
 
 
 @dataclass(frozen=True)
 class Target:
-    """Law of the eigenvalues of S0 by its inverse Stieltjes transform.
+    """Law of the eigenvalues of S0.
 
-    `inverse_stieltjes` is z(g), rational in `g`, with the pole 1/g at g = 0 that normalises the law; `definitions`
-    give its parameters in those of the command line (theory note, section 4).
+    Attributes:
+        name: short description.
+        g: the variable of z(g).
+        inverse_stieltjes: z(g), rational in `g`; the pole 1/g at g = 0 normalises the law.
+        definitions: parameters of the law in terms of settings of the command line (theory note,
+            section 4).
     """
 
     name: str
@@ -54,7 +56,7 @@ class Target:
             )
 
     def _require_settings(self) -> None:
-        """Each parameter is a setting, or defined by settings."""
+        """Check that each parameter is a setting, or is defined by settings."""
         for symbol, value in self.definitions:
             if symbol not in self.parameters:
                 raise ModelError(f"target {self.name}: {symbol} is defined but not in z(g); leave it out")
@@ -68,11 +70,11 @@ class Target:
             require_setting(f"target {self.name}", symbol)
 
     def _reference_values(self) -> list[dict[sp.Symbol, sp.Expr]]:
-        """The law's parameters at the reference values of its settings in the notation table."""
+        """Return the parameters of the law at the reference values of its settings."""
         samples = {symbol: entry(symbol).samples for symbol in self.settings}
         points = len(next(iter(samples.values()), (None,)))
         settings = [{symbol: values[k] for symbol, values in samples.items()} for k in range(points)]
-        # Rational to six digits, so that every pole has an exact root; what is checked does not depend on the digits.
+        # Rational to six digits, so that every pole has an exact root; the checks do not depend on the digits.
         return [
             {symbol: sp.Rational(str(sp.N(value.subs(point), 6))) for symbol, value in self.in_settings().items()}
             for point in settings
@@ -84,12 +86,12 @@ class Target:
         return tuple(sorted(self.inverse_stieltjes.free_symbols - {self.g}, key=str))
 
     def in_settings(self) -> dict[sp.Symbol, sp.Expr]:
-        """Each symbol of the law in the settings of the command line."""
+        """Return each symbol of the law in terms of settings of the command line."""
         return {symbol: dict(self.definitions).get(symbol, symbol) for symbol in self.parameters}
 
     @property
     def settings(self) -> tuple[sp.Symbol, ...]:
-        """Settings of the command line that fix the law, in alphabetical order."""
+        """Settings of the command line that determine the law, in alphabetical order."""
         return tuple(sorted(set().union(*(value.free_symbols for value in self.in_settings().values())), key=str))
 
     @property
@@ -100,31 +102,33 @@ class Target:
 
     @property
     def has_negative_eigenvalues(self) -> bool:
-        """Whether a free Poisson part has jumps below zero, a pole of R at negative g."""
+        """True if a free Poisson part has jumps below zero, that is a pole of R at negative g."""
         values = self._reference_values()[0]
         return any(pole < 0 for pole in sp.roots(sp.Poly(sp.denom(sp.together(self.r_transform.subs(values))), self.g)))
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether the law is that of its mirror image."""
+        """True if the law equals its mirror image."""
         return sp.cancel(self.inverse_stieltjes + self.inverse_stieltjes.subs(self.g, -self.g)) == 0
 
     def mirrored(self) -> "Target":
-        """The law of the eigenvalues with their signs changed: z(g) -> -z(-g)."""
+        """Return the law of the eigenvalues with opposite signs: z(g) -> -z(-g)."""
         mirrored = sp.Add(*(-part.subs(self.g, -self.g) for part in sp.Add.make_args(self.inverse_stieltjes)))
         return replace(self, name=f"{self.name}, mirrored", inverse_stieltjes=mirrored)
 
     @property
     def r_transform(self) -> sp.Expr:
-        """R(g) = z(g) - 1/g; its Taylor coefficients are the free cumulants."""
+        """Return R(g) = z(g) - 1/g; its Taylor coefficients are the free cumulants."""
         return self.inverse_stieltjes - 1 / self.g
 
 
 def _failed_property(r_transform: sp.Expr, g: sp.Symbol) -> str | None:
-    """Which property of a sum of free Poisson laws the R-transform lacks, None if it has them all.
+    """Return the property of a sum of free Poisson laws that the R-transform lacks; None if it has
+    them all.
 
-    A rational R belongs to a freely infinitely divisible law if and only if it maps the lower half-plane into itself: real simple
-    poles of the right sign, and at most linear growth (Bercovici and Voiculescu 1993).
+    A rational R belongs to a freely infinitely divisible law if and only if it maps the lower
+    half-plane into itself: real simple poles of the right sign, and at most linear growth
+    (Bercovici and Voiculescu 1993).
     """
     numerator, denominator = sp.fraction(sp.together(r_transform))
     polynomial, rest = sp.div(sp.Poly(numerator, g), sp.Poly(denominator, g))

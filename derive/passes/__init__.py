@@ -1,1 +1,1 @@
-"""The derivation, one pass a file, in the order of derive.pipeline."""
+"""Passes of the derivation, one in each file, in the order of derive.pipeline."""

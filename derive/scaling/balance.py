@@ -1,10 +1,11 @@
-"""Dominant balance: exponents of unknown scales from equations between sums of positive monomials, whatever they describe.
+"""Dominant balance: exponents of unknown scales, from equations between sums of positive monomials.
 
-Every scale is a power of one large number, so that a sum is as large as its largest term and an equation is linear in exponents once
-one term on either side is taken as dominant. A regime lists equations and the inequalities under which they hold; each choice of
-dominant terms that has a solution gives exponents, linear in those of the parameters, and the inequalities under which the chosen
-terms dominate. Coefficients are exact functions of one symbol, the exponent gamma of a power law. (Max-plus algebra; theory note,
-section 8.)
+Every scale is a power of one large number. Then a sum is as large as its largest term, and an
+equation is linear in the exponents once one term on each side is chosen as dominant. A regime lists
+equations and the inequalities under which they are valid. Each choice of dominant terms that has a
+solution gives exponents, linear in those of the parameters, and the inequalities under which the
+chosen terms dominate. Coefficients are exact functions of one symbol, the exponent gamma of a power
+law. (Max-plus algebra; theory note, section 8.)
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,12 +19,14 @@ from flint import fmpq_poly
 from derive.language.errors import DerivationError
 from derive.scaling.rational_functions import Row, in_lowest_terms, over_common_denominator
 
-Form = tuple[sp.Expr, ...]  #: linear form in the exponents of the parameters, in their order
+Form = tuple[sp.Expr, ...]  #: linear form: coefficients of the exponents of the parameters, in their order
 
 
 @dataclass(frozen=True)
 class Balance:
-    """left = right, both sums of positive monomials, each up to a constant; `name` says which equation of the theory it is."""
+    """Equation left = right between sums of positive monomials, each up to a constant; `name` is
+    the equation of the theory.
+    """
 
     name: str
     left: sp.Expr
@@ -32,10 +35,15 @@ class Balance:
 
 @dataclass(frozen=True)
 class Regime:
-    """Balances that hold where each first monomial of `conditions` is at most the second, up to a constant.
+    """Balances that are valid if the first monomial of each of `conditions` is at most the second,
+    up to a constant.
 
-    `id` is one word, for programs; `name` for readers.
-    `corrections` are the relative sizes, monomials too, of what the balances leave out beside the terms they name.
+    Attributes:
+        id: identifier of one word, for programs.
+        balances: the equations.
+        conditions: pairs of monomials.
+        corrections: relative sizes, monomials too, of the terms that the balances neglect.
+        name: name for readers.
     """
 
     id: str
@@ -47,9 +55,10 @@ class Regime:
 
 @dataclass(frozen=True)
 class System:
-    """Scales `parameters` that are given, as far as `domain` holds, and `unknowns` that follow, for gamma above `least_gamma`.
+    """Given scales `parameters` and unknown scales `unknowns`, for gamma above `least_gamma`.
 
-    The last parameter is the large number whose powers the others are. An unknown may be absent from a regime.
+    The parameters are restricted by `domain`. The last parameter is the large number; the others
+    are powers of it. A regime need not contain every unknown.
     """
 
     parameters: tuple[sp.Symbol, ...]
@@ -60,16 +69,20 @@ class System:
     domain: tuple[tuple[sp.Expr, sp.Expr], ...] = ()
 
     def forms(self, conditions: tuple[tuple[sp.Expr, sp.Expr], ...]) -> tuple[Form, ...]:
-        """Conditions on the parameters as forms that are not negative where they hold."""
+        """Return conditions on the parameters as forms that are nonnegative if the conditions are
+        valid.
+        """
         logs = [[logarithm(side, self.parameters) for side in pair] for pair in conditions]
         return tuple(tuple(b - a for a, b in zip(*pair, strict=True)) for pair in logs)
 
 
 @dataclass(frozen=True)
 class Solution:
-    """One consistent balance: exponents of the unknowns, and forms that are not negative where it holds.
+    """One consistent balance: exponents of the unknowns, and forms that are nonnegative where it is
+    valid.
 
-    `dominant` names the terms that balance, one pair per equation; `corrections` are forms of one over what the regime leaves out.
+    `dominant` lists the pair of terms that balance in each equation. `corrections` are forms of the
+    inverse of each neglected term.
     """
 
     regime: Regime
@@ -80,7 +93,7 @@ class Solution:
 
 
 def monomials(expression: sp.Expr) -> tuple[sp.Expr, ...]:
-    """The terms of a sum without their coefficients.
+    """Return the terms of a sum without their coefficients.
 
     Raises:
         DerivationError: a term has a negative coefficient, so that it could cancel others.
@@ -96,10 +109,14 @@ def monomials(expression: sp.Expr) -> tuple[sp.Expr, ...]:
 
 @cache
 def logarithm(monomial: sp.Expr, symbols: tuple[sp.Symbol, ...]) -> tuple[sp.Expr, ...]:
-    """Exponents of the symbols in a monomial.
+    """Return the exponents of the symbols in a monomial.
+
+    Args:
+        monomial: product of powers of the symbols.
+        symbols: the symbols.
 
     Raises:
-        DerivationError: it is no product of their powers.
+        DerivationError: `monomial` is not a product of their powers.
     """
     powers = sp.expand_power_base(sp.powsimp(monomial), force=True).as_powers_dict()
     exponents = dict.fromkeys(symbols, sp.Integer(0))
@@ -116,9 +133,10 @@ def logarithm(monomial: sp.Expr, symbols: tuple[sp.Symbol, ...]) -> tuple[sp.Exp
 
 
 def solve(system: System) -> tuple[Solution, ...]:
-    """Every choice of dominant terms that determines the exponents; where each holds is left to its margins.
+    """Return the solution for every choice of dominant terms that determines the exponents.
 
-    Of choices between terms that are equally large everywhere one is kept.
+    The margins of a solution state where it is valid. Of choices between terms that are equally
+    large everywhere, one is returned.
     """
     found = [solution for regime in system.regimes for solution in _solutions(system, regime)]
     return tuple(a for k, a in enumerate(found) if not any(_same(a, other) for other in found[:k]))
@@ -129,7 +147,9 @@ def _same(left: Solution, right: Solution) -> bool:
 
 
 def _solutions(system: System, regime: Regime) -> Iterator[Solution]:
-    """Every choice of one dominant term on each side whose equations fix the unknowns, in exact functions of gamma."""
+    """Yield the solution for every choice of one dominant term on each side that determines the
+    unknowns, in exact functions of gamma.
+    """
     symbols, given = (*system.parameters, *system.unknowns), len(system.parameters)
     sides = [(monomials(balance.left), monomials(balance.right)) for balance in regime.balances]
     terms = [term for pair in (*sides, *(((a,), (b,)) for a, b in regime.conditions)) for side in pair for term in side]
@@ -170,7 +190,7 @@ def _solutions(system: System, regime: Regime) -> Iterator[Solution]:
 def _exponents(
     terms: tuple[sp.Expr, ...], symbols: tuple[sp.Symbol, ...], gamma: sp.Symbol
 ) -> tuple[dict[sp.Expr, Row], fmpq_poly]:
-    """Exponents of the symbols in each term, all over one denominator."""
+    """Return the exponents of the symbols in each term, over one common denominator."""
     distinct, length = tuple(dict.fromkeys(terms)), len(symbols)
     values = [value for term in distinct for value in logarithm(term, symbols)]
     numerators, denominator = over_common_denominator(values, gamma)
@@ -182,9 +202,10 @@ def _difference(left: Row, right: Row) -> Row:
 
 
 def _solved(equations: list[Row], unknowns: list[int], given: int) -> tuple[list[Row], fmpq_poly] | None:
-    """Each unknown column in the given ones, times a determinant, from rows that vanish; None unless they fix all unknowns.
+    """Return each unknown column in terms of the given ones, times a determinant; None unless the
+    equations determine all unknowns.
 
-    Elimination without fractions (Bareiss): what each step divides by is a factor of all that it leaves.
+    The rows vanish. The elimination is free of fractions (Bareiss): every division is exact.
     """
     if len(equations) != len(unknowns):
         return None
@@ -205,5 +226,5 @@ def _solved(equations: list[Row], unknowns: list[int], given: int) -> tuple[list
 
 
 def _distinct(forms: Iterable[Form]) -> tuple[Form, ...]:
-    """In order, once each, without those that are one everywhere."""
+    """Return the distinct forms in order, without those that are one everywhere."""
     return tuple(dict.fromkeys(form for form in forms if any(form)))

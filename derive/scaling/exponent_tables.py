@@ -1,4 +1,6 @@
-"""Scaling exponents of a power-law target as data, LaTeX and Python: every cell of the phase diagram with its balance and region."""
+"""Scaling exponents of a power-law target as data, LaTeX and Python: every cell of the phase
+diagram with its balance and region.
+"""
 
 from collections.abc import Iterator
 from functools import cache
@@ -16,17 +18,21 @@ Record = dict[str, object]
 
 
 def apply(model: Model) -> bool:
-    """Whether the exponents are derived for the model's class: factors, whose penalty alone leaves eigenvalues out."""
+    """Return whether exponents are derived for the model's class: factors, because only their
+    penalty leaves eigenvalues out.
+    """
     return model.matrix.linear != 0 and model.matrix.quadratic == 0
 
 
 def axes(model: Model) -> list[str]:
-    """What the diagrams of a model have beside the samples: "decay", "width"."""
+    """Return the vertical axes of the phase diagrams of a model: "decay", "width"."""
     return ["decay", *(["width"] if has_width(model) else [])] if apply(model) else []
 
 
 def record(model: Model) -> Record:
-    """The phase diagram of power laws and of the interpolation peak, as plain data with exact text for every exponent."""
+    """Return the phase diagram of power laws and of the interpolation peak as plain data, with
+    exact text for every exponent.
+    """
     bulk = system(model)
     return {
         "target": "s_k = sqrt(d) k^-gamma, k = 1..d; excess risk tr(S - S0)^2/d",
@@ -43,7 +49,9 @@ def record(model: Model) -> Record:
 
 
 def _width(model: Model) -> Record:
-    """The diagram with the number m of hidden units as an axis, and the widths of least risk."""
+    """Return the diagram with the number m of hidden units as an axis, and the widths of least
+    risk.
+    """
     bulk = system(model)
     return {
         "about": "m hidden units, S of rank m at most, weight decay lambda sqrt(m/d) of S; m = d is the diagram above",
@@ -93,9 +101,14 @@ def _cell(of: System, cell: Cell) -> Record:
 
 
 def corrections(of: System, solution: Solution) -> tuple[Form, ...]:
-    """One over the relative sizes of all that is left out: other terms of the balances, conditions, and what these miss.
+    """Return the inverse relative sizes of everything that is neglected: other terms of the
+    balances, conditions, and their corrections.
 
-    Without what moves neither along n nor along m, which has no part in a slope.
+    Terms that depend neither on n nor on m are left out, because they do not change a slope.
+
+    Args:
+        of: the system.
+        solution: its solution.
     """
     axes = [k for k, symbol in enumerate(of.parameters) if str(symbol).rstrip("_") in ("n", "m")] or [0]
     forms = (*solution.margins, *solution.corrections)
@@ -107,18 +120,18 @@ def _powers(of: System, form: Form) -> dict[str, str]:
     return {symbol: str(_factored(power)) for symbol, power in zip(names, form, strict=True)}
 
 
-@cache  # few powers stand in many places
+@cache  # few powers occur in many places
 def _factored(power: sp.Expr) -> sp.Expr:
     return sp.factor(power)
 
 
 def identifier(solution: Solution) -> str:
-    """Regime of the spectrum and what limits the risk, each a word: for programs."""
+    """Return the regime of the spectrum and the limit of the risk, as one word each, for programs."""
     return f"{solution.regime.id}.{limit(solution)}"
 
 
 def name(solution: Solution) -> str:
-    """Regime of the spectrum, and what limits the risk: for readers."""
+    """Return the regime of the spectrum and the limit of the risk, for readers."""
     return f"{solution.regime.name}; limited by {LIMITS[limit(solution)]}"
 
 
@@ -126,12 +139,14 @@ LIMITS = {"target": "target", "width": "width", "overfitting": "overfitting", "d
 
 
 def table(model: Model) -> str:
-    """LaTeX tables of the cells: scaling of the excess risk and where it holds, in n_eff = n/d; with the width, if it has one."""
+    """Return LaTeX tables of the cells: scaling of the excess risk and region of validity, in n_eff
+    = n/d; also with the width, if the model has one.
+    """
     return "".join(_table(of) for of in _systems(model))
 
 
 def _systems(model: Model) -> tuple[System, ...]:
-    """Of a student whose rank is no limit, and of one of m hidden units."""
+    """Return the systems of a student whose rank is no limit, and of a student with m hidden units."""
     return (system(model), *((width_system(model),) if has_width(model) else ()))
 
 
@@ -148,7 +163,7 @@ def _rows(of: System, phase: Phase) -> Iterator[str]:
 
 
 def _monomial(of: System, form: Form) -> str:
-    """The product of powers of n_eff, lambda, m and d in LaTeX."""
+    """Return the product of powers of n_eff, lambda, m and d in LaTeX."""
     powers = _effective(of, form).items()
     symbols = {"n_eff": r"n_{\rm eff}", "lambda": r"\lambda"}
     named = [(symbols.get(symbol, symbol), power) for symbol, power in powers if power != 0]
@@ -157,13 +172,15 @@ def _monomial(of: System, form: Form) -> str:
 
 
 def module(model: Model) -> str:
-    """Python source: names of cells, exponents of the risk and conditions at a numerical gamma."""
+    """Return Python source: names of cells, exponents of the risk, and conditions at a numerical
+    gamma.
+    """
     head = f'"""Scaling exponents of a power-law target: {model.title}."""\n\nfrom fractions import Fraction\n'
     return "\n\n".join((head, *(_functions(of) for of in _systems(model)))) + "\n"
 
 
 def _functions(of: System) -> str:
-    (phase,) = phase_diagram(of).phases  # one arrangement of cells serves every gamma
+    (phase,) = phase_diagram(of).phases  # one arrangement of cells for every gamma
     cells, names = phase.cells, [str(symbol).rstrip("_") for symbol in of.parameters]
     powers, prefix = f"({', '.join(names)})", "width_" if "m" in names else ""
     lines = [
@@ -200,7 +217,9 @@ def _tuple(form: Form) -> str:
 
 @cache
 def _python(power: sp.Expr) -> str:
-    """Exact at a Fraction: a quotient of polynomials with integer coefficients, or a constant."""
+    """Return Python source that is exact for a Fraction: a quotient of polynomials with integer
+    coefficients, or a constant.
+    """
     if power.is_Rational:
         return str(power) if power.is_Integer else f"Fraction({power.p}, {power.q})"
     numerator, denominator = (sp.Poly(side, sp.Symbol("gamma", real=True)) for side in sp.fraction(sp.cancel(power)))
@@ -209,7 +228,9 @@ def _python(power: sp.Expr) -> str:
 
 
 def explanation(model: Model) -> str:
-    """Each cell with its exponents, the balance behind them, and where it holds; then the same with the width as an axis."""
+    """Return each cell with its exponents, its balance, and its region; then the same with the
+    width as an axis.
+    """
     return "\n\n".join(_explanation(of) for of in _systems(model))
 
 
@@ -231,6 +252,8 @@ def _plain(of: System, form: Form) -> str:
 
 
 def _effective(of: System, form: Form) -> dict[str, sp.Expr]:
-    """Exponents of n_eff = n/d and of the other parameters from those of n and these."""
+    """Return the exponents of n_eff = n/d and of the other parameters, from those of n and these
+    parameters.
+    """
     names = ["n_eff", *(str(symbol).rstrip("_") for symbol in of.parameters[1:])]
     return dict(zip(names, (*form[:-1], _factored(form[-1] + form[0])), strict=True))

@@ -1,4 +1,6 @@
-"""What one learned feature adds to the risk and to J_v: an outlier of the noisy law (theory note, section 8)."""
+"""Contribution of one learned feature, an outlier of the noisy law, to the risk and to J_v (theory
+note, section 8).
+"""
 
 from functools import cache
 from typing import NamedTuple
@@ -23,13 +25,16 @@ class Feature(NamedTuple):
 
 @cache
 def learned_feature(model: Model) -> Feature:
-    """A feature that is an outlier of Y, all others being far smaller: at x = s + v/s."""
+    """Return the contributions of a feature that is an outlier of Y at x = s + v/s; all other
+    features are far smaller.
+    """
     position = outlier()[0].subs(transform, 1 / s)
     energy = (position - b) ** 2
     own = {J: energy, J_v: sp.diff(energy, v), J_b: sp.diff(energy, b), c: 1}
     order = reduced(model)
     excess = sp.expand((s**2 - 2 * order[m] + order[q]).subs(own))
-    # Its size is that of its positive terms if it cannot vanish: it is definite as a quadratic form in b, as s^2 > v.
+    # The size is that of the positive terms if the sum cannot vanish: it is definite as a quadratic
+    # form in b, because s^2 > v.
     discriminant = sp.expand(sp.discriminant(excess, b)).subs(s, sp.sqrt(v * (1 + sp.Symbol("x", positive=True))))
     if not sp.simplify(discriminant).is_negative:
         raise DerivationError(f"the error of a learned feature {excess} may vanish")

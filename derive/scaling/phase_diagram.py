@@ -1,11 +1,17 @@
-"""Which balance holds where: cells of a phase diagram with exact boundaries, proven to tile space for every gamma.
+"""Phase diagram: cells where each balance is valid, with exact boundaries, proven to tile space for
+every gamma.
 
-At one rational gamma the cells are polytopes with rational corners, in as many dimensions as there are parameters besides the large
-number, so that whether they cover space without overlap is exact arithmetic. What a balance's own planes bound changes only where one
-of its corners crosses one more of them or goes to infinity: roots of polynomials in gamma. Where the planes bound nothing, one of them
-has all corners of what the planes before it bound on its far side, and it keeps them there up to such a root. Between these values the
-same balances hold somewhere. While no corner of a cell crosses a plane of another, planes that keep two cells apart go on to do so,
-and faces that lie on each other stay there: the arrangement of cells is the same, and one check there is a proof for all.
+At one rational gamma the cells are polytopes with rational corners. Their dimension is the number
+of parameters besides the large number. Exact arithmetic decides whether they cover space without
+overlap.
+
+The region bounded by the planes of a balance changes with gamma only where one of its corners
+crosses another of these planes or goes to infinity; these are roots of polynomials in gamma. If the
+planes bound nothing, one plane has on its far side all corners of the region bounded by the planes
+before it, up to such a root. Between these values of gamma the same balances are valid somewhere.
+As long as no corner of a cell crosses a plane of another cell, planes that separate two cells
+continue to do so, and touching faces remain in contact. The arrangement of cells is then the same,
+and one check proves it for all gamma in the interval.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,12 +29,14 @@ from derive.scaling.balance import Form, Solution, System, solve
 from derive.scaling.polytopes import HalfSpace, Polytope, box, cut, facets, independent, overlap, separated, volume
 from derive.scaling.rational_functions import Integers, Row, integers, over_common_denominator
 
-SIZE = 12  #: logarithms of the parameters over that of the large number lie within SIZE (1 + gamma): far beyond every corner
+SIZE = 12  #: |log parameter / log large number| is at most SIZE (1 + gamma), far beyond every corner
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Where one balance holds, for the gammas of one interval: `margins` are its boundaries, none of them redundant."""
+    """Region where one balance is valid, for the gammas of one interval; `margins` are its
+    boundaries, none of them redundant.
+    """
 
     solution: Solution
     margins: tuple[Form, ...]
@@ -36,7 +44,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Phase:
-    """An interval of gamma (ends exclusive, the last one None) with the cells that tile space there."""
+    """Interval of gamma (ends exclusive, the last one None) with the cells that tile space in it."""
 
     low: sp.Expr
     high: sp.Expr | None
@@ -45,13 +53,13 @@ class Phase:
 
 @dataclass(frozen=True)
 class Diagram:
-    """The phase diagram of a system."""
+    """Phase diagram of a system."""
 
     system: System
     phases: tuple[Phase, ...]
 
     def at(self, gamma: Fraction) -> Phase:
-        """The cells at one gamma; at a critical value those just below it, which end where the others begin.
+        """Return the phase at one gamma; at a critical value, the one just below it.
 
         Raises:
             ValueError: gamma is not above the least one.
@@ -63,15 +71,17 @@ class Diagram:
 
 
 class Plane:
-    """A form as polynomials in gamma over a common denominator."""
+    """Form as polynomials in gamma over a common denominator."""
 
     def __init__(self, form: Form, gamma: sp.Symbol) -> None:
         self.coefficients, self.denominator = over_common_denominator(form, gamma)
 
     def at(self, gamma: Fraction) -> HalfSpace:
-        """Where the form is not negative, at one gamma, with the large number of logarithm one; nothing at a pole."""
+        """Return the half-space in which the form is nonnegative at one gamma; None at a pole. The
+        large number has logarithm one.
+        """
         point = _exact(gamma)
-        scale = self.denominator(point)  # its sign matters, not its size
+        scale = self.denominator(point)  # only its sign matters
         return tuple(coefficient(point) * scale for coefficient in self.coefficients)
 
 
@@ -85,7 +95,7 @@ def _plane(form: Form, gamma: sp.Symbol) -> Plane:
 
 
 def _bounds(system: System, margins: Iterable[Form]) -> tuple[Form, ...]:
-    """The frame, in the order of the planes of a box, the domain, and the margins."""
+    """Return the frame (in the order of the planes of a box), the domain, and the margins."""
     dimension, size = len(system.parameters) - 1, SIZE * (1 + system.gamma)
     frame = [
         (*(side * (i == k) for i in range(dimension)), size)
@@ -96,13 +106,15 @@ def _bounds(system: System, margins: Iterable[Form]) -> tuple[Form, ...]:
 
 
 def polytope(margins: tuple[Form, ...], system: System, gamma: Fraction) -> Polytope:
-    """Where all margins and the domain hold, within the frame; its planes are in the order of `_bounds`."""
+    """Return the region within the frame where all margins and the domain are valid; its planes are
+    in the order of `_bounds`.
+    """
     *_, last = _cuts(margins, system, gamma)
     return last
 
 
 def _cuts(margins: tuple[Form, ...], system: System, gamma: Fraction) -> Iterator[Polytope]:
-    """The frame, and what each further plane leaves of it."""
+    """Yield the frame, and the part of it that remains after each further plane."""
     dimension = len(system.parameters) - 1
     found = box(SIZE * (1 + _exact(gamma)), dimension)
     yield found
@@ -113,10 +125,10 @@ def _cuts(margins: tuple[Form, ...], system: System, gamma: Fraction) -> Iterato
 
 @lru_cache(maxsize=16)
 def phase_diagram(system: System) -> Diagram:
-    """Solve a system and prove that its cells tile space.
+    """Solve a system, and prove that its cells tile space.
 
     Raises:
-        DerivationError: they leave a gap or overlap.
+        DerivationError: the cells leave a gap or overlap.
     """
     own = [tuple(_joined(_phases(system, solution))) for solution in solve(system)]
     ends = sorted({phase.low for phases in own for phase in phases})
@@ -128,18 +140,18 @@ def phase_diagram(system: System) -> Diagram:
 
 
 def _cells(phases: tuple[Phase, ...], low: sp.Expr) -> tuple[Cell, ...]:
-    """Those of the phase that holds just above a value of gamma."""
+    """Return the cells of the phase just above a value of gamma."""
     return next(phase.cells for phase in reversed(phases) if phase.low <= low)
 
 
 def _phases(system: System, solution: Solution) -> Iterator[Phase]:
-    """Where a balance holds, one cell or none, for every gamma."""
+    """Yield the region of a balance, one cell or none, for every gamma."""
     planes = _planes(system, solution.margins)
 
     def at(gamma: Fraction) -> tuple[tuple[Cell, ...], set[sp.Expr]]:
         shapes = list(_cuts(solution.margins, system, gamma))
         bounded = next(shape for shape in reversed(shapes) if shape.corners)
-        asked = planes[: len(bounded.planes) + 1]  # with the one that leaves nothing
+        asked = planes[: len(bounded.planes) + 1]  # includes the plane that leaves nothing
         cells = (_cell(system, solution, bounded),) if bounded is shapes[-1] else ()
         return cells, _roots_of(system, _crossings([asked], [bounded]))
 
@@ -148,21 +160,27 @@ def _phases(system: System, solution: Solution) -> Iterator[Phase]:
 
 
 def _cell(system: System, solution: Solution, shape: Polytope) -> Cell:
-    """Where a balance holds, which is a polytope at one gamma: margins on whose planes its faces lie, one per plane."""
+    """Return the cell of a balance, which is a polytope at one gamma: one margin for each of its
+    faces.
+    """
     first = len(_bounds(system, ()))
     faces = (k for k in facets(shape) if k >= first)
     return Cell(solution, tuple(_scaled(solution.margins[k - first], shape.planes[k]) for k in faces))
 
 
 def _scaled(margin: Form, plane: HalfSpace) -> Form:
-    """The margin over the size of its first coefficient, whose sign its value at one gamma shows."""
+    """Return the margin divided by the absolute value of its first coefficient, whose sign follows
+    from its value at one gamma.
+    """
     k = next(k for k, value in enumerate(plane) if value)
     size = margin[k] if plane[k] > 0 else -margin[k]
     return tuple(sp.cancel(value / size) for value in margin)
 
 
 def _proven(system: System, cells: tuple[Cell, ...], low: sp.Expr, high: sp.Expr | None) -> Iterator[Phase]:
-    """The cells over an interval of gamma, cut where their arrangement changes, each piece checked at a gamma inside."""
+    """Yield the cells over an interval of gamma, split where their arrangement changes; each piece
+    is checked at a gamma inside.
+    """
     bounds = [_planes(system, cell.margins) for cell in cells]
 
     def at(gamma: Fraction) -> tuple[tuple[Fraction, list[Polytope]], set[sp.Expr]]:
@@ -180,7 +198,11 @@ Found = TypeVar("Found")
 def _intervals(
     at: Callable[[Fraction], tuple[Found, set[sp.Expr]]], low: sp.Expr, high: sp.Expr | None
 ) -> Iterator[tuple[sp.Expr, sp.Expr | None, Found]]:
-    """An interval of gamma in pieces, each with what `at` finds at one gamma inside, beside the values where that may change."""
+    """Split an interval of gamma.
+
+    Each piece comes with the result of `at` at one gamma inside. `at` also returns the values where
+    its result may change.
+    """
     gamma = _between(low, high)
     found, changes = at(gamma)
     inside = [value for value in changes if low < value and (high is None or value < high)]
@@ -206,15 +228,15 @@ def _require_tiling(system: System, cells: tuple[Cell, ...], shapes: list[Polyto
 
 
 def _joined(phases: Iterable[Phase]) -> Iterator[Phase]:
-    """Phases of equal cells and boundaries in one."""
+    """Join consecutive phases with equal cells and boundaries."""
     for _, group in groupby(phases, key=lambda phase: phase.cells):
         first, *_, last = [*group] * 2
         yield Phase(first.low, last.high, first.cells)
 
 
-@lru_cache(maxsize=1024)  # every balance asks for it
+@lru_cache(maxsize=1024)  # every balance uses it
 def _between(low: sp.Expr, high: sp.Expr | None) -> Fraction:
-    """A rational number in an interval, near its middle and with a small denominator."""
+    """Return a rational number in an interval, near its middle and with a small denominator."""
     if high is None:
         return Fraction(int(sp.floor(low)) + 1)
     middle = Fraction(float((low + high) / 2))
@@ -226,7 +248,9 @@ def _between(low: sp.Expr, high: sp.Expr | None) -> Fraction:
 
 
 def _roots_of(system: System, polynomials: Iterable[fmpq_poly]) -> set[sp.Expr]:
-    """Values of gamma, above the least one, at which one of them vanishes without being zero."""
+    """Return the values of gamma, above the least one, at which one of the polynomials vanishes
+    without being zero.
+    """
     factors = set().union(*map(_factors, set(map(_integers, polynomials)) - {()}))
     return {root for factor in factors for root in _roots(factor, system.least_gamma)}
 
@@ -236,7 +260,9 @@ def _planes(system: System, margins: tuple[Form, ...]) -> list[Plane]:
 
 
 def _crossings(bounds: list[list[Plane]], shapes: list[Polytope]) -> Iterator[fmpq_poly]:
-    """Polynomials that vanish where a plane has a pole, or a corner of a shape goes to infinity or crosses a plane of any."""
+    """Yield polynomials that vanish where a plane has a pole, or a corner of a shape goes to
+    infinity or crosses a plane of any shape.
+    """
     planes = {plane for several in bounds for plane in several}
     corners = {
         tuple(own[k] for k in independent(shape, on))
@@ -255,39 +281,43 @@ def _height(plane: Plane, corner: Row) -> fmpq_poly:
 
 
 def _corner(planes: tuple[Plane, ...]) -> Row:
-    """Homogeneous coordinates of the point that as many planes as there are dimensions share: minors, with signs."""
+    """Return the homogeneous coordinates of the common point of as many planes as there are
+    dimensions: minors with signs.
+    """
     columns = tuple(range(len(planes) + 1))
     return tuple((-1) ** k * _minor(planes, (*columns[:k], *columns[k + 1 :])) for k in columns)
 
 
 @lru_cache(maxsize=1 << 16)
 def _minor(planes: tuple[Plane, ...], columns: tuple[int, ...]) -> fmpq_poly:
-    """Determinant of these columns of the planes' coefficients."""
+    """Return the determinant of these columns of the planes' coefficients."""
     first, rest = planes[0].coefficients, planes[1:]
     if not rest:
         return first[columns[0]]
     total = fmpq_poly([0])
     for k, column in enumerate(columns):
-        if first[column].degree() >= 0:  # minus one for zero
+        if first[column].degree() >= 0:  # the degree of zero is -1
             total += (-1) ** k * first[column] * _minor(rest, (*columns[:k], *columns[k + 1 :]))
     return total
 
 
 def _integers(polynomial: fmpq_poly) -> Integers:
-    """The polynomial up to a constant factor, as what does not change where it vanishes: equal ones are many."""
+    """Return the polynomial up to a constant factor, which does not change its roots; many
+    polynomials are then equal.
+    """
     return integers(polynomial.numer()) if polynomial.degree() > 0 else ()
 
 
 @lru_cache(maxsize=1 << 16)
 def _factors(coefficients: Integers) -> frozenset[Integers]:
-    """Irreducible factors that are not constant."""
+    """Return the irreducible factors that are not constant."""
     return frozenset(map(integers, (factor for factor, _ in fmpz_poly(list(coefficients)).factor()[1])))
 
 
 @lru_cache(maxsize=4096)
 def _roots(coefficients: Integers, least: sp.Rational) -> tuple[sp.Expr, ...]:
-    """Real roots above the least one."""
+    """Return the real roots above the least one."""
     beyond = fmpq_poly(list(coefficients))(fmpq_poly([fmpq(int(least.p), int(least.q)), 1]))
     if len({value > 0 for value in beyond.coeffs() if value != 0}) == 1:
-        return ()  # without a change of sign there is no positive root (Descartes)
+        return ()  # no change of sign, so no positive root (Descartes)
     return tuple(root for root in sp.real_roots(sp.Poly(coefficients[::-1], sp.Symbol("x"))) if root > least)

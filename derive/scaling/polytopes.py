@@ -1,6 +1,8 @@
-"""Convex polytopes with rational corners in any dimension: cut by half-spaces, measured, compared, without rounding.
+"""Convex polytopes with rational corners in any dimension: intersection with half-spaces, volume
+and comparison, without rounding.
 
-Each corner knows the half-spaces on whose boundary it lies (double description), so that edges and faces are read off these sets.
+Each corner has the set of half-spaces on whose boundary it lies (double description). Edges and
+faces follow from these sets.
 """
 
 from collections.abc import Iterator
@@ -11,12 +13,14 @@ from math import factorial
 from flint import fmpq, fmpq_mat
 
 Point = tuple[fmpq, ...]
-HalfSpace = tuple[fmpq, ...]  #: coefficients and constant of a form that is not negative there
+HalfSpace = tuple[fmpq, ...]  #: coefficients and constant of a form that is nonnegative in the half-space
 
 
 @dataclass(frozen=True)
 class Polytope:
-    """`corners`: each with the indices of the `planes` it lies on; none where no volume is left."""
+    """Polytope: `corners`, each with the indices of the `planes` it lies on; no corners if it has
+    no volume.
+    """
 
     planes: tuple[HalfSpace, ...]
     corners: tuple[tuple[Point, frozenset[int]], ...]
@@ -28,10 +32,15 @@ class Polytope:
 
 
 def box(size: fmpq, dimension: int) -> Polytope:
-    """The cube in which no coordinate exceeds `size` in absolute value."""
+    """Return the cube in which no coordinate exceeds `size` in absolute value.
+
+    Args:
+        size: half of the edge.
+        dimension: number of coordinates.
+    """
     unit = [tuple(fmpq(i == k) for i in range(dimension)) for k in range(dimension)]
     planes = [(*(side * x for x in axis), size) for axis in unit for side in (1, -1)]
-    # The plane 2 k is where coordinate k is -size, 2 k + 1 where it is size.
+    # On plane 2 k coordinate k is -size, on plane 2 k + 1 it is size.
     corners = [
         (tuple(side * size for side in sides), frozenset(2 * k + (side > 0) for k, side in enumerate(sides)))
         for sides in product((-1, 1), repeat=dimension)
@@ -40,12 +49,22 @@ def box(size: fmpq, dimension: int) -> Polytope:
 
 
 def height(plane: HalfSpace, point: Point) -> fmpq:
-    """The form at a point."""
+    """Return the value of the form at a point.
+
+    Args:
+        plane: the form.
+        point: the point.
+    """
     return sum((a * x for a, x in zip(plane, point, strict=False)), plane[-1])
 
 
 def cut(polytope: Polytope, plane: HalfSpace) -> Polytope:
-    """What of the polytope lies in the half-space, empty if that has no volume."""
+    """Return the part of the polytope in the half-space; empty if it has no volume.
+
+    Args:
+        polytope: the polytope.
+        plane: the half-space.
+    """
     new, heights = len(polytope.planes), [height(plane, point) for point, _ in polytope.corners]
     planes = (*polytope.planes, plane)
     if not any(value > 0 for value in heights):
@@ -62,7 +81,7 @@ def cut(polytope: Polytope, plane: HalfSpace) -> Polytope:
 
 
 def volume(polytope: Polytope) -> fmpq:
-    """By simplices from one corner."""
+    """Return the volume, as a sum over simplices from one corner."""
     if not polytope.corners:
         return fmpq(0)
     simplices = _simplices(polytope.corners, polytope.dimension)
@@ -70,7 +89,9 @@ def volume(polytope: Polytope) -> fmpq:
 
 
 def _simplices(corners: tuple[tuple[Point, frozenset[int]], ...], dimension: int) -> Iterator[tuple[Point, ...]]:
-    """Simplices of a face of this dimension: its first corner and those of the faces that do not hold it."""
+    """Yield the simplices of a face of this dimension: its first corner with those of its faces
+    that do not contain this corner.
+    """
     apex, on = corners[0]
     if dimension == 0:
         yield (apex,)
@@ -91,14 +112,16 @@ def _rank(points: list[Point]) -> int:
 
 
 def overlap(left: Polytope, right: Polytope) -> fmpq:
-    """Volume that two polytopes share."""
+    """Return the volume of the intersection of two polytopes."""
     for plane in right.planes:
         left = cut(left, plane)
     return volume(left)
 
 
 def facets(polytope: Polytope) -> tuple[int, ...]:
-    """Indices of the planes on which a face of full dimension lies, the first of equal ones."""
+    """Return the indices of the planes that contain a face of full dimension, the first of equal
+    ones.
+    """
     found: dict[tuple[Point, ...], int] = {}
     for index in range(len(polytope.planes)):
         face = [point for point, on in polytope.corners if index in on]
@@ -108,7 +131,7 @@ def facets(polytope: Polytope) -> tuple[int, ...]:
 
 
 def separated(left: Polytope, right: Polytope) -> bool:
-    """Whether the plane of a face of one keeps the other on its far side."""
+    """Return whether the plane of a face of one polytope has the other on its far side."""
     return any(
         all(height(one.planes[face], point) <= 0 for point, _ in other.corners)
         for one, other in ((left, right), (right, left))
@@ -117,7 +140,12 @@ def separated(left: Polytope, right: Polytope) -> bool:
 
 
 def independent(polytope: Polytope, on: frozenset[int]) -> tuple[int, ...]:
-    """As many of the planes through a corner as fix it."""
+    """Return the indices of as many planes through a corner as determine it.
+
+    Args:
+        polytope: the polytope.
+        on: indices of the planes through the corner.
+    """
     for chosen in combinations(sorted(on), polytope.dimension):
         if fmpq_mat([list(polytope.planes[index][:-1]) for index in chosen]).det() != 0:
             return chosen

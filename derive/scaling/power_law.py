@@ -1,8 +1,10 @@
-"""Power-law targets s_k = sqrt(d) k^-gamma: how each part of the saddle point scales, and the balances that follow.
+"""Power-law targets s_k = sqrt(d) k^-gamma: scaling of each part of the saddle point, and the
+resulting balances.
 
-Everything is an order of magnitude in large d, obtained from the closed forms: the channel in the quadratic approximation of its
-Moreau envelope (labels and their curvature are of order one, whatever V), features as outliers, the noise bulk as a semicircle.
-(Theory note, section 8; arXiv 2509.24914, section 5.)
+All quantities are orders of magnitude at large d, from the closed forms. The channel is in the
+quadratic approximation of its Moreau envelope (labels and their curvature are of order one, for any
+V). Features are outliers, and the noise bulk is a semicircle. (Theory note, section 8; arXiv
+2509.24914, section 5.)
 """
 
 from dataclasses import dataclass
@@ -28,14 +30,16 @@ s, transform, spread = sym("s transform spread")
 delta, eta, risk = sym("delta eta risk")
 detuning, size = sp.symbols("detuning size", positive=True)
 
-threshold = sp.Symbol("b", positive=True)  #: the scale of b, which is positive
+threshold = sp.Symbol("b", positive=True)  #: scale of b, positive
 
 LEAST_GAMMA = sp.Rational(1, 2)
 TOP, BOTTOM = sp.sqrt(d), d ** (sp.Rational(1, 2) - gamma)  #: eigenvalues of the first and of the last feature
 
 
 def envelope() -> sp.Expr:
-    """M for a loss of unit curvature around the label: D directions of min_x (x - w)^2/(2V) + (x - y)^2/2."""
+    """Return M for a loss of unit curvature around the label: D directions of min_x (x - w)^2/(2V)
+    + (x - y)^2/2.
+    """
     x, w, y = sp.symbols("x w y")
     energy = (x - w) ** 2 / (2 * V) + (x - y) ** 2 / 2
     least = sp.factor(energy.subs(x, sp.solve(sp.diff(energy, x), x)[0]))
@@ -53,7 +57,7 @@ class ChannelScales(NamedTuple):
 
 @cache
 def channel_scales(model: Model) -> ChannelScales:
-    """The reduced variables in terms of risk and V."""
+    """Return the reduced variables in terms of the risk and V."""
     prior, conjugates = denoiser(model), conjugates_at(model, envelope())
     known_risk = {q: risk - q0 + 2 * m, rho: q0 + model.channel.noise}
     variance = sp.factor(prior.variance.subs(conjugates).subs(known_risk))
@@ -63,13 +67,19 @@ def channel_scales(model: Model) -> ChannelScales:
 
 
 def power_sum(summand: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
-    """(1/d) sum over features low < s_k < high of the positive terms of a summand that is not negative.
+    """Return (1/d) times the sum of a nonnegative summand over features low < s_k < high, up to
+    constants.
 
-    k = (sqrt(d)/s)^(1/gamma): s^j has the integral of s^(j - 1/gamma - 1), which its larger end dominates: the upper one
-    for j >= 2, as gamma > 1/2, and the lower one for j <= 0.
+    With k = (sqrt(d)/s)^(1/gamma), s^j becomes the integral of s^(j - 1/gamma - 1). One end
+    dominates: the upper end for j >= 2, because gamma > 1/2, and the lower end for j <= 0.
+
+    Args:
+        summand: sum of powers of s.
+        low: smallest feature.
+        high: largest feature.
 
     Raises:
-        DerivationError: a power in between, where the end depends on gamma.
+        DerivationError: a power is in between, so that the dominant end depends on gamma.
     """
     total = sp.Integer(0)
     for term in sp.Add.make_args(sp.expand(summand)):
@@ -84,16 +94,23 @@ def power_sum(summand: sp.Expr, low: sp.Expr, high: sp.Expr) -> sp.Expr:
 
 
 def lesser_end(power: int, low: sp.Expr, high: sp.Expr) -> sp.Expr:
-    """Relative size of the lesser end of the sum of s^power over low < s < high, and of its steps for power <= 0."""
+    """Return the relative size of the smaller end of the sum of s^power over low < s < high, and of
+    its steps for power <= 0.
+
+    Args:
+        power: the exponent.
+        low: smallest feature.
+        high: largest feature.
+    """
     exponent = power - 1 / gamma
     return (low / high) ** (exponent if power >= 2 else -exponent)
 
 
 def _require_noise_only(model: Model) -> None:
-    """The bulk alone overlaps with nothing, so that its part of the risk is J."""
+    """Check that the bulk overlaps with no feature, so that its part of the risk is J."""
     order = reduced(model)
     f = sp.Function("f")
-    energy = v * f(b / sp.sqrt(v))  # as J of any semicircle
+    energy = v * f(b / sp.sqrt(v))  # like J of any semicircle
     own = {J: energy, J_v: sp.diff(energy, v), J_b: sp.diff(energy, b), c: 1}
     require_zero(order[m].subs(own).doit(), "noise has no overlap with the target")
     require_zero(order[q].subs(own).doit() - energy, "the norm of what is fitted to noise is J")
@@ -101,9 +118,10 @@ def _require_noise_only(model: Model) -> None:
 
 @dataclass(frozen=True)
 class Part:
-    """What part of the spectrum adds to the risk, to J_v and to the share `mass` of eigenvalues that are learned.
+    """Contribution of a part of the spectrum to the risk, to J_v, and to the fraction `mass` of
+    learned eigenvalues.
 
-    `ends`: relative sizes of what is left out of its sums.
+    `ends` are relative sizes of neglected terms of its sums.
     """
 
     risk: sp.Expr
@@ -115,18 +133,28 @@ class Part:
         return Part(self.risk + other.risk, self.J_v + other.J_v, self.mass + other.mass, self.ends + other.ends)
 
 
-Condition = tuple[sp.Expr, sp.Expr]  #: the first is at most the second
+Condition = tuple[sp.Expr, sp.Expr]  #: condition first <= second
 
 
 @dataclass(frozen=True)
 class SaddlePoint:
-    """The saddle point of a model as balances between scales, with the width ratio of the student as a power of them."""
+    """Saddle point of a model as balances between scales; the width ratio of the student is a power
+    of them.
+    """
 
     model: Model
     width: sp.Expr = sp.S.One
 
     def regime(self, id: str, name: str, part: Part, *conditions: Condition, tie: bool = False) -> Regime:
-        """Balances where `part` is what the spectrum does; with a `tie` the threshold is at the edge of the bulk."""
+        """Return the balances of a regime.
+
+        Args:
+            id: identifier of one word.
+            name: name for readers.
+            part: contribution of the spectrum.
+            *conditions: pairs of monomials, the first at most the second.
+            tie: whether the threshold is at the edge of the bulk.
+        """
         constants = {D: 1, kappa: self.width, Delta: 1, alpha: n / d**2}
         scales, stiffness = channel_scales(self.model), reduced(self.model)[V] * Vh
         level = scales.b.subs(constants)
@@ -144,7 +172,9 @@ class SaddlePoint:
         return Regime(id, tuple(balances), conditions, part.ends, name)
 
     def features(self, lowest: sp.Expr) -> Part:
-        """All features above one are learned, all below it are not."""
+        """Return the contribution of the spectrum if all features above `lowest` are learned and
+        all below are not.
+        """
         error, response = (power_sum(_sized(summand), lowest, TOP) for summand in learned_feature(self.model))
         mass = power_sum(sp.Integer(1), lowest, TOP)
         above = Part(error, response, mass, (lesser_end(0, lowest, TOP),))
@@ -154,7 +184,11 @@ class SaddlePoint:
 
 
 def _powers(expression: sp.Expr) -> sp.Expr:
-    """A sum of positive terms without their coefficients, in which models differ: so that all have one system, solved once."""
+    """Return a sum of positive terms without their coefficients.
+
+    Models differ in these coefficients only, so that all models have one system, which is solved
+    once.
+    """
     return sp.Add(*monomials(expression))
 
 
@@ -168,7 +202,7 @@ LEARNED, HIDDEN = (delta, TOP), (BOTTOM, delta)
 
 @cache
 def whole_spectrum(point: SaddlePoint) -> tuple[tuple[Regime, Part], ...]:
-    """Regimes of the noisy spectrum where no rank limits what is learned of it, each with its parts."""
+    """Return the regimes of the noisy spectrum without a rank limit, each with its part."""
     edge, full, features = edge_powers(), open_bulk(), point.features
     slit = Part(delta**2 * edge.J, edge.J_v, edge_mass())
     open_ = Part(delta**2 * full.J, full.J_v, sp.Integer(1))
@@ -195,17 +229,20 @@ UNKNOWNS = (delta, threshold, V, risk, eta)
 
 @cache
 def system(model: Model) -> System:
-    """The saddle point of a power-law target as balances between scales, regime by regime of its noisy spectrum."""
+    """Return the saddle point of a power-law target as balances between scales, for each regime of
+    its noisy spectrum.
+    """
     _require_noise_only(model)
     regimes = tuple(regime for regime, _ in whole_spectrum(SaddlePoint(model)))
     return System((n, lambda_, d), UNKNOWNS, regimes, gamma, LEAST_GAMMA)
 
 
 def limit(solution: Solution) -> str:
-    """What the risk of a balance comes from, by the term that dominates it.
+    """Return the origin of the risk of a balance, from its dominant term.
 
-    "target", all of which it is; "width", what the rank leaves out of it; "overfitting", noise that enters S through an open bulk, a
-    share of delta^2, where learned features have powers that depend on gamma; "decay" or "noise" of features.
+    The origin is "target" (the whole target), "width" (the part of the target that the rank leaves
+    out), "overfitting" (noise that enters S through an open bulk, a fraction of delta^2, while
+    powers of learned features depend on gamma), or "decay" or "noise" of features.
     """
     ((_, term),) = (pair for pair in solution.dominant if pair[0] == risk)
     is_open = solution.regime.id.endswith(("slit", "bulk"))
@@ -217,10 +254,15 @@ def limit(solution: Solution) -> str:
 
 
 def peak(model: Model, side: int) -> System:
-    """The interpolation peak of an unlearned target: alpha at a distance `detuning` above (side = 1) or below (-1) its threshold.
+    """Return the interpolation peak of an unlearned target: alpha at a distance `detuning` above
+    (side = 1) or below (-1) its threshold.
 
-    At V -> infinity and b -> 0 two pairs of terms cancel: v - J/(2 D alpha) and 1 - J_v/(2 D alpha). What is left of them are
-    the detuning and the first order in y = b/delta.
+    At V -> infinity and b -> 0 two pairs of terms cancel: v - J/(2 D alpha) and 1 - J_v/(2 D
+    alpha). They leave the detuning and the first order in y = b/delta.
+
+    Args:
+        model: the model.
+        side: 1 or -1.
     """
     (phi,) = energy_above().J.free_symbols
     y = sp.Symbol("y", positive=True)
@@ -235,14 +277,14 @@ def peak(model: Model, side: int) -> System:
     if side > 0:
         missing = [-slope * y + detuning for slope in slopes]
         noise, response = Balance("noise", delta**2 * missing[0], one), Balance("response", V * missing[1], one)
-    else:  # both y are the detuning at leading order: eliminated, so that nothing cancels
+    else:  # both y equal the detuning at leading order; eliminate y, so that nothing cancels
         edge = sp.solve(V * (-slopes[1] * y - detuning) - 1, y)[0]
         rest = sp.expand(delta**2 * (-slopes[0] * edge - detuning))
         noise, response = Balance("noise", rest, one), Balance("response", y, sp.expand(edge))
     balances = (noise, response, Balance("threshold", y * delta, strength), Balance("risk", risk, delta**2))
     where = "above" if side > 0 else "below"
     regime = Regime(f"peak_{where}", balances, ((one, V),), name=f"interpolation peak, {where}")
-    # gamma does not enter: any range does.
+    # gamma does not enter; any range is valid.
     return System(
         (detuning, lambda_, size), (delta, y, V, risk), (regime,), gamma, LEAST_GAMMA, ((detuning, one), (lambda_, one))
     )

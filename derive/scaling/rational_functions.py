@@ -1,4 +1,4 @@
-"""Rational functions of gamma as quotients of polynomials in FLINT: exact, and quick where many are combined."""
+"""Rational functions of gamma as quotients of FLINT polynomials, which are exact and fast."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -11,7 +11,12 @@ Row = tuple[fmpq_poly, ...]
 
 
 def over_common_denominator(values: Iterable[sp.Expr], gamma: sp.Symbol) -> tuple[Row, fmpq_poly]:
-    """Numerators of rational functions of gamma, and the denominator of all of them."""
+    """Return the numerators of rational functions of gamma, and their common denominator.
+
+    Args:
+        values: the rational functions.
+        gamma: the variable.
+    """
     quotients, common = [_quotient(value, gamma) for value in values], fmpq_poly([1])
     for _, denominator in quotients:
         common = common * denominator // common.gcd(denominator)
@@ -20,7 +25,7 @@ def over_common_denominator(values: Iterable[sp.Expr], gamma: sp.Symbol) -> tupl
 
 @lru_cache(maxsize=4096)
 def _quotient(value: sp.Expr, gamma: sp.Symbol) -> tuple[fmpq_poly, fmpq_poly]:
-    """In lowest terms."""
+    """Return numerator and denominator in lowest terms."""
     element = sp.QQ.frac_field(gamma).from_sympy(value)
     numerator, denominator = (
         fmpq_poly([fmpq(int(c.numerator), int(c.denominator)) for c in reversed(side.to_dense())])
@@ -33,12 +38,18 @@ Integers = tuple[int, ...]  #: coefficients of a polynomial, lowest first
 
 
 def integers(polynomial: fmpz_poly) -> Integers:
-    """What a cache can be asked for: polynomials of FLINT have no hash."""
+    """Return the coefficients of a FLINT polynomial, which has no hash, as a key for caches."""
     return tuple(map(int, polynomial.coeffs()))
 
 
 def in_lowest_terms(numerator: fmpq_poly, denominator: fmpq_poly, gamma: sp.Symbol) -> sp.Expr:
-    """The quotient as an expression, its coefficients coprime integers."""
+    """Return the quotient as an expression whose coefficients are coprime integers.
+
+    Args:
+        numerator: numerator.
+        denominator: denominator.
+        gamma: the variable.
+    """
     common = numerator.gcd(denominator)
     above, below = numerator // common, denominator // common
     sides = above.numer() * below.denom(), below.numer() * above.denom()

@@ -1,8 +1,10 @@
-"""Power-law targets and students of m hidden units: the rank of S as a third axis beside samples and weight decay.
+"""Power-law targets and students with m hidden units: the rank of S as a third axis, besides
+samples and weight decay.
 
-S keeps the m largest eigenvalues of Y at most. Where fewer lie above the threshold, the width acts only through the weight decay
-lambda sqrt(m/d) of S. Else it cuts: among the features, and what it leaves of the target is the risk, or within the bulk of the
-noise. (docs/width.md.)
+S consists of at most the m largest eigenvalues of Y. If fewer lie above the threshold, the width
+acts only through the weight decay lambda sqrt(m/d) of S. Otherwise the rank cuts the spectrum:
+either among the features, and the part of the target that is left out is the risk, or within the
+noise bulk. (docs/width.md.)
 """
 
 from collections.abc import Iterator
@@ -35,17 +37,21 @@ from derive.scaling.power_law import (
 
 delta, eta, gamma, kappa, lambda_, n, d = sym("delta eta gamma kappa lambda_ n d")
 threshold = UNKNOWNS[1]
-hidden = sp.Symbol("m_", positive=True)  #: number m of hidden units; the overlap is m too
+hidden = sp.Symbol("m_", positive=True)  #: number m of hidden units; another m is the overlap
 
 
 def applies(model: Model) -> bool:
-    """Whether the rank of the model's students is its own, kappa d, and cuts one end of the spectrum: S is positive."""
+    """Return whether the rank of the model's students is kappa d and cuts one end of the spectrum:
+    S is positive.
+    """
     return bool(model.matrix.rank_ratio == kappa) and model.matrix.kind is Kind.POSITIVE
 
 
 @cache
 def width_system(model: Model) -> System:
-    """Balances of a student of 1 <= m hidden units: with the rank to spare, and cut."""
+    """Return the balances of a student with m >= 1 hidden units, with and without a cut by the
+    rank.
+    """
     point = SaddlePoint(model, hidden / d)
     spared = (
         replace(regime, conditions=(*regime.conditions, *((term, hidden) for term in _learned(part))))
@@ -56,22 +62,22 @@ def width_system(model: Model) -> System:
 
 
 def _learned(part: Part) -> tuple[sp.Expr, ...]:
-    """Numbers of eigenvalues whose sum a part of the spectrum learns."""
+    """Return the numbers of eigenvalues whose sum is the number that a part of the spectrum learns."""
     return monomials(d * part.mass) if part.mass != 0 else ()
 
 
 def _cut(point: SaddlePoint) -> tuple[Regime, ...]:
-    """Regimes in which more eigenvalues lie above the threshold than the rank has room for."""
-    last = TOP * hidden**-gamma  # the smallest feature that has a hidden unit
+    """Return the regimes in which more eigenvalues lie above the threshold than the rank allows."""
+    last = TOP * hidden**-gamma  # smallest feature with a hidden unit
     bulk, share = cut_powers(), hidden / d
     reach = sp.Symbol("reach", positive=True)
-    depth = sp.solve(edge_mass().subs(eta, reach) - share, reach)[0]  # of the cut below the edge
+    depth = sp.solve(edge_mass().subs(eta, reach) - share, reach)[0]  # depth of the cut below the edge
     near = Part(delta**2 * share * bulk.J, share * bulk.J_v, ends=(depth / eta,))
     far = Part(delta**2 * share * bulk.J.subs(eta, 1), share * bulk.J_v.subs(eta, 1), ends=(depth,))
     beyond = (
         *monomials(d * edge_mass()),
         d,
-    )  # eigenvalues of the bulk above the threshold, near its edge and far below
+    )  # eigenvalues of the bulk above the threshold: near its edge, and far below
     room = ((d * power_sum(ONE, delta, TOP), hidden), LEARNED, HIDDEN)
     tied, below = ((hidden, beyond[0]), (eta, ONE)), ((hidden, d), (threshold, delta))
     features = point.features
@@ -93,10 +99,10 @@ def _cut(point: SaddlePoint) -> tuple[Regime, ...]:
 
 @dataclass(frozen=True)
 class Optimum:
-    """A width of least risk at given samples and weight decay: that at which the cell `beyond` begins.
+    """Width of least risk for given samples and weight decay; the cell `beyond` begins there.
 
-    `width` and `risk` are forms in (n, lambda, d), `conditions` those of the cells on both sides. Where n m is given instead, the
-    least risk is its power `computation`.
+    `width` and `risk` are forms in (n, lambda, d), and `conditions` are those of the cells on both
+    sides. If n m is given instead, the least risk is its power `computation`.
     """
 
     beyond: Solution
@@ -107,9 +113,11 @@ class Optimum:
 
 
 def optima(model: Model) -> Iterator[Optimum]:
-    """Where a student that its width limits becomes one whose risk rises with the width."""
+    """Yield the transitions from a student that is limited by its width to one whose risk increases
+    with the width.
+    """
     of = width_system(model)
-    (phase,) = phase_diagram(of).phases  # one arrangement of cells, and one sign of each exponent, for every gamma
+    (phase,) = phase_diagram(of).phases  # cells and signs of exponents are the same for every gamma
     axis, at = of.parameters.index(hidden), {gamma: LEAST_GAMMA + 1}
     (narrow,) = (cell for cell in phase.cells if limit(cell.solution) == "width")
     for wide in phase.cells:
@@ -124,7 +132,7 @@ def _optimum(narrow: Cell, wide: Cell, face: Form, axis: int) -> Optimum:
     def there(form: Form) -> Form:
         return tuple(sp.factor(a + form[axis] * b) for a, b in zip(_without(form, axis), width, strict=True))
 
-    least = there(wide.solution.exponents[risk])  # where the last feature gets a hidden unit, it is less by a power
+    least = there(wide.solution.exponents[risk])  # smaller by a power where the last feature gets a hidden unit
     margins = (there(margin) for cell in (narrow, wide) for margin in cell.margins)
     conditions = tuple(dict.fromkeys(margin for margin in margins if any(margin)))
     return Optimum(wide.solution, width, least, conditions, sp.factor(least[0] / (1 + width[0])))

@@ -1,1 +1,1 @@
-"""Looking at what was derived: compare, explain."""
+"""Tools for derived equations: compare, explain, new model files."""

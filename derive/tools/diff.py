@@ -1,4 +1,6 @@
-"""`derive diff`: what each equation of the generated code on disk computes against what the model now derives."""
+"""Comparison for `derive diff`: each equation of the generated code on disk with the one that the
+model now derives.
+"""
 
 import inspect
 from dataclasses import dataclass
@@ -19,7 +21,9 @@ UNCHANGED = "unchanged"
 
 @dataclass(frozen=True)
 class Change:
-    """One equation: `unchanged`, `text changed`, `value changed`, `added` or `removed`, with a point that shows it."""
+    """Result for one equation: `unchanged`, `text changed`, `value changed`, `added` or `removed`,
+    with a point that shows it.
+    """
 
     equation: str
     verdict: str
@@ -30,12 +34,17 @@ class Change:
 
 
 def compare(source: str, title: str, steps: tuple[Step, ...]) -> list[Change]:
-    """Compare the source of a ball module with a fresh one, equation by equation.
+    """Compare the source of a ball module with a new derivation, equation by equation.
 
-    A value changed where the enclosures before and after are disjoint.
+    A value has changed if the enclosures before and after are disjoint.
+
+    Args:
+        source: source of the module on disk.
+        title: title of the model.
+        steps: new derivation.
 
     Raises:
-        SyntaxError: it is no Python; besides, whatever running it raises.
+        SyntaxError: `source` is not valid Python. Any exception from running it is also passed on.
     """
     old, fresh = load(source), load(balls.module(title, steps))
     found = [change for _, function in functions(steps) for change in _compare_function(old, fresh, function)]
@@ -63,7 +72,7 @@ def _compare_function(old: ModuleType, fresh: ModuleType, function: Function) ->
 
 
 def _differing_points(before, after, function: Function) -> dict[int, str]:  # type: ignore[no-untyped-def]
-    """For each output that differs, a reference point with both values."""
+    """Return a reference point with both values, for each output that differs."""
     result: dict[int, str] = {}
     for point in range(POINTS):
         exact = sample(function, point)
@@ -76,5 +85,5 @@ def _differing_points(before, after, function: Function) -> dict[int, str]:  # t
 
 
 def _text(ball) -> str:  # type: ignore[no-untyped-def]
-    """The centre of a ball to ten digits."""
+    """Return the centre of a ball to ten digits."""
     return str(ball.mid().str(10, radius=False))

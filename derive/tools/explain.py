@@ -1,4 +1,6 @@
-"""`derive explain`: the equation behind a name or a line of generated code, with its derivation step."""
+"""Explanation for `derive explain`: the equation behind a name or a line of generated code, with
+its derivation step.
+"""
 
 import re
 import textwrap
@@ -18,19 +20,19 @@ from derive.pipeline import derive, functions
 
 
 class Unknown(LookupError):
-    """No such equation, or no equation at that line."""
+    """There is no such equation, or no equation at this line."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A generated function with the step it comes from and where it lies."""
+    """Generated function, with its derivation step and its locations in the generated files."""
 
     step: Step
     function: Function
     locations: tuple[str, ...]
 
     def record(self) -> dict[str, object]:
-        """As plain data."""
+        """Return the explanation as plain data."""
         return {
             "function": self.function.name,
             "meaning": self.function.meaning,
@@ -50,7 +52,7 @@ class Explanation:
         }
 
     def text(self) -> str:
-        """For a reader at a terminal."""
+        """Return the explanation as text for a terminal."""
         lines = [f"{self.function.name}: {self.function.meaning}", ""]
         for identifier, output in zip(self.function.equation_ids(), self.function.outputs, strict=True):
             lines += [f"{identifier} =", *(f"    {row}" for row in _pretty(output.expression).splitlines()), ""]
@@ -68,10 +70,16 @@ def _pretty(expression: sp.Expr) -> str:
 
 
 def explain(query: str, model: Model) -> Explanation:
-    """Find by equation id, function name or FILE:LINE; names that current files do not record are refused without deriving anything.
+    """Find an equation by its id, by the name of its function, or by FILE:LINE.
+
+    A name that the current files do not record is refused without a derivation.
+
+    Args:
+        query: the id, name, or FILE:LINE.
+        model: the model.
 
     Raises:
-        Unknown: nothing of that name, or the line belongs to no generated function.
+        Unknown: nothing has this name, or the line belongs to no generated function.
     """
     folder = manifest.folder(model.name)
     wanted = _function_at(query, folder) if re.fullmatch(r".+:\d+", query) else query
@@ -94,7 +102,7 @@ def _locations(name: str, folder: Path) -> list[str]:
 
 
 def _is_named(path: Path, file: Path) -> bool:
-    """Whether the file is this one, as far as it is stated."""
+    """Return whether `path`, which may be partial, names this file."""
     return path.parts[-len(file.parts) :] == file.parts
 
 

@@ -1,4 +1,6 @@
-"""`derive new`: the source of a model file that states what another model does, part by part, with what each part may be."""
+"""Source of a new model file for `derive new`: a copy of another model, part by part, with comments
+on the possible values.
+"""
 
 import json
 import os
@@ -49,7 +51,7 @@ MODEL = Model(
 
 
 class _Source(StrPrinter):
-    """Python that gives the expression back."""
+    """Printer of Python source that evaluates to the expression."""
 
     def _print_Rational(self, expr: sp.Rational) -> str:
         return f"sp.Rational({expr.p}, {expr.q})"
@@ -58,7 +60,7 @@ class _Source(StrPrinter):
         coefficient, rest = expr.as_coeff_Mul()
         if coefficient.is_Integer:
             return str(super()._print_Mul(expr))
-        return f"{self._print(coefficient.p * rest)}/{coefficient.q}"  # (r - g)/2 would be multiplied out
+        return f"{self._print(coefficient.p * rest)}/{coefficient.q}"  # keeps (r - g)/2 in factored form
 
     def _print_Pow(self, expr: sp.Pow, rational: bool = False) -> str:
         if expr.exp == sp.Rational(1, 2):
@@ -74,7 +76,12 @@ def _python(expression: sp.Expr) -> str:
 
 
 def source(name: str, base: Model) -> str:
-    """Source of a file for a model of this name that states what `base` does."""
+    """Return the source of a file for a new model that is a copy of `base`.
+
+    Args:
+        name: name of the new model.
+        base: model to copy.
+    """
     matrix, target, sample = base.matrix, base.target, base.channel
     title = f"{base.title}, changed"
     stated = {field: value for field in ("linear", "quadratic") if (value := getattr(matrix, field)) != 0}
@@ -107,7 +114,7 @@ def source(name: str, base: Model) -> str:
 
 
 def _function(function: Callable[..., object], base: str) -> tuple[str, str]:
-    """(import line, expression) of an output or a loss."""
+    """Return the import line and the expression of an output or a loss."""
     module, name = function.__module__, function.__qualname__
     if name.isidentifier():
         return f"from {module} import {name}", name
@@ -146,11 +153,15 @@ def _symbols(symbols: Iterable[sp.Symbol]) -> Iterator[str]:
 
 
 def write(name: str, text: str) -> Path:
-    """Write the file of a new model, whole or not at all.
+    """Write the file of a new model atomically.
+
+    Args:
+        name: name of the new model.
+        text: source of the file.
 
     Raises:
-        ModelError: no model can have this name.
-        FileExistsError: there is a model of this name.
+        ModelError: the name is invalid.
+        FileExistsError: a model has this name.
     """
     models.require_name(name, f"NAME {name}")
     folder = Path(next(iter(models.__path__)))
@@ -159,9 +170,7 @@ def write(name: str, text: str) -> Path:
         with os.fdopen(descriptor, "w") as stream:
             stream.write(text)
         Path(temporary).chmod(0o644)
-        os.link(
-            temporary, path := folder / f"{name}.py"
-        )  # which fails where there is one, and has all of the text if not
+        os.link(temporary, path := folder / f"{name}.py")  # fails if the file exists; otherwise the file is complete
     finally:
         Path(temporary).unlink()
     return path

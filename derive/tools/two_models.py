@@ -1,4 +1,4 @@
-"""`derive diff A B`: what two models state and what follows from each, part by part and equation by equation."""
+"""Comparison of two models for `derive diff A B`, part by part and equation by equation."""
 
 import textwrap
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from derive.language.model import Model
 from derive.language.step import Function
 from derive.pipeline import derive, functions
 
-_MOST = 400  # characters of one side that are printed
-_CLOSE = sp.Float(10) ** -40  # relative, of values at the reference points to 80 digits
+_MOST = 400  # maximum number of printed characters of one side
+_CLOSE = sp.Float(10) ** -40  # relative tolerance of values at the reference points, which have 80 digits
 
 
 @dataclass(frozen=True)
 class Equation:
-    """One statement of a model: the title of its step, its name, its left-hand side or inputs, and what it says."""
+    """One statement of a model: title of its step, name, left-hand side or inputs, and content."""
 
     step: str
     name: str
@@ -30,7 +30,9 @@ class Equation:
 
 @dataclass(frozen=True)
 class Row:
-    """One equation of either model: `same`, `differs`, `only in A` or `only in B`, with both sides as text."""
+    """Comparison of one equation: `same`, `differs`, `only in A` or `only in B`, with both sides as
+    text.
+    """
 
     step: str
     name: str
@@ -41,21 +43,25 @@ class Row:
 
 @dataclass(frozen=True)
 class Difference:
-    """All equations of two models, in the order of the first's derivation."""
+    """Comparison of all equations of two models, in the order of the first derivation."""
 
     models: tuple[str, str]
     rows: tuple[Row, ...]
 
     def count(self, verdict: str) -> int:
-        """Number of rows of a verdict."""
+        """Return the number of rows with a verdict."""
         return sum(row.verdict == verdict for row in self.rows)
 
     def record(self) -> dict[str, object]:
-        """As plain data."""
+        """Return the comparison as plain data."""
         return {"models": list(self.models), "rows": [vars(row) for row in self.rows]}
 
     def text(self) -> str:
-        """For a reader, step by step: equations that differ with both sides, names of those that one model has alone, counts."""
+        """Return the comparison as text, step by step.
+
+        It has both sides of equations that differ, names of equations of one model only, and
+        counts.
+        """
         steps = filter(None, map(self._of_step, dict.fromkeys(row.step for row in self.rows)))
         counts = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in ("same", "differ", *self._alone))
         return "\n\n".join([*steps, counts])
@@ -79,17 +85,27 @@ class Difference:
 
 
 def shortened(text: str) -> str:
-    """The beginning of what would fill a screen."""
+    """Return a text, cut if it would fill a screen."""
     return text if len(text) <= _MOST else f"{text[:_MOST]}... ({len(text)} characters, all of them with --json)"
 
 
 def wrapped(head: str, text: str) -> list[str]:
-    """Lines of a terminal, those after the first further in."""
+    """Return lines for a terminal; lines after the first are indented.
+
+    Args:
+        head: beginning of the first line.
+        text: the rest.
+    """
     return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * 6, break_on_hyphens=False)
 
 
 def compare(first: Model, second: Model) -> Difference:
-    """Compare everything that two models state and derive."""
+    """Compare everything that two models state and derive.
+
+    Args:
+        first: first model.
+        second: second model.
+    """
     left, right = ({(e.step, e.name): e for e in equations(model)} for model in (first, second))
     rows = []
     for key in (*left, *(key for key in right if key not in left)):
@@ -103,7 +119,9 @@ def compare(first: Model, second: Model) -> Difference:
 
 
 def equations(model: Model) -> Iterator[Equation]:
-    """What the model states, and each formula shown and each function generated of its derivation."""
+    """Yield the statements of the model, and each formula and each generated function of its
+    derivation.
+    """
     for name, value in stated(model).items():
         yield Equation(
             "What is stated", name, str(value), sp.sympify(value) if isinstance(value, sp.Basic) else sp.Symbol(value)
@@ -117,7 +135,7 @@ def equations(model: Model) -> Iterator[Equation]:
 
 
 def stated(model: Model) -> dict[str, str | sp.Basic]:
-    """The parts of a model file."""
+    """Return the parts of a model file."""
     matrix, target, channel = model.matrix, model.target, model.channel
     return {
         "class of the matrix": matrix.kind.value,
@@ -135,7 +153,14 @@ def stated(model: Model) -> dict[str, str | sp.Basic]:
 
 
 def agree(one: Equation, other: Equation) -> bool:
-    """Whether both are the same expression: decided by values where they differ there, else shown in symbols."""
+    """Return whether both equations have the same expression.
+
+    Numerical values at the reference points show a difference; equality is proven symbolically.
+
+    Args:
+        one: first equation.
+        other: second equation.
+    """
     left, right = one.content, other.content
     if left == right:
         return True

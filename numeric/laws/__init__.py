@@ -1,1 +1,3 @@
-"""Laws of the target's eigenvalues in float64: moments, and the law with a semicircle added."""
+"""Laws of the target's eigenvalues in float64: moments, and the noisy law mu_v (the law with a
+semicircle added).
+"""

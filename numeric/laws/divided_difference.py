@@ -1,8 +1,11 @@
-"""Spectral factor of the replicon: the double integral of the squared divided difference of the shrinkage (theory note, section 3).
+"""Spectral factor of the replicon: double integral of the squared divided difference of the
+shrinkage (theory note, section 3).
 
-Above the threshold the divided difference is 1, below it 0; between x > b > y it is X/(X + Y), X = x - b, Y = b - y, singular at the
-corner X = Y = 0 only.  So both integrals are cut into panels that shrink geometrically towards the corner, on each of which the
-integrand is analytic; elsewhere panels are halved until the mass of each is known.
+With x > y, the divided difference D(x, y) is 1 if y is above the threshold b, and 0 if x is below
+it. Between, for x > b > y, it is X/(X + Y) with X = x - b and Y = b - y, and singular only at the
+corner X = Y = 0. Both integrals are therefore cut into panels that shrink geometrically towards the
+corner. The integrand is analytic on each panel. Elsewhere panels are halved until the mass of each
+is known.
 """
 
 from itertools import pairwise
@@ -14,29 +17,40 @@ from numpy.polynomial.legendre import leggauss
 from numeric.laws.law import Array, Target, edge_grid
 from numeric.model import float64 as generated
 
-_NODES, _WEIGHTS = leggauss(12)  # on a panel [a, 4a] with the corner at 0 the error falls like 3^-24
-_LEVELS = 13  # the corner left out has the area (4^-13)^2 = 2e-16 of the whole
-MOST_SINGLE = 1000  # intervals of single eigenvalues beyond which the integral of D is a bound on that of its square
-NARROW = 1e-3  # width over distance from b up to which an interval is a point: its share errs by the square of that
-_EITHER_SIGN_NODES = 60  # on each piece
-# Width over distance from the threshold at which five nodes leave (width/4 distance)^10 = 1e-13.
+_NODES, _WEIGHTS = leggauss(12)  # the error on a panel [a, 4a] from the corner at 0 is about 3^-24
+_LEVELS = 13  # the omitted corner has the relative area (4^-13)^2 = 2e-16
+# If more intervals belong to single eigenvalues, the integral of D is returned as a bound.
+MOST_SINGLE = 1000
+# An interval is treated as a point up to this width / distance from b; the error is its square.
+NARROW = 1e-3
+_EITHER_SIGN_NODES = 60  # nodes on each piece of the support
+# Up to this width / distance from the threshold five nodes suffice: the error is
+# (width/4 distance)^10 = 1e-13.
 _FAR, _FAR_NODES = 0.2, 5
-_RESOLVED = 1e-12  # change of a panel's mass under halving
-# Where two intervals merge the density grows like the cube root of the distance: a panel there has this mass after 30.
+_RESOLVED = 1e-12  # accepted change of a panel's mass when it is halved
+# Where two intervals merge, the density grows like the cube root of the distance; the mass of a panel
+# there is below _RESOLVED after 30 halvings.
 _HALVINGS = 30
-# Panels at one time over those of the start: more are halved only where the density is rounding, as that of a narrow bulk far from 0.
+# Maximum number of panels, as a multiple of the initial number. More are only requested if the density
+# is dominated by rounding, as for a narrow bulk far from 0.
 _GROWTH = 8
 
 
 class SecondDifference(NamedTuple):
-    """Value and error estimate; both infinite where the rank limit cuts, as the shrinkage then jumps."""
+    """Value of the double integral and estimate of its error.
+
+    Both are infinite if the rank limit acts, because the shrinkage then has a jump.
+    """
 
     value: float
     error: float
 
 
 class _Panels(NamedTuple):
-    """Pieces [start, end] of the angles of their bulk: x = b + offset, measured from the angle `origin`."""
+    """Panels of the quadrature, in the angle of the Chebyshev map of their bulk [low, high].
+
+    `origin` is the angle of the corner x = b, and [start, end] is the panel, relative to `origin`.
+    """
 
     low: Array
     high: Array
@@ -46,9 +60,17 @@ class _Panels(NamedTuple):
 
 
 def second_difference(target: Target, v: float, b: float, quantile: float | None = None) -> SecondDifference:
-    """Iint D(x, y)^2 dmu_v dmu_v with D(x, y) = [(x - b)_+ - (y - b)_+]/(x - y).
+    """Return the double integral of D(x, y)^2 over mu_v, with D(x, y) = [(x - b)_+ - (y - b)_+]/(x
+    - y).
 
-    The error estimate compares, on the same nodes, the double integral of D itself with the closed form of J_v.
+    The error estimate compares the double integral of D, on the same nodes, with the closed form of
+    J_v.
+
+    Args:
+        target: law of the target.
+        v: variance of the semicircle, eigenvalue^2.
+        b: threshold, eigenvalue.
+        quantile: eigenvalue at which the rank limit cuts the law; None if it does not act.
 
     Raises:
         Unresolved: b is too close to an edge of the support for the closed form.
@@ -75,10 +97,18 @@ def second_difference(target: Target, v: float, b: float, quantile: float | None
 
 
 def either_sign_second_difference(target: Target, v: float, b: float, J_v: float) -> SecondDifference:
-    """The same where eigenvalues of either sign are learned, sign(x) (|x| - b)_+ in place of (x - b)_+, beside the J_v of both ends.
+    """Return the double integral for eigenvalues learned with either sign: sign(x) (|x| - b)_+
+    replaces (x - b)_+.
 
-    Nodes are those of a Chebyshev rule on each piece of the support between -b and b and beyond, few where b is far: D is bounded, and
-    what the corners cost shows in the error estimate, which is of the order of 1e-4.
+    Nodes are those of a Chebyshev rule on each piece of the support below -b, between -b and b, and
+    above b. A piece far from b has few nodes. D is bounded; the error due to the corners, about
+    1e-4, is included in the error estimate.
+
+    Args:
+        target: law of the target.
+        v: variance of the semicircle, eigenvalue^2.
+        b: threshold, eigenvalue.
+        J_v: closed form of the double integral of D, both ends together.
     """
     if b == 0:
         return SecondDifference(1.0, 0.0)
@@ -102,7 +132,7 @@ def either_sign_second_difference(target: Target, v: float, b: float, J_v: float
     positive, negative = x > b, x < -b
     learned, hidden = positive | negative, ~(positive | negative)
     kept = np.sign(x) * np.maximum(np.abs(x) - b, 0.0)
-    # D = 1 where both are kept at one end.
+    # D = 1 if x and y are both above b, or both below -b.
     once = twice = float(masses[positive].sum() ** 2 + masses[negative].sum() ** 2)
     for rows, columns in ((positive, negative), (learned, hidden)):
         D = (kept[rows][:, None] - kept[columns]) / (x[rows][:, None] - x[columns])
@@ -112,7 +142,11 @@ def either_sign_second_difference(target: Target, v: float, b: float, J_v: float
 
 
 def _nodes_between(low: float, high: float, b: float) -> int:
-    """Nodes on a piece: the rule is exact on a semicircle times a polynomial, and D is one where no threshold is close."""
+    """Return the number of nodes on a piece of the support.
+
+    The rule is exact for a semicircle times a polynomial, and D is smooth if the thresholds are
+    far.
+    """
     distance = min(abs(end - threshold) for end in (low, high) for threshold in (b, -b))
     return _FAR_NODES if high - low < _FAR * distance else _EITHER_SIGN_NODES
 
@@ -120,7 +154,10 @@ def _nodes_between(low: float, high: float, b: float) -> int:
 def _nodes(
     target: Target, v: float, b: float, support: list[tuple[float, float]], single: Array
 ) -> tuple[Array, Array]:
-    """Offsets x - b and masses of a quadrature of mu_v; a single interval far from b is one node."""
+    """Return the nodes, as offsets x - b, and masses of a quadrature of mu_v.
+
+    An interval of one eigenvalue far from b is one node.
+    """
     narrow, skipped = _narrow(single, np.abs(single[:, :2].mean(axis=1) - b))
     found: list[tuple[Array, Array]] = [(narrow[:, :2].mean(axis=1) - b, narrow[:, 2])]
     rest = [interval for interval in support if interval not in skipped]
@@ -154,15 +191,18 @@ def _nodes(
 
 
 def _narrow(single: Array, distances: Array) -> tuple[Array, set[tuple[float, float]]]:
-    """Those of single intervals that are points beside their distances from the threshold, as rows and as pairs of ends."""
+    """Return the single intervals that are treated as points, as rows and as a set of pairs of
+    ends.
+    """
     found = single[single[:, 1] - single[:, 0] < NARROW * distances]
     return found, {(float(low), float(high)) for low, high in found[:, :2]}
 
 
 def _evaluated(target: Target, v: float, b: float, panels: _Panels) -> tuple[Array, Array]:
-    """Offsets and masses at the nodes of each panel, shape (panels, nodes).
+    """Return offsets x - b and masses at the nodes of each panel, both of shape (panels, nodes).
 
-    x = middle - half cos(angle), and x - b without cancellation, from the angle at which the corner lies.
+    With x = middle - half cos(angle), x - b is computed from the angle of the corner, without
+    cancellation.
     """
     low, high, origin, start, end = (column[:, None] for column in panels)
     half = 0.5 * (high - low)
@@ -174,15 +214,17 @@ def _evaluated(target: Target, v: float, b: float, panels: _Panels) -> tuple[Arr
 
 
 def _first_panels(support: list[tuple[float, float]], b: float) -> _Panels:
-    """Whole bulks; those next to b cut geometrically towards the point closest to it."""
+    """Return the initial panels: a whole bulk, or, next to b, panels that shrink geometrically
+    towards the point closest to b.
+    """
     rows: list[tuple[float, float, float, float, float]] = []
     for k, (low, high) in enumerate(support):
         if low < b < high:
-            origin = float(np.arccos(np.clip((low + high - 2 * b) / (high - low), -1.0, 1.0)))  # rounding only
+            origin = float(np.arccos(np.clip((low + high - 2 * b) / (high - low), -1.0, 1.0)))  # clip rounding errors
             ends = [(-origin, 4.0), (np.pi - origin, 4.0)]
         elif low >= b:
             nearest = k == 0 or support[k - 1][0] < b
-            origin, ends = 0.0, [(np.pi, 2.0 if nearest else 0.0)]  # offsets grow like the square of the angle there
+            origin, ends = 0.0, [(np.pi, 2.0 if nearest else 0.0)]  # offset ~ angle^2
         else:
             nearest = k + 1 == len(support) or support[k + 1][1] > b
             origin, ends = np.pi, [(-np.pi, 2.0 if nearest else 0.0)]

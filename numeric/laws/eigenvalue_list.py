@@ -1,6 +1,7 @@
-"""A target with finitely many eigenvalues, and its noisy law mu_v in float64.
+"""Target with finitely many eigenvalues, and its noisy law mu_v in float64.
 
-Theory note, section 4 ("Atoms", Biane); formulas are generated (step `finite_spectrum`), kernels are in numeric.laws.subordination.
+See the theory note, section 4 ("Atoms", Biane). Formulas are generated (step `finite_spectrum`).
+Compiled kernels are in numeric.laws.subordination.
 """
 
 import math
@@ -35,18 +36,24 @@ from numeric.maths.domain import InvalidParameter, OutsideDomain, count, real, r
 from numeric.model import float64 as generated
 from numeric.proven_laws.finite import FiniteLaw
 
-SUMMED = 1e-7  #: relative error up to which sums over eigenvalues are used: balls take N times as long, and errors of m, q stay small
-MOST_IN_BALLS = 5000  #: eigenvalues beyond which balls take minutes; there a sum may have the relative error COARSE
+#: Relative error up to which float64 sums over eigenvalues are used. Balls take N times as long, and the
+#: errors of m and q stay small.
+SUMMED = 1e-7
+#: Maximum number of eigenvalues in ball arithmetic, which takes minutes beyond. Sums over more
+#: eigenvalues may have the relative error COARSE.
+MOST_IN_BALLS = 5000
 COARSE = 1e-4
-SUMMED_APART = 500  #: eigenvalues above x that are summed one by one as fast as a path is followed around all
-LIGHT = 0.05  #: weight above which an eigenvalue is a bulk: its interval is then no narrower than those of others
+SUMMED_APART = 500  #: up to this number of eigenvalues above x, residues are as fast as the path integral
+LIGHT = 0.05  #: an eigenvalue of a larger weight counts as a bulk, because its interval is as wide
 _EPS = 2.0**-52
-_POINTS = 800  # of the lowest interval, for a split of errors that adds up whatever the quadrature
-_SUM = 1e-9  # weights read from decimals sum to one within this; they are then normalised
+_POINTS = 800  # nodes on an interval of the support, for the split of errors
+_SUM = 1e-9  # tolerance of the sum of weights, which are then normalised
 
 
 class Bulk(NamedTuple):
-    """One interval of the support of mu_v, and the range of distinct eigenvalues of the target whose weight it carries."""
+    """Interval [low, high] of the support of mu_v, with the eigenvalues `first` to `last` of the
+    target that it contains.
+    """
 
     low: float
     high: float
@@ -56,10 +63,16 @@ class Bulk(NamedTuple):
 
 @dataclass(frozen=True)
 class Eigenvalues:
-    """Law of the `eigenvalues` s_k with positive `weights` of sum one; kept distinct and ascending.
+    """Law of finitely many eigenvalues with weights.
+
+    Equal eigenvalues are merged, and the result is sorted in ascending order.
+
+    Args:
+        eigenvalues: any order; finite, and not all zero.
+        weights: one for each eigenvalue; positive, with sum one.
 
     Raises:
-        InvalidParameter: an argument outside its domain.
+        InvalidParameter: an argument is outside its domain.
 
     >>> from attention_erm import Eigenvalues
     >>> target = Eigenvalues([3, 0, 2], weights=[0.01, 0.98, 0.01])
@@ -97,7 +110,9 @@ class Eigenvalues:
 
     @cached_property
     def sums_over_others(self) -> Array:
-        """What a residue needs of all other eigenvalues, shape (3, N): numeric.laws.residues fills it in as it is needed."""
+        """Sums over all other eigenvalues that residues need, shape (3, N). They start as NaN;
+        numeric.laws.residues computes them on first use.
+        """
         return np.full((3, len(self.eigenvalues)), np.nan)
 
     @cached_property
@@ -114,7 +129,7 @@ class Eigenvalues:
 
     @property
     def zero_mass(self) -> float:
-        """Share of zero eigenvalues."""
+        """Fraction of zero eigenvalues."""
         return self.weights[self.eigenvalues.index(0)] if 0 in self.eigenvalues else 0.0
 
     @cached_property
@@ -123,21 +138,24 @@ class Eigenvalues:
         return self if (found.eigenvalues, found.weights) == (self.eigenvalues, self.weights) else found
 
     def mirrored(self) -> "Eigenvalues":
-        """Law of minus the target, the target itself where they are the same."""
+        """Return the law of minus the target, or the target itself if both are the same."""
         return self._mirror
 
     def scaled(self, factor: float) -> Self:
-        """Law of `factor` times the target."""
+        """Return the law of `factor` times the target."""
         return type(self)(tuple(factor * value for value in self.eigenvalues), self.weights)
 
     def with_largest(self, values: Array) -> "Eigenvalues":
-        """The same list with its largest eigenvalues, as many as `values`, ascending, replaced by these."""
+        """Return the same list with its largest eigenvalues replaced by `values`, which are
+        ascending.
+        """
         kept = len(self.eigenvalues) - len(values)
         return Eigenvalues((*self.eigenvalues[:kept], *map(float, values)), self.weights)
 
-    @lru_cache(maxsize=8)  # noqa: B019 - as of `exact`; a solution asks four times at its v
+    @lru_cache(maxsize=8)  # noqa: B019 - as for `exact`; a solution needs it four times at its v
     def bulks(self, v: float) -> tuple[Bulk, ...]:
-        """Intervals of the support, ascending, each with the eigenvalues of the target that it holds.
+        """Return the intervals of the support, ascending, each with the eigenvalues of the target
+        that it contains.
 
         Raises:
             OutsideDomain: v is beyond double precision.
@@ -147,20 +165,24 @@ class Eigenvalues:
         return tuple(Bulk(float(low), float(high), int(first), int(last)) for low, high, first, last in rows)
 
     def support(self, v: float) -> list[tuple[float, float]]:
-        """Intervals on which mu_v has a density, from the lowest to the highest."""
+        """Return the intervals on which mu_v has a density, in ascending order."""
         return [(bulk.low, bulk.high) for bulk in self.bulks(v)]
 
     def upper_edge(self, v: float) -> float:
-        """Upper end of the support."""
+        """Return the upper end of the support."""
         return finite_edge(v, float(subordination.upper_edge(float(v), *self.arrays)))
 
     def noise_bulk(self, v: float) -> Bulk:
-        """The interval that holds the eigenvalue closest to 0: what it holds is not told from noise."""
+        """Return the interval that contains the eigenvalue closest to 0; its eigenvalues cannot be
+        distinguished from noise.
+        """
         closest = int(np.argmin(np.abs(self.arrays[0])))
         return next(bulk for bulk in self.bulks(v) if bulk.first <= closest <= bulk.last)
 
     def single_intervals(self, v: float) -> Array:
-        """Intervals that an eigenvalue of weight up to LIGHT, not 0, fills alone: rows (low, high, weight), ascending."""
+        """Return the intervals that contain exactly one eigenvalue, nonzero and of weight up to
+        LIGHT: rows (low, high, weight), ascending.
+        """
         return np.array([(bulk.low, bulk.high, self.weights[bulk.first]) for bulk in self._light(v)]).reshape(-1, 3)
 
     def _light(self, v: float) -> list[Bulk]:
@@ -168,9 +190,11 @@ class Eigenvalues:
         return [bulk for bulk in alone if self.weights[bulk.first] <= LIGHT and self.eigenvalues[bulk.first] != 0]
 
     def outliers(self, v: float) -> list[Outlier]:
-        """Eigenvalues of weight up to LIGHT, not 0, that fill an interval of the support alone, ascending.
+        """Return the nonzero eigenvalues of weight up to LIGHT that are alone in an interval of the
+        support, ascending.
 
-        That they do implies v sum_j w_j/(s - s_j)^2 < 1 over the others, the condition at vanishing weight.
+        Such an eigenvalue s satisfies v sum_j w_j/(s - s_j)^2 < 1 over the others, the condition at
+        vanishing weight.
         """
         found = []
         for bulk in self._light(v):
@@ -181,33 +205,57 @@ class Eigenvalues:
         return found
 
     def _others(self, index: int) -> tuple[float, float]:
-        """Stieltjes transform of the other eigenvalues at this one, and minus its derivative."""
+        """Return the Stieltjes transform of the other eigenvalues at this one, and minus its
+        derivative.
+        """
         s, w = (np.delete(array, index) for array in self.arrays)
         share = 1.0 / (self.eigenvalues[index] - s)
         return float(w @ share), float(w @ share**2)
 
     def top_energy(self, share: float) -> float:
-        """Part of q0 that the largest `share` of the eigenvalues has, eigenvalue^2."""
+        """Return the part of q0 (eigenvalue^2) in the largest eigenvalues, whose fraction is
+        `share`.
+        """
         s, w = (array[::-1] for array in self.arrays)
         taken = np.minimum(w, np.maximum(share - (np.cumsum(w) - w), 0.0))
         return float(taken @ s**2)
 
     def features(self, v: float) -> float:
-        """Weight of the eigenvalues that have left the bulk of the noise at its upper end."""
+        """Return the weight of the eigenvalues that have left the noise bulk at its upper end."""
         return float(self.arrays[1][self.noise_bulk(v).last + 1 :].sum())
 
     def hidden_overlap(self, v: float, b: float, cut: float) -> float:
-        """Integral over the bulk of the noise, x > cut, of (x - b) times the mean of the eigenvalues that it holds, eigenvalue^2."""
+        """Return the overlap of the learned map with features that noise hides, eigenvalue^2.
+
+        It is the integral of (x - b) times the mean of the eigenvalues in the noise bulk, over x >
+        cut in this bulk.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            b: threshold, eigenvalue.
+            cut: lower limit of the integral, eigenvalue.
+        """
         bulk, (s, w) = self.noise_bulk(v), self.arrays
         held = slice(bulk.first, bulk.last + 1)
         _, moments = self.feature_parts(v, b, max(cut, bulk.low), bulk.high)
         return float(moments[held] @ (w * s)[held])
 
     def feature_parts(self, v: float, b: float, low: float, high: float) -> tuple[Array, Array]:
-        """What eigenvectors of Y at low < x < high have of each eigenvector of the target, shapes (N,).
+        """Return how much the eigenvectors of Y at low < x < high contain of each eigenvector of
+        the target.
 
-        First the sum of the squared overlaps, then that of x - b times these (eigenvalue): of S = c (Y - b)_+ the shares of a target
-        eigenvector in eigenvectors of S, and 1/c times its v^T S v.
+        The first array is the sum of the squared overlaps. The second is the sum of x - b times the
+        squared overlaps (eigenvalue). For S = c (Y - b)_+ they are the weight of an eigenvector v
+        of the target in the eigenvectors of S, and v^T S v/c.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            b: threshold, eigenvalue.
+            low: lower limit, eigenvalue.
+            high: upper limit, eigenvalue.
+
+        Returns:
+            Two arrays of shape (N,).
         """
         s, _ = self.arrays
         shares, moments = np.zeros_like(s), np.zeros_like(s)
@@ -222,7 +270,14 @@ class Eigenvalues:
         return shares, moments
 
     def density(self, v: float, x: Array) -> Array:
-        """Density of mu_v (1/eigenvalue) at positions x, shape of `x`.
+        """Return the density of mu_v (1/eigenvalue).
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            x: positions, eigenvalue.
+
+        Returns:
+            Array with the shape of `x`.
 
         Raises:
             OutsideDomain: v is beyond double precision.
@@ -233,18 +288,21 @@ class Eigenvalues:
         return np.asarray(generated.density(g)).reshape(positions.shape)
 
     def mass_above(self, v: float, x: float) -> float:
-        """Mass of mu_v above x, to double precision of the whole mass."""
+        """Return the mass of mu_v above x, to double precision relative to the whole mass."""
         return self._in_double(v, x)[0].mass
 
     def energy(self, v: float, b: float, width: float) -> Energy:
-        """J(v, b) with derivatives, of at most the share `width` of eigenvalues; zero beyond the upper edge."""
+        """Return J(v, b) and derivatives for at most the fraction `width` of eigenvalues; zero
+        beyond the upper edge.
+        """
         return limited_energy(self, v, b, width)
 
     def values(self, v: float, x: float) -> Values:
-        """Spectral function and derivatives at x in float64, or in ball arithmetic where they cancel.
+        """Return the spectral function and derivatives at x in float64, or in ball arithmetic if
+        float64 cancels.
 
         Raises:
-            Unresolved: x is too close to an edge of the support for it.
+            Unresolved: x is too close to an edge of the support for ball arithmetic.
         """
         values, worst = self._summed(v, x)
         if worst <= self._allowed:
@@ -254,17 +312,21 @@ class Eigenvalues:
         return self.exact_values(v, x)
 
     def accuracy(self, v: float, x: float) -> float:
-        """Largest relative error of `values` there."""
+        """Return the largest relative error of `values(v, x)`."""
         _, worst = self._summed(v, x)
         return worst if worst <= self._allowed else EXACT
 
     @property
     def _allowed(self) -> float:
-        """Relative error up to which sums are used."""
+        """Relative error up to which float64 sums are used."""
         return SUMMED if len(self.weights) <= MOST_IN_BALLS else COARSE
 
     def _summed(self, v: float, x: float) -> tuple[Values, float]:
-        """Sums over eigenvalues in float64, the better of two where one is not good, and their largest relative error."""
+        """Return sums over eigenvalues in float64, and their largest relative error.
+
+        If the path integral is not accurate, residues are tried, and the more accurate result is
+        returned.
+        """
         values, errors = self._in_double(v, x)
         worst = _worst(values, errors, v, x)
         affordable = len(self.weights) - np.searchsorted(self.arrays[0], x) < SUMMED_APART
@@ -278,19 +340,29 @@ class Eigenvalues:
         return values, worst
 
     def strength_slopes(self, v: float, b: float, quantile: float | None, strengths: Array) -> Array:
-        """Slopes dJ/ds of `energy`, per unit weight, by each of the `strengths`, eigenvalues of the list; shape of `strengths`."""
+        """Return the slopes dJ/ds of `energy`, per unit weight, by eigenvalues s of the list.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            b: threshold, eigenvalue.
+            quantile: eigenvalue at which the rank limit cuts the law; None if it does not act.
+            strengths: the eigenvalues s, shape (n,).
+
+        Returns:
+            Slopes, shape (n,).
+        """
         top = b if quantile is None else quantile
         if top >= self.upper_edge(v):
             return np.zeros(len(strengths))
         found, _ = subordination.spectral(float(v), float(top), *self.arrays, *_rule(), strengths)
         self._require_found(v, found)
         J_s, J_bs = np.asarray(generated.finite_value(found[5:])).reshape(-1, 2).T
-        # At fixed mass above the quantile: what enters through J_v or the mass itself is of J alone.
+        # The mass above the quantile is fixed, so that J_v and the mass itself do not contribute.
         slopes, _, _ = generated.rank_limited(J_s, 0.0, J_bs, 0.0, top, b, 0.0)
         return np.asarray(slopes)
 
     def exact_values(self, v: float, x: float) -> Values:
-        """The same in ball arithmetic.
+        """Return `values(v, x)` in ball arithmetic.
 
         Raises:
             Unresolved: x is too close to an edge of the support for it.
@@ -298,9 +370,15 @@ class Eigenvalues:
         return exact_values(self.exact(), float(v), float(x))
 
     def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
-        """||S/c - S0||^2/d where the threshold b leaves `energy`: from what lies below b if that rounds less, where no rank limits.
+        """Return ||S/c - S0||^2/d for the spectral function `energy` at threshold b.
 
-        What lies below misses no part of q0, which a small error would not be seen beside.
+        Without a rank limit it is also computed from the part of the law below b, where no large q0
+        cancels. The result with the smaller rounding error is returned.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            b: threshold, eigenvalue.
+            energy: the value of `energy` at this threshold.
         """
         above = denoising_error_of(energy, self.q0, v, b)
         if energy.quantile is not None or energy.J == 0:
@@ -312,7 +390,9 @@ class Eigenvalues:
 
     @lru_cache(maxsize=8)  # noqa: B019 - targets are few and small
     def exact(self) -> FiniteLaw:
-        """The same list with its binary values taken as exact."""
+        """Return the same law in ball arithmetic, with the binary values of its eigenvalues and
+        weights.
+        """
         return FiniteLaw(
             lambda: [arb(value) for value in self.eigenvalues],
             [Fraction(weight) for weight in self.weights],
@@ -324,14 +404,19 @@ class Eigenvalues:
             raise OutsideDomain(f"no physical root found at v = {v:g}: parameters beyond double precision")
 
     def _in_double(self, v: float, x: float) -> tuple[Values, Values]:
-        """Values in float64 and estimates of their rounding errors, each from the side of x where it is known better."""
+        """Return values in float64 and estimates of their rounding errors.
+
+        Each value is computed from above x and from below x; the one with the smaller error is
+        returned.
+        """
         s, w = self.arrays
         above, errors = self._integrated(v, x, s, w)
         below, less = self._below(v, x)
         t0, q0 = self.t0, self.q0
         J, J_v, J_b, J_bv, mass = below
         rest = generated.complement(J, J_v, J_b, J_bv, mass, v, x, t0, q0)
-        # What all of the law has is rounded too: four terms, of which the moments are sums of as many as there are eigenvalues.
+        # Integrals over the whole law have rounding errors, too: four terms, and moments are sums over
+        # all eigenvalues.
         unit = (4 + math.sqrt(len(s))) * _EPS
         off = [error + unit * size for error, size in zip(less, whole_law(v, x, t0, q0), strict=True)]
         pairs = zip(zip(errors, above, strict=True), zip(off, map(float, rest), strict=True), strict=True)
@@ -339,20 +424,23 @@ class Eigenvalues:
         return Values(*(value for _, value in chosen)), Values(*(error for error, _ in chosen))
 
     def _below(self, v: float, x: float) -> tuple[list[float], list[float]]:
-        """The same of the mirrored law at -x, which hold what lies below x."""
+        """Return values and errors of the mirrored law at -x, which is the part of the law below x."""
         s, w = self.arrays
         return self._integrated(v, -x, -s[::-1], w[::-1].copy())  # one layout of arrays is compiled once
 
     def _integrated(self, v: float, x: float, s: Array, w: Array) -> tuple[list[float], list[float]]:
-        """J, J_v, J_b, J_bv and mass of eigenvalues s ascending, and estimates of their rounding errors."""
+        """Return J, J_v, J_b, J_bv and mass for ascending eigenvalues s, and estimates of their
+        rounding errors.
+        """
         ends, errors = subordination.spectral(float(v), float(x), s, w, *_rule())
         self._require_found(v, ends)
         return [float(generated.finite_value(end)) for end in ends], [float(error) for error in errors]
 
 
 def _worst(values: Values, errors: Values, v: float, x: float) -> float:
-    """Largest relative error; not a number where an error is none."""
-    # Between bulks J_bv vanishes: it is judged beside J_v, to which the rank limit adds it times an eigenvalue.
+    """Return the largest relative error; NaN if an error is NaN."""
+    # J_bv vanishes between bulks. Its error is compared with J_v, to which the rank limit adds J_bv times
+    # an eigenvalue.
     sizes = values._replace(J_bv=max(abs(values.J_bv), values.J_v / (abs(x) + math.sqrt(v))))
     return largest_error(errors, sizes)
 
@@ -364,16 +452,22 @@ def _rule() -> tuple[Array, Array]:
 
 
 def _numbers(name: str, values: object) -> tuple[float, ...]:
-    """Those of a list or an array, of any kind."""
+    """Return the elements of a list or an array as floats."""
     require_list(name, values)
     return tuple(real(name, value) for value in cast(Iterable[object], values))
 
 
 def finite_rank(values: Sequence[float], dim: int) -> Eigenvalues:
-    """The eigenvalues `values`, weight 1/dim each, and zero for the rest of the `dim`.
+    """Return the law of the eigenvalues `values`, each of weight 1/dim, and zeros for the rest of
+    the `dim` dimensions.
+
+    Args:
+        values: nonzero eigenvalues.
+        dim: dimension d.
 
     Raises:
-        InvalidParameter: more values than dimensions, or as `Eigenvalues`.
+        InvalidParameter: there are more values than dimensions, or an argument is outside its
+            domain (see `Eigenvalues`).
     """
     known, dim = _numbers("values", values), count("dim", dim)
     if len(known) > dim:
@@ -382,14 +476,24 @@ def finite_rank(values: Sequence[float], dim: int) -> Eigenvalues:
 
 
 def singular_values(values: Sequence[float], weights: Sequence[float]) -> Eigenvalues:
-    """The law that stands for a general matrix: each of its singular `values` with either sign, half of its weight at each.
+    """Return the law that represents a general matrix: each singular value with both signs, with
+    half of its weight each.
+
+    Args:
+        values: singular values.
+        weights: one for each singular value; positive, with sum one.
 
     Raises:
-        InvalidParameter: as `Eigenvalues`.
+        InvalidParameter: an argument is outside its domain (see `Eigenvalues`).
     """
     return Eigenvalues(*with_either_sign(_numbers("values", values), _numbers("weights", weights)))
 
 
 def with_either_sign(values: Sequence[float], weights: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Each of the values with either sign, half of its weight at each."""
+    """Return each value with both signs, with half of its weight each.
+
+    Args:
+        values: singular values.
+        weights: one for each singular value.
+    """
     return (*(-value for value in values), *values), tuple(weight / 2 for weight in (*weights, *weights))

@@ -1,4 +1,6 @@
-"""The spectral function in ball arithmetic where float64 cancels, at the precision that the point needs."""
+"""Spectral function in ball arithmetic, for points at which float64 cancels, at the precision that
+each point needs.
+"""
 
 import math
 
@@ -13,19 +15,24 @@ _BITS = (
     200,
     800,
     3200,
-)  # J ~ x^(7/2) at a fraction x of a bulk below its edge: 200 bits leave nine digits at x = 1e-12
-_ACCURATE = 40  # bits of a value, or else:
+)  # J ~ x^(7/2) at a fraction x of a bulk below its edge; 200 bits give nine digits at x = 1e-12
+_ACCURATE = 40  # required bits of a value, or else:
 EXACT = 2.0**-_ACCURATE  #: relative error of a value
-_NEGLIGIBLE = 2.0**-100  # radius in natural units, for values that vanish (J_bv below the support)
+_NEGLIGIBLE = 2.0**-100  # accepted radius in natural units of a value that vanishes (J_bv below the support)
 
 
 def exact_values(law: Law, v: float, x: float, mirrored: bool = False) -> Values:
-    """J, J_v, J_b, J_bv and mass at x, float64 values taken as exact, correct to double precision or nearly.
+    """Return J, J_v, J_b, J_bv and mass at x, correct almost to double precision.
 
-    mirrored: of the law of minus the eigenvalues.
+    Args:
+        law: law of the target in ball arithmetic.
+        v: variance of the semicircle, eigenvalue^2; its binary value is exact.
+        x: position, eigenvalue; its binary value is exact.
+        mirrored: evaluate the law of minus the eigenvalues.
 
     Raises:
-        Unresolved: x is too close to an edge of the support, or v too large, for the finest precision.
+        Unresolved: x is too close to an edge of the support, or v is too large, for the highest
+            precision.
     """
     units = Values(J=v, J_v=1.0, J_b=math.sqrt(v), J_bv=1 / math.sqrt(v), mass=1.0)
     for bits in _BITS:

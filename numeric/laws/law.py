@@ -1,6 +1,8 @@
-"""What every law of the target's eigenvalues offers: moments, and the law with a semicircle of variance v added (mu_v).
+"""Interface of the laws of the target's eigenvalues: moments, and the noisy law mu_v.
 
-Theory note, section 4. A target is a frozen, hashable value; eigenvalues carry the unit of S0.
+The noisy law mu_v is the law of the target with a semicircle of variance v added (theory note,
+section 4). Y is a matrix with this law. A target is a frozen, hashable value. Eigenvalues have the
+unit of S0.
 """
 
 import math
@@ -16,18 +18,24 @@ from numeric.model import float64 as generated
 from numeric.proven_laws.law import Law
 
 Array = NDArray[np.float64]
-# Where the bound on the rounding error of float64 exceeds this share of a value, ball arithmetic takes over: the channel average
-# beside it is not better than 1e-8.
+# Relative bound on the rounding error of float64 above which ball arithmetic is used. The channel
+# average is not more accurate than 1e-8.
 TRUSTED = 1e-9
-ROUNDING = 1e-12  # relative, of q0 and its parts, sums of thousands of terms
-_GAP_STEPS = 1000  # of a root whose function is flat: 103 were seen
+ROUNDING = 1e-12  # relative rounding error of q0 and its parts, which are sums of thousands of terms
+_GAP_STEPS = 1000  # limit for a root of a flat function; the largest observed number is 103
 
 
 class Energy(NamedTuple):
-    """Spectral function and derivatives above the threshold, of the largest kappa d eigenvalues only if that is fewer.
+    """Spectral function and derivatives above the threshold, with the rank limit.
 
-    J (eigenvalue^2), J_v, J_b (eigenvalue), `mass` of the eigenvalues that count, and the `quantile` (eigenvalue) at which the
-    rank limit cuts, None where it does not.
+    If the rank limit acts, only the largest kappa d eigenvalues count.
+
+    Attributes:
+        J: spectral function, eigenvalue^2.
+        J_v: derivative in v.
+        J_b: derivative in b, eigenvalue.
+        mass: mass of the eigenvalues that count.
+        quantile: eigenvalue at which the rank limit cuts the law; None if it does not act.
     """
 
     J: float
@@ -38,7 +46,9 @@ class Energy(NamedTuple):
 
 
 class Values(NamedTuple):
-    """Spectral function and derivatives at one position, and the mass above it."""
+    """Spectral function and derivatives at one position x, and the mass above x, without a rank
+    limit.
+    """
 
     J: float
     J_v: float
@@ -48,29 +58,56 @@ class Values(NamedTuple):
 
 
 def largest_error(errors: Iterable[float], sizes: Iterable[float]) -> float:
-    """Largest relative error; infinite, or not a number, where an error is."""
+    """Return the largest relative error.
+
+    Args:
+        errors: absolute errors.
+        sizes: values, one for each error.
+
+    Returns:
+        The largest ratio; infinite or NaN if an error is infinite or NaN, or if a value is 0 and
+        its error is not.
+    """
     return max(
         error / abs(size) if size else math.inf if error else 0.0 for error, size in zip(errors, sizes, strict=True)
     )
 
 
 def whole_law(v: float, x: float, t0: float, q0: float) -> Values:
-    """Sizes of what all of the law has, from which `complement` takes what lies below x: as much is rounded."""
+    """Return the sizes of the integrals over the whole law.
+
+    `complement` subtracts the part below x from them; their rounding errors are proportional to
+    these sizes.
+
+    Args:
+        v: variance of the semicircle, eigenvalue^2.
+        x: position, eigenvalue.
+        t0: mean eigenvalue.
+        q0: second moment, eigenvalue^2.
+    """
     return Values(q0 + v + 2 * abs(x * t0) + x**2, 1.0, 2 * (abs(x) + abs(t0)), 0.0, 1.0)
 
 
 class Bounded(NamedTuple):
-    """A small difference of large terms (eigenvalue^2), and a bound on the rounding of the terms it is made of."""
+    """Small difference of large terms (eigenvalue^2), with a bound on the rounding error of these
+    terms.
+    """
 
     value: float
     rounding: float
 
 
 class Outlier(NamedTuple):
-    """An eigenvalue `target` of S0, of small `weight`, that stands apart from the others in the noisy law.
+    """Isolated eigenvalue of the noisy law, which belongs to an eigenvalue of S0 of small weight.
 
-    `position` (eigenvalue of Y) and squared `overlap` of the eigenvectors are those of vanishing weight; at a finite weight the
-    eigenvalue is an interval of the support, from `low` to `high`.
+    Attributes:
+        target: eigenvalue of S0.
+        position: eigenvalue of Y in the limit of vanishing weight.
+        overlap: squared overlap of the two eigenvectors in the limit of vanishing weight.
+        weight: weight of the eigenvalue of S0.
+        low: lower end of the interval of the support that the eigenvalue fills at its finite
+            weight.
+        high: upper end of this interval.
     """
 
     target: float
@@ -82,7 +119,9 @@ class Outlier(NamedTuple):
 
 
 class Target(Protocol):
-    """Law of the eigenvalues of S0: mean `t0`, second moment `q0`, share `zero_mass` of zero eigenvalues."""
+    """Law of the eigenvalues of S0: mean `t0`, second moment `q0`, mass `zero_mass` of the
+    eigenvalue 0.
+    """
 
     @property
     def t0(self) -> float:
@@ -94,63 +133,119 @@ class Target(Protocol):
 
     @property
     def zero_mass(self) -> float:
-        """Share of zero eigenvalues."""
+        """Fraction of zero eigenvalues."""
 
     def scaled(self, factor: float) -> Self:
-        """Law of `factor` times the target."""
+        """Return the law of `factor` times the target."""
 
     def exact(self) -> Law:
-        """The same law in ball arithmetic."""
+        """Return the same law in ball arithmetic."""
 
     def support(self, v: float) -> list[tuple[float, float]]:
-        """Intervals on which mu_v has a density, from the lowest to the highest."""
+        """Return the intervals on which mu_v has a density, in ascending order."""
 
     def upper_edge(self, v: float) -> float:
-        """Upper end of the support.
+        """Return the upper end of the support.
 
         Raises:
             OutsideDomain: v is beyond double precision.
         """
 
     def single_intervals(self, v: float) -> Array:
-        """Intervals of the support that one eigenvalue of small weight fills alone: rows (low, high, weight), ascending."""
+        """Return the intervals of the support that belong to one eigenvalue of small weight: rows
+        (low, high, weight), ascending.
+        """
 
     def outliers(self, v: float) -> list[Outlier]:
-        """Isolated eigenvalues of small weight, ascending; the intervals of the support that they fill are among `support`."""
+        """Return the isolated eigenvalues of small weight, ascending; `support` includes their
+        intervals.
+        """
 
     def top_energy(self, share: float) -> float:
-        """Part of q0 that the largest `share` of the eigenvalues has, eigenvalue^2."""
+        """Return the part of q0 (eigenvalue^2) in the largest eigenvalues, whose fraction is
+        `share`.
+        """
 
     def features(self, v: float) -> float:
-        """Share of the eigenvalues of Y that stand for features of the target, as opposed to noise (see numeric.studies.decompose)."""
+        """Return the fraction of eigenvalues of Y that represent features of the target and not
+        noise (see numeric.studies.decompose).
+        """
 
     def hidden_overlap(self, v: float, b: float, cut: float) -> float:
-        """Integral over the noisy eigenvalues x > cut of Y of (x - b) times the mean of the features among them, eigenvalue^2."""
+        """Return the overlap of the learned map with features that noise hides, eigenvalue^2.
+
+        It is the integral of (x - b) times the mean of the hidden features, over the eigenvalues x
+        > cut of Y.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            b: threshold, eigenvalue.
+            cut: lower limit of the integral, eigenvalue.
+        """
 
     def density(self, v: float, x: Array) -> Array:
-        """Density of mu_v (1/eigenvalue) at positions x, shape of `x`."""
+        """Return the density of mu_v (1/eigenvalue).
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            x: positions, eigenvalue.
+
+        Returns:
+            Array with the shape of `x`.
+        """
 
     def mass_above(self, v: float, x: float) -> float:
-        """Mass of mu_v above x, to double precision of the whole mass."""
+        """Return the mass of mu_v above x, to double precision relative to the whole mass.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            x: position, eigenvalue.
+        """
 
     def energy(self, v: float, b: float, width: float) -> Energy:
-        """J(v, b) with derivatives, of at most the share `width` of eigenvalues."""
+        """Return J(v, b) and derivatives, with a rank limit.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            b: threshold, eigenvalue.
+            width: largest fraction of eigenvalues that counts.
+        """
 
     def values(self, v: float, x: float) -> Values:
-        """Spectral function and derivatives at b = x without a rank limit."""
+        """Return the spectral function and its derivatives at b = x, without a rank limit.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            x: position, eigenvalue.
+        """
 
     def accuracy(self, v: float, x: float) -> float:
-        """Largest relative error of `values` there, an estimate."""
+        """Return an estimate of the largest relative error of `values(v, x)`.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            x: position, eigenvalue.
+        """
 
     def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
-        """||S/c - S0||^2/d where the threshold b leaves `energy`."""
+        """Return ||S/c - S0||^2/d.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            b: threshold, eigenvalue.
+            energy: the value of `energy` at this threshold.
+        """
 
 
 def finite_edge(v: float, edge: float) -> float:
-    """The edge itself.
+    """Return `edge` if it is finite.
+
+    Args:
+        v: variance of the semicircle, for the error message.
+        edge: an edge of the support, eigenvalue.
 
     Raises:
-        OutsideDomain: it is no number, as v is beyond double precision.
+        OutsideDomain: the edge is not finite, because v is beyond double precision.
     """
     if not np.isfinite(edge):
         raise OutsideDomain(f"no edge of the support found at v = {v:g}: parameters beyond double precision")
@@ -158,42 +253,80 @@ def finite_edge(v: float, edge: float) -> float:
 
 
 def limited_energy(target: Target, v: float, b: float, width: float) -> Energy:
-    """`Target.energy` from `Target.values`: zero beyond the upper edge, cut at the quantile where the rank limit acts."""
+    """Compute `Target.energy` from `Target.values`.
+
+    The energy is zero beyond the upper edge. If the rank limit acts, the law is cut at the
+    quantile.
+
+    Args:
+        target: law of the target.
+        v: variance of the semicircle, eigenvalue^2.
+        b: threshold, eigenvalue.
+        width: largest fraction of eigenvalues that counts.
+    """
     top = target.upper_edge(v)
     if b >= top:
         return Energy(0.0, 0.0, 0.0, 0.0, None)
     here = target.values(v, b)
-    if width >= 1 or here.mass <= width:  # rounding may leave a mass above one
+    if width >= 1 or here.mass <= width:  # due to rounding a mass may exceed one
         return Energy(here.J, here.J_v, here.J_b, here.mass, None)
     Q = quantile(target, v, width, b, top)
     return energy_above(target, v, b, Q)._replace(mass=width)
 
 
 def denoising_error_of(energy: Energy, q0: float, v: float, b: float) -> Bounded:
-    """Bounded from all of q0, to the rounding of that."""
+    """Compute ||S/c - S0||^2/d as a difference from q0, so that its rounding error is that of q0.
+
+    Args:
+        energy: spectral function and derivatives.
+        q0: second moment, eigenvalue^2.
+        v: variance of the semicircle, eigenvalue^2.
+        b: threshold, eigenvalue.
+    """
     value = generated.denoising_error(q0, energy.J, energy.J_v, energy.J_b, v, b)
     return Bounded(float(value), ROUNDING * (q0 + energy.J + abs(b * energy.J_b) + 2 * v * energy.J_v))
 
 
 def energy_above(target: Target, v: float, b: float, cut: float) -> Energy:
-    """J(v, b) with derivatives, of the eigenvalues of mu_v above `cut` >= b only."""
+    """Return J(v, b) and derivatives for the eigenvalues of mu_v above `cut` only.
+
+    Args:
+        target: law of the target.
+        v: variance of the semicircle, eigenvalue^2.
+        b: threshold, eigenvalue.
+        cut: lower limit, eigenvalue; at least b.
+    """
     above = target.values(v, cut)
     J, J_v, J_b = generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, b, above.mass)
     return Energy(float(J), float(J_v), float(J_b), above.mass, cut)
 
 
 def quantile(target: Target, v: float, mass: float, low: float, top: float) -> float:
-    """Eigenvalue of mu_v in [low, top] above which the law has this mass; `top` is its upper edge."""
+    """Return the eigenvalue above which mu_v has a given mass.
+
+    Args:
+        target: law of the target.
+        v: variance of the semicircle, eigenvalue^2.
+        mass: the mass.
+        low: lower end of the search, eigenvalue.
+        top: upper edge of mu_v.
+    """
 
     def excess(x: float) -> float:
-        return (target.mass_above(v, x) if x < top else 0.0) - mass  # at the edge itself two branches meet
+        return (target.mass_above(v, x) if x < top else 0.0) - mass  # two branches meet at the edge
 
-    # In a gap above which the law has this very mass the excess is rounding, and steps are halved more often than elsewhere.
+    # If the law has exactly this mass above a gap, the excess in the gap is rounding noise, and the
+    # search needs more bisections than usual.
     return float(scipy.optimize.brentq(excess, low, top, xtol=1e-14, rtol=1e-14, maxiter=_GAP_STEPS))
 
 
 def filled_intervals(edges: Array, filled: Sequence[bool]) -> list[tuple[float, float]]:
-    """Intervals between ascending edges that are filled, neighbours joined."""
+    """Return the filled intervals between ascending edges; adjacent filled intervals are joined.
+
+    Args:
+        edges: ascending edges, shape (n + 1,).
+        filled: for each of the n intervals, whether it is filled.
+    """
     intervals: list[tuple[float, float]] = []
     for low, high, inside in zip(edges[:-1], edges[1:], filled, strict=True):
         if inside and intervals and intervals[-1][1] == low:
@@ -204,7 +337,15 @@ def filled_intervals(edges: Array, filled: Sequence[bool]) -> list[tuple[float, 
 
 
 def edge_grid(low: float, high: float, points: int) -> tuple[Array, Array]:
-    """Grid on [low, high] with weights of a Chebyshev rule: dense at the edges, where densities have square roots."""
+    """Return nodes and weights of a Chebyshev rule on [low, high].
+
+    The nodes are dense at the ends, where densities have square roots.
+
+    Args:
+        low: lower end.
+        high: upper end.
+        points: number of nodes.
+    """
     angles = (np.arange(points) + 0.5) * np.pi / points
     x = (low + high) / 2 - (high - low) / 2 * np.cos(angles)
     return x, (high - low) / 2 * np.sin(angles) * np.pi / points

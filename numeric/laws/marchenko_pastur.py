@@ -1,6 +1,7 @@
-"""The Marchenko-Pastur target S0 = W0 W0^T/sqrt(m0 d) and its noisy law mu_v: physical root, edges, density, spectral function.
+"""Marchenko-Pastur target S0 = W0 W0^T/sqrt(m0 d) and its noisy law mu_v: root, edges, density,
+spectral function.
 
-Theory note, section 4; every formula is generated (step `spectral`).
+See the theory note, section 4. Every formula is generated (step `spectral`).
 """
 
 from dataclasses import dataclass, field
@@ -33,15 +34,15 @@ from numeric.maths.kernels import over_blocks
 from numeric.model import float64 as generated
 from numeric.proven_laws.rational import RationalLaw, rational_law
 
-_POLISH = 1e-6  # eigenvalues of the companion matrix are closer than this to simple roots, relatively
-_LOWEST = 1e-12  # of the upper edge: the target's eigenvalues below it have a share 1e-6 at most, and no energy
+_POLISH = 1e-6  # relative error of simple roots from the companion matrix is below this
+_LOWEST = 1e-12  # fraction of the upper edge; at most 1e-6 of the target's eigenvalues are below
 Parameters = tuple[
     Array | float, Array | float
 ]  # rate kappa0 and inverse jump r (1/eigenvalue) of the free Poisson law
 
 
 class Grid(NamedTuple):
-    """J (eigenvalue^2), J_v, J_b (eigenvalue) and the mass above b, arrays of one shape."""
+    """J (eigenvalue^2), J_v, J_b (eigenvalue) and the mass above b, as arrays of one shape."""
 
     J: Array
     J_v: Array
@@ -51,13 +52,14 @@ class Grid(NamedTuple):
 
 @dataclass(frozen=True)
 class MarchenkoPastur:
-    """Law of `scale` times S0 = W0 W0^T/sqrt(m0 d), W0 Gaussian of shape (d, m0), kappa0 = m0/d: a free Poisson law.
+    """Law of `scale` times S0 = W0 W0^T/sqrt(m0 d), a free Poisson law.
 
-    Of a Fraction that no float is, such as 1/20, `kappa0` and `scale` are the nearest floats, and `stated` is the Fraction itself, of
-    which thresholds have their digits.
+    W0 is Gaussian of shape (d, m0), and kappa0 = m0/d. If you pass a Fraction that is not a float,
+    such as 1/20, then `kappa0` and `scale` are the nearest floats, and `stated` has the Fraction,
+    from which digits of thresholds are computed.
 
     Raises:
-        InvalidParameter: a parameter is no positive number.
+        InvalidParameter: a parameter is not a positive number.
 
     >>> from attention_erm import MarchenkoPastur
     >>> target = MarchenkoPastur(0.25)
@@ -67,7 +69,7 @@ class MarchenkoPastur:
 
     kappa0: float
     scale: float = 1.0
-    stated: tuple[Any, Any] = field(init=False)  #: both as they were given, where that is a Fraction; else the floats
+    stated: tuple[Any, Any] = field(init=False)  #: kappa0 and scale: the given Fraction, or the float
 
     def __post_init__(self) -> None:
         stated = self.kappa0, self.scale
@@ -96,27 +98,30 @@ class MarchenkoPastur:
 
     @property
     def zero_mass(self) -> float:
-        """Share of zero eigenvalues."""
+        """Fraction of zero eigenvalues."""
         return max(0.0, float(generated.zero_mass(self.kappa0, self.scale)))
 
     def scaled(self, factor: float) -> Self:
-        """Law of `factor` times the target."""
+        """Return the law of `factor` times the target."""
         kappa0, scale = self.stated
         return type(self)(kappa0, scale * factor)
 
     def exact(self) -> RationalLaw:
-        """The same law in ball arithmetic: of Fractions as they were given, of floats at their binary values."""
+        """Return the same law in ball arithmetic, with the given Fractions or the binary values of
+        floats.
+        """
         kappa0, scale = map(Fraction, self.stated)
         return rational_law("tied_attention", kappa0=kappa0, scale=scale)
 
     def support(self, v: float) -> list[tuple[float, float]]:
-        """Intervals on which mu_v has a density, from the real critical points of z(g), lowest first.
+        """Return the intervals on which mu_v has a density, from the real critical points of z(g),
+        ascending.
 
         Raises:
-            OutsideDomain: none is found, which needs parameters beyond double precision.
+            OutsideDomain: no interval is found, because parameters are beyond double precision.
         """
         critical = polynomial_roots(np.array([[float(value) for value in generated.edge_polynomial(v, *self.law)]]))[0]
-        # Merging edges are a double root, known to sqrt(eps).
+        # Merging edges are a double root, which is accurate to sqrt(eps) only.
         real = np.unique(critical.real[np.abs(critical.imag) < 1e-7 * np.abs(critical)])
         edges = np.unique(np.real(generated.inverse_stieltjes(real, v, *self.law)))
         middles = (edges[:-1] + edges[1:]) / 2
@@ -127,19 +132,21 @@ class MarchenkoPastur:
         return intervals
 
     def upper_edge(self, v: float) -> float:
-        """Upper end of the support."""
+        """Return the upper end of the support."""
         return finite_edge(v, float(marchenko_pastur_root.upper_edge(float(v), *self.law)))
 
     def single_intervals(self, v: float) -> Array:
-        """None: the law has no eigenvalue of its own."""
+        """Return an empty array, because no eigenvalue of the law has a weight of its own."""
         return np.empty((0, 3))
 
     def outliers(self, v: float) -> list[Outlier]:
-        """None: the law has no eigenvalue of its own."""
+        """Return an empty list, because no eigenvalue of the law has a weight of its own."""
         return []
 
     def top_energy(self, share: float) -> float:
-        """Part of q0 that the largest `share` of the eigenvalues has, eigenvalue^2."""
+        """Return the part of q0 (eigenvalue^2) in the largest eigenvalues, whose fraction is
+        `share`.
+        """
         if share >= 1 - self.zero_mass:
             return self.q0
         if share <= 0:
@@ -150,58 +157,69 @@ class MarchenkoPastur:
             return self.mass_above(0.0, x) - share
 
         cut = float(scipy.optimize.brentq(excess, _LOWEST * top, top, xtol=1e-15 * top, rtol=1e-14))
-        above = Values(*marchenko_pastur_root.at_point(0.0, cut, *self.law)[0])  # the closed forms hold at v = 0 too
+        above = Values(*marchenko_pastur_root.at_point(0.0, cut, *self.law)[0])  # valid at v = 0, too
         return float(generated.rank_limited(above.J, above.J_v, above.J_b, above.J_bv, cut, 0.0, above.mass)[0])
 
     def features(self, v: float) -> float:
-        """Rank of the target: where the noisy law has split, the upper of its two intervals has just this mass."""
+        """Return the rank of the target over d.
+
+        If the noisy law has split into two intervals, the upper one has exactly this mass.
+        """
         return 1 - self.zero_mass
 
     def hidden_overlap(self, v: float, b: float, cut: float) -> float:
-        """Zero: noisy eigenvalues are those beyond the rank of the target, and hold no feature."""
+        """Return zero: noisy eigenvalues beyond the rank of the target contain no feature."""
         return 0.0
 
     def density(self, v: float, x: Array) -> Array:
-        """Density of mu_v (1/eigenvalue) at positions x, shape of `x`."""
+        """Return the density of mu_v (1/eigenvalue) at positions x, with the shape of `x`."""
         return np.asarray(generated.density(physical_root(v, x, self.law)))
 
     def mass_above(self, v: float, x: float) -> float:
-        """Mass of mu_v above x, to double precision of the whole mass."""
+        """Return the mass of mu_v above x, to double precision relative to the whole mass."""
         values, errors = (Values(*one) for one in marchenko_pastur_root.at_point(float(v), float(x), *self.law))
         return float(values.mass if errors.mass <= TRUSTED else self.exact_values(v, x).mass)
 
     def energy(self, v: float, b: float, width: float) -> Energy:
-        """J(v, b) with derivatives, of at most the share `width` of eigenvalues; zero beyond the upper edge."""
+        """Return J(v, b) and derivatives for at most the fraction `width` of eigenvalues; zero
+        beyond the upper edge.
+        """
         return limited_energy(self, v, b, width)
 
     def values(self, v: float, x: float) -> Values:
-        """The closed forms at x in float64, or in ball arithmetic where they cancel.
+        """Return the closed forms at x in float64, or in ball arithmetic if they cancel.
 
         Raises:
-            Unresolved: x is too close to an edge of the support for it.
+            Unresolved: x is too close to an edge of the support for ball arithmetic.
         """
         values, error = self._in_double(v, x)
         return values if error <= TRUSTED else self.exact_values(v, x)
 
     def accuracy(self, v: float, x: float) -> float:
-        """Largest relative error of `values` there."""
+        """Return the largest relative error of `values(v, x)`."""
         _, error = self._in_double(v, x)
         return error if error <= TRUSTED else EXACT
 
     def _in_double(self, v: float, x: float) -> tuple[Values, float]:
-        """The closed forms in float64, and their largest relative error."""
+        """Return the closed forms in float64, and their largest relative error."""
         values, errors = marchenko_pastur_root.at_point(float(v), float(x), *self.law)
         return Values(*values), largest_error(errors, values)
 
     def denoising_error(self, v: float, b: float, energy: Energy) -> Bounded:
-        """||S/c - S0||^2/d where the threshold b leaves `energy`."""
+        """Return ||S/c - S0||^2/d for the spectral function `energy` at threshold b."""
         return denoising_error_of(energy, self.q0, v, b)
 
     def grid(self, v: Array, b: Array) -> Grid:
-        """J, J_v, J_b and mass at many pairs (v, b), compiled and on all cores; in ball arithmetic where float64 cancels.
+        """Return J, J_v, J_b and mass at many pairs (v, b), compiled and on all cores.
+
+        Points at which float64 cancels are recomputed in ball arithmetic.
+
+        Args:
+            v: variances of the semicircle, eigenvalue^2; broadcast with `b`.
+            b: thresholds, eigenvalue.
 
         Raises:
-            Unresolved: a threshold b is too close to an edge of the support for it.
+            Unresolved: a threshold b is too close to an edge of the support for ball arithmetic.
         """
         shape = np.broadcast_shapes(np.shape(v), np.shape(b))
         flat_v, flat_b = (np.full(shape, value, dtype=float).ravel() for value in (v, b))
@@ -218,7 +236,7 @@ class MarchenkoPastur:
         return Grid(*(row.reshape(shape) for row in found))
 
     def exact_values(self, v: float, x: float) -> Values:
-        """The same in ball arithmetic.
+        """Return `values(v, x)` in ball arithmetic.
 
         Raises:
             Unresolved: x is too close to an edge of the support for it.
@@ -229,14 +247,25 @@ class MarchenkoPastur:
 
 
 def _exact(given: Fraction | float, number: float) -> Fraction | float:
-    """The Fraction that was given where the float is another number, so that equal targets are those of equal parameters."""
+    """Return the given Fraction if it differs from the float, and the float otherwise.
+
+    Targets with equal parameters then compare as equal.
+    """
     return given if isinstance(given, Fraction) and given != number else number
 
 
 def physical_root(v: Array | float, b: Array, law: Parameters) -> NDArray[np.complex128]:
-    """Stieltjes transform g of mu_v at each b (eigenvalue), approached from above: Im g < 0, or z'(g) < 0 if g is real.
+    """Return the Stieltjes transform g of mu_v at each b, approached from above.
 
-    Shape: that of `v`, `b` and the parameters together.
+    The physical root has Im g < 0, or z'(g) < 0 if it is real.
+
+    Args:
+        v: variances of the semicircle, eigenvalue^2.
+        b: positions, eigenvalue.
+        law: rate kappa0 and inverse jump r (1/eigenvalue).
+
+    Returns:
+        Complex array with the broadcast shape of all arguments.
     """
     arguments = (v, b, *law)
     shape = np.broadcast_shapes(*(np.shape(value) for value in arguments))
@@ -247,7 +276,12 @@ def physical_root(v: Array | float, b: Array, law: Parameters) -> NDArray[np.com
 
 
 def polynomial_roots(coefficients: Array) -> NDArray[np.complex128]:
-    """All roots of polynomials given along the last axis, highest power first: companion eigenvalues, two Newton steps."""
+    """Return all roots of polynomials: eigenvalues of companion matrices, improved by two Newton
+    steps.
+
+    Args:
+        coefficients: coefficients along the last axis, highest power first.
+    """
     monic = coefficients[..., 1:] / coefficients[..., :1]
     degree = monic.shape[-1]
     companion = np.zeros((*monic.shape[:-1], degree, degree))
@@ -259,7 +293,7 @@ def polynomial_roots(coefficients: Array) -> NDArray[np.complex128]:
         for k in range(degree + 1):
             slope = slope * roots + value
             value = value * roots + coefficients[..., k, None]
-        # At a double root (an edge of the support) value and slope are rounding errors and their ratio means nothing.
+        # At a double root (an edge of the support) value and slope are rounding errors; skip the step.
         polishes = np.abs(value) < _POLISH * np.abs(slope * roots)
         roots = roots - np.divide(value, slope, out=np.zeros_like(value), where=polishes)
     return roots

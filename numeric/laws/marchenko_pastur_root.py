@@ -1,6 +1,8 @@
-"""Compiled kernels for the Marchenko-Pastur law: the physical root of the resolvent cubic and the closed forms there.
+"""Compiled kernels for the Marchenko-Pastur law: physical root of the resolvent cubic, and the
+closed forms at it.
 
-The root is that below the axis if there is one, else the real one on which z(g) falls (theory note, section 4).
+The physical root is the one below the real axis; if there is none, it is the real root at which
+z(g) decreases (theory note, section 4).
 """
 
 import numpy as np
@@ -9,11 +11,9 @@ from numba.extending import register_jitable
 from numeric.maths.kernels import digest, entry, inner
 from numeric.model import float64 as physics
 
-_REAL = 1e-9  # a double root is known to sqrt(eps) ~ 1e-8: smaller relative imaginary parts are rounding
-_NEWTON = 6  # steps: the start has five digits or more where v >= 1e-14 of the scale, so that two would do
-_LEAST_NOISE = (
-    1e-14  # of the second moment: below a tenth of it some two in a hundred points near zero were given another root
-)
+_REAL = 1e-9  # a double root has an error sqrt(eps) ~ 1e-8; smaller imaginary parts are rounding
+_NEWTON = 6  # maximum number of steps; two suffice from the five digits of the start at v >= 1e-14
+_LEAST_NOISE = 1e-14  # of the second moment; below a tenth of it 2 % of points near zero got a wrong root
 
 register_jitable(physics.angle_below)  # the closed forms call them
 register_jitable(physics.angle_above)
@@ -28,7 +28,10 @@ _mass_error = inner(physics.spectral_mass_error)
 
 @inner
 def _polished(g, a3, a2, a1, a0):  # type: ignore[no-untyped-def]
-    """Newton steps towards the root near g while they make the polynomial smaller: where two roots meet they are rounding errors."""
+    """Improve the root near g by Newton steps, as long as they make the polynomial smaller.
+
+    Where two roots meet, further steps would be rounding errors.
+    """
     value = ((a3 * g + a2) * g + a1) * g + a0
     for _ in range(_NEWTON):
         step = value / ((3.0 * a3 * g + 2.0 * a2) * g + a1)
@@ -41,13 +44,14 @@ def _polished(g, a3, a2, a1, a0):  # type: ignore[no-untyped-def]
 
 @inner
 def root(v, b, kappa0, r):  # type: ignore[no-untyped-def]
-    """Stieltjes transform of the noisy law at b, from above.
+    """Return the Stieltjes transform of the noisy law at b, approached from above.
 
-    Cardano's formula for 1/g: the physical |g| is at most 1/sqrt(v), so that its inverse is not lost beside others.
+    It uses Cardano's formula for 1/g. As |g| is at most 1/sqrt(v), its inverse is not lost in the
+    rounding errors of the other roots.
     """
     a3, a2, a1, a0 = _polynomial(v, b, kappa0, r)
     A, B, C = a1 / a0, a2 / a0, a3 / a0
-    unit = max(abs(A), np.sqrt(abs(B)), np.cbrt(abs(C)))  # of 1/g, so that no power overflows
+    unit = max(abs(A), np.sqrt(abs(B)), np.cbrt(abs(C)))  # unit of 1/g; avoids overflow
     A, B, C = A / unit, B / unit / unit, C / unit / unit / unit
     Q, R = (A * A - 3.0 * B) / 9.0, ((2.0 * A * A - 9.0 * B) * A + 27.0 * C) / 54.0
     if R * R > Q * Q * Q:
@@ -70,7 +74,9 @@ def root(v, b, kappa0, r):  # type: ignore[no-untyped-def]
 
 @inner
 def edge(v, kappa0, r):  # type: ignore[no-untyped-def]
-    """Upper end of the noisy law: between the poles 0 and r z(g) is convex, and the edge is its least value."""
+    """Return the upper end of the noisy law: the minimum of z(g), which is convex between its poles
+    0 and r.
+    """
     low, high = 0.0, r
     while True:
         g = 0.5 * (low + high)
@@ -84,9 +90,11 @@ def edge(v, kappa0, r):  # type: ignore[no-untyped-def]
 
 @inner
 def values(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
-    """J, J_v, J_b and mass above b, and the proven bounds on their rounding errors, at the physical root g.
+    """Return J, J_v, J_b and mass above b, and proven bounds on their rounding errors, at the
+    physical root g.
 
-    Bounds are infinite below the edge at noise so small that rounding may have chosen another root.
+    The bounds are infinite below the edge if v is so small that rounding may have selected another
+    root.
     """
     if 0.0 < v < _LEAST_NOISE * _moments(kappa0, r)[1]:
         error = 0.0 if b >= edge(v, kappa0, r) else np.inf
@@ -108,7 +116,9 @@ def values(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
 
 @inner
 def mixed(g, v, b, kappa0, r):  # type: ignore[no-untyped-def]
-    """J_bv and the proven bound on its rounding error; wanted only where the rank limit acts."""
+    """Return J_bv and the proven bound on its rounding error. It is needed only if the rank limit
+    acts.
+    """
     if g.imag == 0.0 and 0.0 < g.real < r:
         return 0.0, 0.0
     return _J_bv(g, v, b, kappa0, r), _J_bv_error(g, v, b, kappa0, r)
@@ -119,7 +129,7 @@ _SOURCES = digest(physics)
 
 @entry
 def at_point(v, b, kappa0, r, sources=_SOURCES):  # type: ignore[no-untyped-def]
-    """J, J_v, J_b, J_bv and mass above b, and the proven bounds on their rounding errors."""
+    """Return J, J_v, J_b, J_bv and mass above b, and proven bounds on their rounding errors."""
     g = root(v, b, kappa0, r)
     (J, J_v, J_b, mass), (J_error, J_v_error, J_b_error, mass_error) = values(g, v, b, kappa0, r)
     J_bv, J_bv_error = mixed(g, v, b, kappa0, r)
@@ -128,14 +138,16 @@ def at_point(v, b, kappa0, r, sources=_SOURCES):  # type: ignore[no-untyped-def]
 
 @entry
 def fill_roots(v, b, kappa0, r, found, sources=_SOURCES):  # type: ignore[no-untyped-def]
-    """Leave the roots, complex, at points (v, b, kappa0, r), each of shape (points,)."""
+    """Write the complex roots at points (v, b, kappa0, r), each of shape (points,), to `found`."""
     for k in range(len(v)):
         found[k] = root(v[k], b[k], kappa0[k], r[k])
 
 
 @entry
 def fill_points(first, last, v, b, kappa0, r, found, errors, sources=_SOURCES):  # type: ignore[no-untyped-def]
-    """Columns `first` to `last` of J, J_v, J_b, mass and of their errors, both of shape (4, points)."""
+    """Write columns `first` to `last` of J, J_v, J_b, mass and of their error bounds, both of shape
+    (4, points).
+    """
     for k in range(first, last):
         value, error = values(root(v[k], b[k], kappa0, r), v[k], b[k], kappa0, r)
         for j in range(4):
@@ -144,5 +156,5 @@ def fill_points(first, last, v, b, kappa0, r, found, errors, sources=_SOURCES): 
 
 @entry
 def upper_edge(v, kappa0, r, sources=_SOURCES):  # type: ignore[no-untyped-def]
-    """Upper end of the noisy law."""
+    """Return the upper end of the noisy law."""
     return edge(v, kappa0, r)

@@ -1,8 +1,10 @@
-"""Power-law targets of any dimension: leading eigenvalues one by one, the tail in blocks of known error.
+"""Power-law targets of any dimension: leading eigenvalues one by one, the tail in blocks with a
+known error.
 
-s_k proportional to k^-gamma, k = 1..dim, scaled to second moment q0 (theory note, sections 1 and 8). Beyond the first EXACT a
-block of consecutive eigenvalues stands as one, with their weight and their mean square: q0 is kept, and what is lost is the
-variance within blocks, which `truncation` bounds.
+The eigenvalues are s_k proportional to k^-gamma, k = 1..dim, scaled to second moment q0 (theory
+note, sections 1 and 8). Beyond the first EXACT eigenvalues, a block of consecutive eigenvalues is
+represented by one eigenvalue with their total weight and their mean square. This keeps q0 exact;
+the variance within blocks is lost, and `truncation` bounds it.
 """
 
 from dataclasses import dataclass, field, replace
@@ -16,12 +18,12 @@ from numeric.laws.eigenvalue_list import Eigenvalues, with_either_sign
 from numeric.laws.law import Array
 from numeric.maths.domain import count, positive
 
-EXACT = 4096  # eigenvalues that stand alone
-PER_OCTAVE = 1024  #: blocks for each doubling of k beyond; a local slope needs few
+EXACT = 4096  # number of leading eigenvalues that are not in blocks
+PER_OCTAVE = 1024  #: blocks for each factor 2 in k; a local slope needs few
 
 
 class Blocks(NamedTuple):
-    """Numbers k of the eigenvalues in each block, and their mean square times the unknown scale."""
+    """Number of eigenvalues in each block, and their mean square up to a common factor."""
 
     counts: Array
     squares: Array
@@ -29,12 +31,14 @@ class Blocks(NamedTuple):
 
 @dataclass(frozen=True)
 class PowerLaw(Eigenvalues):
-    """`dim` eigenvalues proportional to k^-gamma, of second moment tr S0^2/d; beyond EXACT in blocks.
+    """Law of `dim` eigenvalues proportional to k^-gamma with second moment tr S0^2/d; in blocks
+    beyond EXACT.
 
-    As `singular` values of a general matrix each stands with either sign, half of its weight at each.
+    With `singular`, the values are singular values of a general matrix: each has both signs, with
+    half of its weight.
 
     Raises:
-        InvalidParameter: as `power_law`.
+        InvalidParameter: an argument is outside its domain (see `power_law`).
     """
 
     eigenvalues: tuple[float, ...] = field(init=False, repr=False, compare=False)
@@ -59,38 +63,54 @@ class PowerLaw(Eigenvalues):
         super().__post_init__()
 
     def scaled(self, factor: float) -> Self:
-        """Law of `factor` times the target."""
+        """Return the law of `factor` times the target."""
         return replace(self, second_moment=factor**2 * self.second_moment)
 
 
 def power_law(
     gamma: Fraction | float, dim: int, q0: float = 1.0, per_octave: int = PER_OCTAVE, singular: bool = False
 ) -> PowerLaw:
-    """`dim` eigenvalues, or `singular` values, proportional to k^-gamma, of second moment q0; the same ones are made once.
+    """Return the law of eigenvalues proportional to k^-gamma, k = 1..dim. Results are cached.
+
+    Args:
+        gamma: exponent, positive.
+        dim: number d of eigenvalues.
+        q0: second moment tr S0^2/d, eigenvalue^2.
+        per_octave: number of blocks for each factor 2 in k, beyond the leading eigenvalues.
+        singular: whether the values are singular values of a general matrix.
 
     Raises:
-        InvalidParameter: gamma or q0 is no positive number, dim or per_octave no integer above zero.
+        InvalidParameter: gamma or q0 is not a positive number, or dim or per_octave is not a
+            positive integer.
 
     >>> from attention_erm import power_law
     >>> [round(value, 4) for value in power_law(1, dim=4).eigenvalues]
     [0.4191, 0.5587, 0.8381, 1.6762]
     """
-    # Before the cache, to which 100.0 is 100 and True is 1.
+    # Checked before the cache, which does not distinguish 100.0 from 100, or True from 1.
     return _made_once(*_stated(gamma, dim, q0, per_octave), singular)
 
 
-@lru_cache(maxsize=8)  # of 10^4 blocks, and the same at every sample size and weight decay
+@lru_cache(maxsize=8)  # few laws of 10^4 blocks, used at all sample sizes and weight decays
 def _made_once(gamma: float, dim: int, second_moment: float, per_octave: int, singular: bool) -> PowerLaw:
     return PowerLaw(gamma, dim, second_moment, per_octave, singular)
 
 
 def _stated(gamma: object, dim: object, q0: object, per_octave: object) -> tuple[float, int, float, int]:
-    """Parameters of any kind of number as Python's own, by the names that `power_law` gives them."""
+    """Check the parameters, and convert them to Python numbers."""
     return positive("gamma", gamma), count("dim", dim), positive("q0", q0), count("per_octave", per_octave)
 
 
 def truncation(gamma: float, dim: int, per_octave: int = PER_OCTAVE) -> float:
-    """Largest relative half-width of a block in the eigenvalue: below it no s_k differs from the one that stands for it."""
+    """Return the largest relative half-width of a block in the eigenvalue.
+
+    No s_k differs by more than this from the eigenvalue that represents it.
+
+    Args:
+        gamma: exponent.
+        dim: number of eigenvalues.
+        per_octave: number of blocks for each factor 2 in k.
+    """
     if dim <= EXACT:
         return 0.0
     return float(2.0 ** (gamma / per_octave) - 1.0)
@@ -102,7 +122,7 @@ def _blocks(gamma: float, dim: int, per_octave: int) -> Blocks:
         return Blocks(np.ones_like(first), first ** (-2 * gamma))
     number = int(np.ceil(per_octave * np.log2(dim / EXACT)))
     edges = np.unique(np.round(EXACT * (dim / EXACT) ** (np.arange(number + 1) / number)))
-    # Sums over k by the midpoint rule: its relative error gamma (2 gamma + 1)/(12 k^2) is below 1e-7 here.
+    # Midpoint rule for sums over k; its relative error gamma (2 gamma + 1)/(12 k^2) is below 1e-7.
     power = 1 - 2 * gamma
     ends = (edges + 0.5) ** power / power if power else np.log(edges + 0.5)
     counts = np.diff(edges)

@@ -1,10 +1,13 @@
-"""What lies above a position of the noisy law, where few eigenvalues of a long list do.
+"""Spectral function of the noisy law above a position, for long lists of which few eigenvalues lie
+above it.
 
-A path around a whole list (numeric.laws.subordination) loses a few isolated eigenvalues of weight 1/d beside all others. Here each
-interval of the support that a gap separates from the position is the sum of the residues of its eigenvalues, and the one that holds
-the position is integrated along Biane's curve from its edge: terms of the size of the result.
+The path integral around the whole list (numeric.laws.subordination) loses digits if a few isolated
+eigenvalues of weight 1/d compete with all others. Here, each interval of the support that a gap
+separates from the position is a sum of residues of its eigenvalues. The interval that contains the
+position is integrated along Biane's curve, from its edge. All terms then have the size of the
+result.
 
-`s` are the eigenvalues, distinct and ascending, `w` their weights, both of shape (N,).
+`s` are the eigenvalues, distinct and ascending; `w` are their weights. Both have shape (N,).
 """
 
 from functools import partial
@@ -32,14 +35,16 @@ from numeric.model import float64 as physics
 _density_integrands, _residues = inner(physics.density_integrands), inner(physics.finite_residues)
 _value = inner(physics.finite_value)
 _SOURCES = digest(physics, subordination)
-# Gap to a neighbour over the length of an interval from which on half a turn of angles has ellipses as in NODES: the neighbour is at
-# the angle i arccosh(1 + 2 gap/length).
+# Least gap / length of an interval for one panel over the whole interval: a neighbour is at the complex
+# angle i arccosh(1 + 2 gap/length), and the panel then converges like NODES assumes.
 _APART = 0.212
 
 
 @compiled
 def _first_above(p, v, s, w):  # type: ignore[no-untyped-def]
-    """The first eigenvalue whose interval of the support lies above u = p + i y wholly; as many as there are if none does."""
+    """Return the index of the first eigenvalue whose interval of the support is entirely above u =
+    p + i y; N if there is none.
+    """
     for k in range(max(1, np.searchsorted(s, p, side="right")), len(s)):
         _, left = gap_ends(k, v, s, w)
         if left > 0.0 and p < s[k] - left:
@@ -49,7 +54,9 @@ def _first_above(p, v, s, w):  # type: ignore[no-untyped-def]
 
 @compiled
 def _sum_over_others(sums, k, s, w):  # type: ignore[no-untyped-def]
-    """Fill in column k of `sums`: over the other eigenvalues, of w/(s_k - s), of w/(s_k - s)^2 and of w/|s_k - s|."""
+    """Compute column k of `sums`: the sums over the other eigenvalues of w/(s_k - s), w/(s_k - s)^2
+    and w/|s_k - s|.
+    """
     transform, spread, size = 0.0, 0.0, 0.0
     for j in range(len(s)):
         if j != k:
@@ -62,12 +69,12 @@ def _sum_over_others(sums, k, s, w):  # type: ignore[no-untyped-def]
 
 @compiled
 def _add_residues(total, errors, first, v, x, s, w, sums):  # type: ignore[no-untyped-def]
-    """Add what the eigenvalues from `first` on have, all of whose intervals lie above x."""
+    """Add the residues of the eigenvalues from index `first` on; all their intervals lie above x."""
     for k in range(first, len(s)):
         if np.isnan(sums[0, k]):
             _sum_over_others(sums, k, s, w)
         transform, spread, size = sums[0, k], sums[1, k], sums[2, k]
-        # Of the position s + v g0(s) - x, and of all that it multiplies.
+        # Relative rounding error of the position s + v g0(s) - x and of its multiples.
         rounding = (
             (8.0 + np.sqrt(len(s)))
             * EPS
@@ -81,9 +88,10 @@ def _add_residues(total, errors, first, v, x, s, w, sums):  # type: ignore[no-un
 
 @compiled
 def _in_lower_fringe(p, last, v, s, w):  # type: ignore[no-untyped-def]
-    """Whether u = p + i y lies left of all eigenvalues of its interval of the support, where the curve ends in another root.
+    """Return whether u = p + i y is to the left of all eigenvalues of its interval, where the curve
+    ends in another root.
 
-    last: the highest of these eigenvalues
+    `last` is the index of the highest of these eigenvalues.
     """
     above = last + 1
     while above > 0 and s[above - 1] > p:
@@ -93,7 +101,9 @@ def _in_lower_fringe(p, last, v, s, w):  # type: ignore[no-untyped-def]
 
 @compiled
 def _add_node(total, errors, along, stretch, height, unit, v, x, s, w):  # type: ignore[no-untyped-def]
-    """Add the integrand above u = `along` on Biane's curve times d(along) = `stretch`; returns the height of the curve there."""
+    """Add the integrand above u = `along` on Biane's curve, times d(along) = `stretch`, and return
+    the height of the curve there.
+    """
     height = height_above(along, v, s, w, height)
     g = stieltjes(complex(along, np.sqrt(height)), s, w)
     _, speed = speed_along(along, height, v, s, w)
@@ -107,7 +117,9 @@ def _add_node(total, errors, along, stretch, height, unit, v, x, s, w):  # type:
 
 @compiled
 def _narrower_gap(first, last, right, left, v, s, w):  # type: ignore[no-untyped-def]
-    """Distance in u from the interval of eigenvalue `last` alone to the nearer of the intervals on both sides."""
+    """Return the distance in u from the interval of eigenvalue `last` to the nearer of its two
+    neighbours.
+    """
     above = s[first] - gap_ends(first, v, s, w)[1] - (s[last] + right) if first < len(s) else np.inf
     below = s[last] - left - (s[last - 1] + gap_ends(last, v, s, w)[0]) if last > 0 else np.inf
     return min(above, below)
@@ -115,10 +127,12 @@ def _narrower_gap(first, last, right, left, v, s, w):  # type: ignore[no-untyped
 
 @compiled
 def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type: ignore[no-untyped-def]
-    """Add the part above x of the interval of the support below eigenvalue `first`, along Biane's curve from its edge to p.
+    """Add the part above x of the interval of the support below eigenvalue `first`, along Biane's
+    curve from its edge to p.
 
-    The curve leaves the edge like a root, and is analytic within the distance to the nearest eigenvalue, which its panels keep to.
-    Beyond the last eigenvalue the other edge is near: errors are infinite there.
+    The curve starts at the edge like a square root. It is analytic within the distance to the
+    nearest eigenvalue, and panels are shorter than this. Beyond the last eigenvalue the other edge
+    is near, and errors are set to infinity.
     """
     last = first - 1
     if first < len(s):
@@ -129,7 +143,7 @@ def _add_interval(total, errors, p, first, nodes, weights, v, x, s, w):  # type:
     if p >= edge:  # x is in the gap
         return
     left = gap_ends(last, v, s, w)[1] if last > 0 else edge_distance(0, -1.0, np.inf, v, s, w)
-    # One panel for all of an interval converges where others keep away; else it is cut like one of several eigenvalues.
+    # One panel converges if the neighbours are far; otherwise the interval is cut into panels.
     alone = left > 0.0 and _narrower_gap(first, last, right, left, v, s, w) > _APART * (left + right)
     if not alone and _in_lower_fringe(p, last, v, s, w):
         for k in range(len(errors)):
@@ -168,11 +182,22 @@ def _fill_from_gap(v, x, s, w, sums, nodes, weights, total, errors, sources=_SOU
 
 
 def from_gap(v: float, x: float, s: Array, w: Array, sums: Array, nodes: Array, weights: Array) -> tuple[Array, Array]:
-    """J, J_v, J_b, J_bv, mass above x, and estimates of their rounding errors: residues of what a gap separates from x, and the
-    part of the interval below the gap. Where few eigenvalues lie above x it cancels far less than a path around all of them.
+    """Return J, J_v, J_b, J_bv and mass above x, and estimates of their rounding errors.
 
-    sums: of `_sum_over_others`, shape (3, N), not numbers where they are not known yet: they depend on neither v nor x, and are as
-    many as eigenvalues lie above x, each over all
+    If few eigenvalues lie above x, this cancels far less than a path around all of them.
+
+    Args:
+        v: variance of the semicircle, eigenvalue^2.
+        x: position, eigenvalue.
+        s: eigenvalues, shape (N,), distinct and ascending.
+        w: weights, shape (N,).
+        sums: results of `_sum_over_others`, shape (3, N); NaN if not known yet. They depend on
+            neither v nor x.
+        nodes: nodes of the quadrature on [-1, 1].
+        weights: weights of the quadrature.
+
+    Returns:
+        Values and errors, both of shape (5,).
     """
     total, errors = np.zeros(5), np.zeros(5)
     _fill_from_gap(v, x, s, w, sums, nodes, weights, total, errors)

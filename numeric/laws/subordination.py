@@ -1,10 +1,12 @@
-"""Compiled kernels for a finite list of eigenvalues: the physical root of u + v G(u) = x, edges, and the path integral of J.
+"""Compiled kernels for a finite list of eigenvalues: the physical root of u + v G(u) = x, edges,
+and the path integral of J.
 
-The physical root runs along Biane's curve (theory note, section 4): above each real p its height y is the root of
-sum_k w_k/((p - s_k)^2 + y^2) = 1/v (0 where the sum at y = 0 is less), and x = p + v Re G(p + iy) grows with p.  So the
-root needs no choice among many: two nested monotone equations of one variable have it.
+The physical root follows Biane's curve (theory note, section 4). Above each real p, the height y of
+the curve is the root of sum_k w_k/((p - s_k)^2 + y^2) = 1/v, or 0 if the sum at y = 0 is smaller.
+The position x = p + v Re G(p + iy) increases with p. So the root is found from two nested monotone
+equations of one variable, and no choice among several roots is needed.
 
-`s` are the eigenvalues, distinct and ascending, `w` their weights, both of shape (N,).
+`s` are the eigenvalues, distinct and ascending; `w` are their weights. Both have shape (N,).
 """
 
 from functools import partial
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from numeric.maths.kernels import digest, entry, inner
 from numeric.model import float64 as physics
 
-#: Sums over eigenvalues have terms of one sign, or are compared with such: their order may change.
+#: The order of sums over eigenvalues may change, because their terms have one sign or are compared with such sums.
 REORDERED = {"reassoc", "contract"}
 compiled = partial(inner, fastmath=REORDERED)
 _primitives, _integrands = inner(physics.finite_primitives), inner(physics.finite_integrands)
@@ -25,15 +27,18 @@ curve_speed = inner(physics.curve_speed)
 
 Array = NDArray[np.float64]
 EPS = 2.0**-52
-_NEWTON = 200  # steps; Newton's method takes below ten, bisection of the whole bracket sixty
-NODES = 26  # of a panel: ellipses of semi-axes adding up to 2.19 leave 2.19^-52 = 2e-18 of the greatest integrand
-_PANEL = 3.0  # length in the logarithm of the height, in which the integrand is analytic in a strip of half-width pi/2
-_FAR = 4.0  # radius of the quarter circle over the distance of the farthest eigenvalue to its right
+_NEWTON = 200  # maximum number of steps; Newton needs fewer than 10, bisection of the bracket 60
+# Nodes of a panel: for an ellipse whose semi-axes add up to 2.19, the error is 2.19^-52 = 2e-18 of the
+# largest integrand.
+NODES = 26
+# Length of a panel in the logarithm of the height; the integrand is analytic in a strip of half-width pi/2.
+_PANEL = 3.0
+_FAR = 4.0  # radius of the quarter circle / distance of the farthest eigenvalue to the right
 
 
 @compiled
 def _least_height(p, v, s, w):  # type: ignore[no-untyped-def]
-    """A lower bound of y^2 from each eigenvalue alone."""
+    """Return a lower bound of y^2, from each eigenvalue alone."""
     least = 0.0
     for k in range(len(s)):
         least = max(least, v * w[k] - (p - s[k]) ** 2)
@@ -42,9 +47,10 @@ def _least_height(p, v, s, w):  # type: ignore[no-untyped-def]
 
 @compiled
 def height_above(p, v, s, w, start):  # type: ignore[no-untyped-def]
-    """y^2 on Biane's curve above p.
+    """Return y^2 on Biane's curve above p.
 
-    1/sum is concave in y^2: Newton steps land below the root, whatever the start, and then rise to it.
+    1/sum is concave in y^2. From any start, the first Newton step lands below the root, and the
+    next ones increase towards it.
     """
     least = _least_height(p, v, s, w)
     if least == 0.0:
@@ -60,9 +66,9 @@ def height_above(p, v, s, w, start):  # type: ignore[no-untyped-def]
             share = 1.0 / ((p - s[k]) ** 2 + t)
             total += w[k] * share
             square += w[k] * share * share
-        excess = -slope_between(total, v)  # between u and its conjugate, whose positions are one on the curve
+        excess = -slope_between(total, v)  # u and its conjugate have the same position on the curve
         following = max(t + excess * total / square, least)
-        if abs(excess) <= 4 * EPS or (step > 0 and following <= t):  # rounding, or it rises no more
+        if abs(excess) <= 4 * EPS or (step > 0 and following <= t):  # rounding, or no longer increasing
             return following
         t = following
     return np.nan
@@ -70,7 +76,7 @@ def height_above(p, v, s, w, start):  # type: ignore[no-untyped-def]
 
 @compiled
 def speed_along(p, t, v, s, w):  # type: ignore[no-untyped-def]
-    """Re G at u = p + i sqrt(t) on Biane's curve, and dx/dp along it."""
+    """Return Re G at u = p + i sqrt(t) on Biane's curve, and dx/dp along it."""
     transform, spread_real, spread_imag = 0.0, 0.0, 0.0
     for k in range(len(s)):
         gap = p - s[k]
@@ -84,7 +90,10 @@ def speed_along(p, t, v, s, w):  # type: ignore[no-untyped-def]
 
 @compiled
 def locate(x, v, s, w):  # type: ignore[no-untyped-def]
-    """Physical root (Re u, Im u) at x: safeguarded Newton steps in p = Re u, |x - p| <= v |G| <= sqrt(v) on the curve."""
+    """Return the physical root (Re u, Im u) at x.
+
+    It uses safeguarded Newton steps in p = Re u; on the curve |x - p| <= v |G| <= sqrt(v).
+    """
     low, high = x - np.sqrt(v), x + np.sqrt(v)
     p, t, reach = x, 0.0, high - low
     for step in range(_NEWTON):
@@ -110,7 +119,7 @@ def locate(x, v, s, w):  # type: ignore[no-untyped-def]
 
 @compiled
 def stieltjes(u, s, w):  # type: ignore[no-untyped-def]
-    """G(u), u off the axis or away from every eigenvalue."""
+    """Return G(u) for u off the real axis, or away from every eigenvalue."""
     real, imag = 0.0, 0.0
     for k in range(len(s)):
         gap = u.real - s[k]
@@ -128,7 +137,14 @@ def _fill_transforms(x, v, s, w, found):  # type: ignore[no-untyped-def]
 
 
 def transforms(x: Array, v: float, s: Array, w: Array) -> NDArray[np.complex128]:
-    """Stieltjes transforms g = G(u) of the noisy law at each of the positions x."""
+    """Return the Stieltjes transforms g = G(u) of the noisy law at each position.
+
+    Args:
+        x: positions, eigenvalue, shape (n,).
+        v: variance of the semicircle, eigenvalue^2.
+        s: eigenvalues, shape (N,), distinct and ascending.
+        w: weights, shape (N,).
+    """
     found = np.empty(len(x), dtype=np.complex128)
     _fill_transforms(x, v, s, w, found)
     return found
@@ -136,7 +152,7 @@ def transforms(x: Array, v: float, s: Array, w: Array) -> NDArray[np.complex128]
 
 @compiled
 def _real_slope(k, offset, s, w):  # type: ignore[no-untyped-def]
-    """Sum w/(u - s)^2 and sum w/(u - s)^3 at u = s_k + offset."""
+    """Return sum w/(u - s)^2 and sum w/(u - s)^3 at u = s_k + offset."""
     square, cube = 0.0, 0.0
     for j in range(len(s)):
         inverse = 1.0 / ((s[k] - s[j]) + offset)
@@ -147,7 +163,7 @@ def _real_slope(k, offset, s, w):  # type: ignore[no-untyped-def]
 
 @compiled
 def real_position(k, offset, v, s, w):  # type: ignore[no-untyped-def]
-    """X = u + v G(u) at u = s_k + offset."""
+    """Return x = u + v G(u) at u = s_k + offset."""
     transform = 0.0
     for j in range(len(s)):
         transform += w[j] / ((s[k] - s[j]) + offset)
@@ -156,10 +172,12 @@ def real_position(k, offset, v, s, w):  # type: ignore[no-untyped-def]
 
 @compiled
 def edge_distance(k, side, room, v, s, w):  # type: ignore[no-untyped-def]
-    """Distance from s_k, to its right (side = 1) or left (-1), at which v sum w/(u - s)^2 falls to 1; `room` if it does not.
+    """Return the distance from s_k at which v sum w/(u - s)^2 falls to 1, or `room` if it does not.
 
-    (sum w/(u - s)^2)^(-1/2) is a concave function of u between eigenvalues (a power mean of distances), so that Newton
-    steps from s_k on never pass its first meeting with sqrt(v), and a slope of the wrong sign proves that there is none.
+    `side` is 1 for the right side of s_k, and -1 for the left side. Between eigenvalues, (sum w/(u
+    - s)^2)^(-1/2) is a concave function of u (a power mean of distances). Therefore Newton steps
+    that start at s_k never pass the first crossing with sqrt(v), and a slope of the wrong sign
+    proves that there is no crossing.
     """
     distance = np.sqrt(v * w[k])  # one eigenvalue alone
     if distance >= room:
@@ -182,16 +200,18 @@ def edge_distance(k, side, room, v, s, w):  # type: ignore[no-untyped-def]
 
 @entry
 def upper_edge(v, s, w):  # type: ignore[no-untyped-def]
-    """Upper end of the noisy law."""
+    """Return the upper end of the noisy law."""
     last = len(s) - 1
     return real_position(last, edge_distance(last, 1.0, np.inf, v, s, w), v, s, w)
 
 
 @compiled
 def gap_ends(k, v, s, w):  # type: ignore[no-untyped-def]
-    """Ends, as distances from s_{k-1} and s_k, of the gap of the support between these eigenvalues; -1 where there is none."""
+    """Return the ends of the gap of the support between s_{k-1} and s_k, as distances from these
+    eigenvalues; -1 if there is no gap.
+    """
     room = s[k] - s[k - 1]
-    # Two eigenvalues alone keep the gap shut where it is narrow: no sum is needed there.
+    # Two eigenvalues alone close a narrow gap; no sum is needed then.
     if (np.cbrt(w[k - 1]) + np.cbrt(w[k])) ** 3 * v >= room**2:
         return -1.0, -1.0
     right, left = edge_distance(k - 1, 1.0, room, v, s, w), edge_distance(k, -1.0, room, v, s, w)
@@ -218,24 +238,34 @@ def _fill_bulks(v, s, w, rows):  # type: ignore[no-untyped-def]
 
 
 def bulks(v: float, s: Array, w: Array) -> Array:
-    """Edges of the support and the eigenvalues in each of its intervals: rows (low, high, first, last), ascending."""
+    """Return the intervals of the support, ascending: rows (low, high, first, last), the edges and
+    the indices of the eigenvalues inside.
+
+    Args:
+        v: variance of the semicircle, eigenvalue^2.
+        s: eigenvalues, shape (N,), distinct and ascending.
+        w: weights, shape (N,).
+    """
     rows = np.empty((len(s), 4))
     return rows[: _fill_bulks(v, s, w, rows)]
 
 
 @compiled
 def _rounding(u, distance, s):  # type: ignore[no-untyped-def]
-    """Relative rounding error of a term at u: the random walk of a sum over N eigenvalues, and what the rounding of u does to
-    distances from eigenvalues.
+    """Return the relative rounding error of a term at u.
+
+    It has two parts: the random walk of a sum over N eigenvalues, and the effect of the rounding of
+    u on distances from eigenvalues.
     """
     return (8.0 + np.sqrt(len(s)) + 4.0 * abs(u.real) / distance) * EPS
 
 
 @compiled
 def _add_integrands(total, errors, u, speed, distance, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
-    """Add the integrands at u times du = speed, and their errors; no eigenvalue is closer to u than `distance`.
+    """Add the integrands at u times du = speed, and their errors.
 
-    total, errors: J, J_v, J_b, J_bv, mass, then J_s and J_bs of each of the `strengths`, eigenvalues of unit weight.
+    No eigenvalue is closer to u than `distance`. The order in `total` and `errors` is J, J_v, J_b,
+    J_bv, mass, then J_s and J_bs for each of the `strengths`, eigenvalues of unit weight.
     """
     rounding, g = _rounding(u, distance, s), stieltjes(u, s, w)
     J, J_v, J_b, _, J_bv, mass = _integrands(u, g, v, x)
@@ -250,7 +280,9 @@ def _add_integrands(total, errors, u, speed, distance, v, x, s, w, strengths):  
 
 @compiled
 def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
-    """The vertical above p from the height `high` down to `low`, by panels in the logarithm of the height."""
+    """Add the vertical path above p from height `high` down to `low`, by panels in the logarithm of
+    the height.
+    """
     if not high > low:
         return
     span = np.log(high / low)
@@ -264,7 +296,9 @@ def _descend(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, s
 
 @compiled
 def _foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
-    """The vertical from `high` down to `low`, both below the distance of the nearest eigenvalue: one panel."""
+    """Add the vertical path from `high` down to `low`, both below the distance of the nearest
+    eigenvalue, in one panel.
+    """
     half = 0.5 * (high - low)
     for k in range(len(nodes)):
         y = low + half * (1.0 + nodes[k])
@@ -275,7 +309,7 @@ def _foot(total, errors, p, high, low, nearest, nodes, weights, v, x, s, w, stre
 
 @compiled
 def _quarter(total, errors, p, radius, nodes, weights, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
-    """The quarter circle around p from p + radius to p + i radius."""
+    """Add the quarter circle around p, from p + radius to p + i radius."""
     for k in range(len(nodes)):
         offset = radius * np.exp(0.25j * np.pi * (1.0 + nodes[k]))
         speed = 0.25j * np.pi * weights[k] * offset
@@ -284,9 +318,9 @@ def _quarter(total, errors, p, radius, nodes, weights, v, x, s, w, strengths):  
 
 @compiled
 def _path(total, errors, p, height, nearest, nodes, weights, v, x, s, w, strengths):  # type: ignore[no-untyped-def]
-    """The path from the real axis beyond the largest eigenvalue to p + i height."""
-    turn = max(height, nearest)  # below it one panel serves
-    if p > s[-1]:  # the axis below p is beyond every eigenvalue: straight up from there
+    """Add the path from the real axis beyond the largest eigenvalue to p + i height."""
+    turn = max(height, nearest)  # below it one panel suffices
+    if p > s[-1]:  # p is beyond every eigenvalue: straight up from the axis
         _descend(total, errors, p, height, nearest, nearest, nodes, weights, v, x, s, w, strengths)
         _foot(total, errors, p, min(height, nearest), 0.0, nearest, nodes, weights, v, x, s, w, strengths)
         for k in range(len(total)):
@@ -323,8 +357,23 @@ def _fill_spectral(v, x, s, w, strengths, nodes, weights, total, errors, sources
 def spectral(
     v: float, x: float, s: Array, w: Array, nodes: Array, weights: Array, strengths: Array = _NONE
 ) -> tuple[NDArray[np.complex128], Array]:
-    """J, J_v, J_b, J_bv, mass above x as K - path integral (complex; `finite_value` makes them real), and estimates of
-    their rounding errors; then J_s and J_bs, per unit weight, by each of the `strengths`, which are eigenvalues among s.
+    """Return J, J_v, J_b, J_bv and mass above x as K minus the path integral, and estimates of
+    their rounding errors.
+
+    The values are complex; `finite_value` converts them to real numbers. J_s and J_bs for each of
+    the `strengths`, per unit weight, follow.
+
+    Args:
+        v: variance of the semicircle, eigenvalue^2.
+        x: position, eigenvalue.
+        s: eigenvalues, shape (N,), distinct and ascending.
+        w: weights, shape (N,).
+        nodes: nodes of the quadrature on [-1, 1].
+        weights: weights of the quadrature.
+        strengths: eigenvalues in `s` whose derivatives are needed, shape (n,).
+
+    Returns:
+        Values and errors, both of shape (5 + 2 n,).
     """
     size = 5 + 2 * len(strengths)
     total, errors = np.zeros(size, dtype=np.complex128), np.zeros(size)

@@ -1,1 +1,3 @@
-"""Laws of the target's eigenvalues in ball arithmetic: every value encloses the truth."""
+"""Laws of the target's eigenvalues in ball arithmetic: every ball is proven to contain the exact
+value.
+"""

@@ -1,4 +1,4 @@
-"""The spectral function of every class of matrices in ball arithmetic (theory note, section 4)."""
+"""Spectral function of each class of matrices in ball arithmetic (theory note, section 4)."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from numeric.proven_laws.law import Law, over
 
 
 class BallEnergy(NamedTuple):
-    """J(v, b) with its derivatives, and the mass that is learned: half the second derivative in b."""
+    """J(v, b) with its derivatives, and the learned mass, which is half the second derivative in b."""
 
     J: Ball
     J_v: Ball
@@ -20,10 +20,17 @@ class BallEnergy(NamedTuple):
 
 
 def energy_of(law: Law, both_ends: bool, v: Ball, b: Ball) -> BallEnergy:
-    """Int (x - b)_+^2 of the noisy law, or int (|x| - b)_+^2 where eigenvalues of either sign are learned.
+    """Return the spectral function: int (x - b)_+^2 of the noisy law, or int (|x| - b)_+^2 if
+    eigenvalues of either sign are learned.
+
+    Args:
+        law: law of the target.
+        both_ends: whether eigenvalues of either sign are learned.
+        v: variance of the semicircle, eigenvalue^2.
+        b: threshold, eigenvalue.
 
     Raises:
-        Unresolved: as `over`.
+        Unresolved: v is not proven to be positive, or b is too close to an edge of the support.
     """
     top = BallEnergy(*(over(law, v, b).value(name) for name in BallEnergy._fields))
     if not both_ends:
@@ -32,7 +39,17 @@ def energy_of(law: Law, both_ends: bool, v: Ball, b: Ball) -> BallEnergy:
 
 
 def energy_below(law: Law, v: Ball, b: Ball) -> BallEnergy:
-    """That of the mirrored law, int (-x - b)_+^2: all of the law less what lies above -b."""
+    """Return the spectral function of the mirrored law, int (-x - b)_+^2: the whole law minus the
+    part above -b.
+
+    Args:
+        law: law of the target.
+        v: variance of the semicircle, eigenvalue^2.
+        b: threshold, eigenvalue.
+
+    Raises:
+        Unresolved: v is not proven to be positive, or -b is too close to an edge of the support.
+    """
     J, J_v, J_b, J_vv, J_bv, mass = (over(law, v, -b).value(name) for name in BallEnergy._fields)
     t0, q0 = law.moments()
     J, J_v, J_b, J_bv, mass = law.generated.complement(J, J_v, J_b, J_bv, mass, v, b, -t0, q0)
@@ -40,16 +57,23 @@ def energy_below(law: Law, v: Ball, b: Ball) -> BallEnergy:
 
 
 def energy_above(law: Law, v: Ball, cut: Ball, b: Ball, width: Ball) -> BallEnergy:
-    """That of the eigenvalues above `cut` only, the quantile at which the share `width` <= 1 is reached.
+    """Return the spectral function of the eigenvalues above `cut` only.
+
+    Args:
+        law: law of the target.
+        v: variance of the semicircle, eigenvalue^2.
+        cut: quantile of the noisy law above which its mass is `width`.
+        b: threshold, eigenvalue.
+        width: mass above `cut`, at most 1.
 
     Raises:
-        Unresolved: as `over`.
+        Unresolved: v is not proven to be positive, or `cut` is too close to an edge of the support.
     """
     generated, point = law.generated, over(law, v, cut)
     J, J_v, J_b, J_vv, J_bv, _ = (point.value(name) for name in BallEnergy._fields)
     _, J_bvv, J_bbv, J_bbb = generated.third_derivatives(point.g)
-    # In a gap of the noisy law any quantile serves: let it rest.
+    # In a gap of the noisy law any quantile is valid; keep it fixed.
     drift = arb(0) if point.g.imag.is_zero() else generated.quantile_drift(J_bbv, J_bbb)
     J_vv = generated.rank_limited_curvature(J_vv, J_bvv, J_bbv, drift, cut, b)
     J, J_v, J_b = generated.rank_limited(J, J_v, J_b, J_bv, cut, b, width)
-    return BallEnergy(J, J_v, J_b, J_vv, J_bv, width)  # the mass is given, and b moves no derivative in v
+    return BallEnergy(J, J_v, J_b, J_vv, J_bv, width)  # the mass is fixed; b does not change derivatives in v

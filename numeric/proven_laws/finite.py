@@ -1,4 +1,4 @@
-"""Laws of finitely many eigenvalues in ball arithmetic: a path integral with a proven error."""
+"""Laws of finitely many eigenvalues in ball arithmetic, by a path integral with a proven error."""
 
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -24,15 +24,16 @@ from numeric.model import balls as generated
 from numeric.proven_laws.law import require
 from numeric.proven_laws.path_integral import path_integral
 
-_START_STEPS = 200  # near an edge of the support the damped iteration converges slowly
+_START_STEPS = 200  # maximum number; the damped iteration is slow near an edge of the support
 
 
 class FiniteLaw:
     """Law of finitely many eigenvalues with weights.
 
     Args:
-        eigenvalues: the distinct eigenvalues at the working precision, a function without arguments.
-        weights: their exact weights, positive, of sum one.
+        eigenvalues: function without arguments that returns the distinct eigenvalues at the working
+            precision.
+        weights: exact weights, positive, with sum one.
         zero_mass: weight of the eigenvalue 0.
     """
 
@@ -48,54 +49,61 @@ class FiniteLaw:
         self._atoms = per_precision(lambda: tuple(zip(eigenvalues(), map(ball, weights), strict=True)))
 
     def of_model(self, name: str) -> "FiniteLaw":
-        """The same law with the equations of another model."""
+        """Return the same law with the equations of another model."""
         found = copy(self)
         found.model, found.generated = name, functions("balls", name)
         return found
 
     def symmetrised(self) -> "FiniteLaw":
-        """The law of singular values: each eigenvalue with either sign, half of its weight at each."""
+        """Return the law of singular values: each eigenvalue with both signs, with half of its
+        weight each.
+        """
         found = copy(self)
         found._count = 2 * self._count
         found._atoms = per_precision(lambda: tuple((sign * s, w / 2) for sign in (1, -1) for s, w in self.atoms()))
         return found
 
     def __len__(self) -> int:
-        """Number of distinct eigenvalues."""
+        """Return the number of distinct eigenvalues."""
         return self._count
 
     def atoms(self) -> tuple[tuple[Ball, Ball], ...]:
-        """Pairs (eigenvalue, weight) at the working precision."""
+        """Return the pairs (eigenvalue, weight) at the working precision."""
         return self._atoms()
 
     def moments(self) -> tuple[Ball, Ball]:
-        """Mean and second moment."""
+        """Return the mean and the second moment."""
         atoms = self.atoms()
         return sum((w * s for s, w in atoms), arb(0)), sum((w * s * s for s, w in atoms), arb(0))
 
     def stieltjes(self, u: ComplexBall) -> ComplexBall:
-        """G(u) of the target."""
+        """Return G(u) of the target."""
         return sum((w / (u - s) for s, w in self.atoms()), acb(0))
 
     def _position(self, u: ComplexBall, v: Ball) -> ComplexBall:
         return generated.noisy_position(u, self.stieltjes(u), v)
 
     def _slope(self, u: ComplexBall, v: Ball) -> ComplexBall:
-        """Of the position."""
+        """Return the derivative of the position in u."""
         return generated.noisy_slope(sum((w / (u - s) ** 2 for s, w in self.atoms()), acb(0)), v)
 
     def at(self, v: Ball, x: Ball) -> "FinitePoint":
-        """The noisy law at x, through u = x - v G(u).
+        """Return the noisy law at x, from the root of u = x - v G(u).
 
-        The physical u is proven: it is the only root above the axis, or, if there is none, the only real root with
-        v sum w/(u - s)^2 < 1 (Denjoy-Wolff).
+        The root u is proven to be the physical one: it is the only root above the real axis, or, if
+        there is none, the only real root with v sum w/(u - s)^2 < 1 (Denjoy-Wolff).
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            x: position, eigenvalue.
 
         Raises:
-            Unresolved: as `RationalLaw.at`.
+            Unresolved: x is too close to an edge of the support for the precision or the width of
+                the balls.
         """
         try:
             return self._proven_from(self._approach(v.mid(), x.mid(), START_BITS), v, x)
-        except Unresolved:  # close to an edge of the support the start must know on which side it is
+        except Unresolved:  # near an edge of the support the start must be more accurate
             return self._proven_from(self._approach(v.mid(), x.mid(), precision()), v, x)
 
     def _proven_from(self, start: ComplexBall, v: Ball, x: Ball) -> "FinitePoint":
@@ -114,7 +122,9 @@ class FiniteLaw:
         return FinitePoint(self, u, v, x)
 
     def _approach(self, v: Ball, x: Ball, bits: int) -> ComplexBall:
-        """Newton steps while they stay above the axis, else u <- x - v G(u)."""
+        """Return an approximate root, by Newton steps as long as they stay above the real axis, and
+        else by u <- x - v G(u).
+        """
         with working(bits):
             u = acb(x, v.sqrt()).mid()
             for _ in range(_START_STEPS):
@@ -129,13 +139,13 @@ class FiniteLaw:
         raise Unresolved("the subordination iteration did not settle: too close to an edge of the support")
 
     def _gap(self, position: Ball) -> Ball:
-        """Distance to the nearest eigenvalue."""
+        """Return the distance to the nearest eigenvalue."""
         gaps = ((position - s).abs_lower() for s, _ in self.atoms())
         return min(gaps, key=float)
 
 
 class FinitePoint:
-    """The noisy law at one position, by a path integral over u with a proven error."""
+    """Noisy law at one position, by a path integral over u with a proven error."""
 
     def __init__(self, law: FiniteLaw, u: ComplexBall, v: Ball, x: Ball) -> None:
         self.g = law.stieltjes(u)
@@ -143,7 +153,7 @@ class FinitePoint:
         self._values: dict[str, Ball] = {}
 
     def value(self, name: str) -> Ball:
-        """J, J_v, J_b, J_vv, J_bv or mass at b = x."""
+        """Return J, J_v, J_b, J_vv, J_bv or mass at b = x."""
         if not self._values:
             ends = generated.finite_primitives(self._u, self.g, self._v, self._x)
             paths = path_integral(self._law, self._u, self._v, self._x)
@@ -154,10 +164,14 @@ class FinitePoint:
 
 
 def exact_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> FiniteLaw:
-    """Law of exact eigenvalues, equal ones merged; weights of sum one.
+    """Return the law of exact eigenvalues; equal ones are merged.
+
+    Args:
+        eigenvalues: eigenvalues, in any order.
+        weights: one for each eigenvalue; positive, with sum one.
 
     Raises:
-        ValueError: weights that are not positive or do not sum to one.
+        ValueError: a weight is not positive, or the sum is not one.
     """
     require(
         all(weight > 0 for weight in weights) and sum(weights) == 1, "weights", weights, "must be positive, of sum one"
@@ -174,10 +188,15 @@ def exact_list(eigenvalues: Sequence[Fraction], weights: Sequence[Fraction]) -> 
 
 
 def exact_power_law(gamma: Fraction, dim: int, second_moment: Fraction) -> FiniteLaw:
-    """`dim` eigenvalues proportional to k^-gamma, scaled to the given second moment (theory note, section 1).
+    """Return the law of `dim` eigenvalues proportional to k^-gamma (theory note, section 1).
+
+    Args:
+        gamma: exponent.
+        dim: number d of eigenvalues.
+        second_moment: second moment tr S0^2/d, eigenvalue^2.
 
     Raises:
-        ValueError: an argument that is not positive.
+        ValueError: an argument is not positive.
     """
     require(
         gamma > 0 and dim >= 1 and second_moment > 0, "gamma, dim, q0", (gamma, dim, second_moment), "must be positive"

@@ -1,7 +1,9 @@
-"""What every proven law offers: the noisy law mu_v at a point, moments; and how balls of any width pass through it.
+"""Interface of the proven laws: the noisy law mu_v at a point, and moments; evaluation for balls of
+any width.
 
-A law is exact; its balls are made at the working precision. `at(v, x)` holds for every point of the balls v and x.
-Source: theory note, section 4; every formula is generated (steps `spectral` and `finite_spectrum`).
+A law is exact. Its balls are computed at the working precision, and `at(v, x)` is valid for every
+point of the balls v and x. See the theory note, section 4; every formula is generated (steps
+`spectral` and `finite_spectrum`).
 """
 
 from fractions import Fraction
@@ -13,44 +15,57 @@ from numeric.model import require_of_now
 
 
 class Point(Protocol):
-    """The noisy law at one position x: its Stieltjes transform `g`, and J with its derivatives at b = x by name."""
+    """Noisy law at one position x: its Stieltjes transform `g`, and J with its derivatives at b =
+    x.
+    """
 
     g: ComplexBall
 
     def value(self, name: str) -> Ball:
-        """J, J_v, J_b, J_vv, J_bv or mass."""
+        """Return J, J_v, J_b, J_vv, J_bv or mass, by name."""
 
 
 class Law(Protocol):
-    """Eigenvalue law of a model's target; `zero_mass` is its exact share of zero eigenvalues, `generated` the model's functions."""
+    """Eigenvalue law of a model's target.
+
+    Attributes:
+        model: name of the model.
+        zero_mass: exact fraction of zero eigenvalues.
+        generated: generated functions of the model.
+    """
 
     model: str
     zero_mass: Fraction
     generated: Any
 
     def of_model(self, name: str) -> Self:
-        """The same law with the equations of another model."""
+        """Return the same law with the equations of another model."""
 
     def moments(self) -> tuple[Ball, Ball]:
-        """Mean t0 and second moment q0."""
+        """Return the mean t0 and the second moment q0."""
 
     def at(self, v: Ball, x: Ball) -> Point:
-        """The law plus a semicircle of variance v, at x."""
+        """Return the law with a semicircle of variance v added, at position x.
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            x: position, eigenvalue.
+        """
 
 
 class HasLaw(Protocol):
-    """A target in float64, which has an exact law."""
+    """Target in float64 that has an exact law."""
 
     def exact(self) -> Law:
-        """The same law in ball arithmetic."""
+        """Return the same law in ball arithmetic."""
 
 
 def law_of(target: HasLaw | Law) -> Law:
-    """The law of a target in ball arithmetic; a law is itself one.
+    """Return the law of a target in ball arithmetic; a proven law is returned as it is.
 
     Raises:
-        InvalidParameter: it is neither.
-        BadInput: the file of its model was changed since its equations were generated.
+        InvalidParameter: `target` is neither a target nor a law.
+        BadInput: the file of its model has changed since its equations were generated.
     """
     if isinstance(target, type) or not hasattr(target, "of_model"):
         require_target(target)
@@ -62,7 +77,11 @@ def law_of(target: HasLaw | Law) -> Law:
 
 
 def require_target(value: object) -> None:
-    """Raises InvalidParameter where the value is no target in float64."""
+    """Check that a value is a target in float64.
+
+    Raises:
+        InvalidParameter: it is not.
+    """
     if isinstance(value, type) or not hasattr(value, "exact"):
         rule = "must be a target: MarchenkoPastur, power_law, finite_rank or Eigenvalues"
         number = isinstance(value, int | float | Fraction) and value > 0
@@ -75,9 +94,11 @@ def require_target(value: object) -> None:
 
 
 class BoxPoint:
-    """The noisy law over wide balls: values at their middles, and the change across them through the next derivatives.
+    """Noisy law over wide balls: the value at the centres, plus the change over the balls from the
+    next derivatives.
 
-    The third derivatives of J are powers of g alone, which a ball passes without growing much; closed forms would not survive.
+    The third derivatives of J are powers of g, which stay accurate for wide balls. The closed forms
+    of J itself do not.
     """
 
     def __init__(self, law: Law, v: Ball, x: Ball) -> None:
@@ -88,7 +109,7 @@ class BoxPoint:
         )
 
     def value(self, name: str) -> Ball:
-        """J, J_v, J_b, J_vv, J_bv or mass over the balls."""
+        """Return J, J_v, J_b, J_vv, J_bv or mass over the balls, by name."""
         if name in self._third:
             return self._third[name]
         if name == "J_bb":
@@ -109,18 +130,33 @@ _DERIVATIVES = {
 
 
 def over(law: Law, v: Ball, x: Ball) -> Point:
-    """The noisy law over balls of any width.
+    """Return the noisy law over balls of any width.
+
+    Args:
+        law: law of the target.
+        v: variance of the semicircle, eigenvalue^2.
+        x: position, eigenvalue.
 
     Raises:
-        Unresolved: a variance v that is not proven to be positive.
+        Unresolved: v is not proven to be positive.
     """
     if not v > 0:
         raise Unresolved(f"variance {v.str(5)} is not positive")
-    narrow = all(value.rel_accuracy_bits() > precision() // 2 for value in (v, x))  # of exact ones it is beyond any
+    narrow = all(value.rel_accuracy_bits() > precision() // 2 for value in (v, x))  # infinite accuracy if exact
     return law.at(v, x) if narrow else BoxPoint(law, v, x)
 
 
 def require(holds: bool, name: str, value: object, rule: str) -> None:
-    """Raise the ValueError that names an argument outside its domain."""
+    """Check an argument.
+
+    Args:
+        holds: whether the argument is valid.
+        name: name of the argument.
+        value: its value.
+        rule: the rule that is violated, for the error message.
+
+    Raises:
+        ValueError: `holds` is False.
+    """
     if not holds:
         raise ValueError(f"{name} = {value}: {rule}")

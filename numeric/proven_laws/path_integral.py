@@ -1,7 +1,9 @@
-"""Path integral of the spectral function of a finite law, from the real axis beyond its eigenvalues to a point u.
+"""Path integral of the spectral function of a finite law, from the real axis beyond its eigenvalues
+to a point u.
 
-The path is a quarter circle around Re u, from the real axis to the vertical through u, and that vertical down to u. In the
-logarithm of its height the integrand is analytic in a strip of half-width pi/2 whatever the eigenvalues, as they are real.
+The path is a quarter circle around Re u, from the real axis to the vertical line through u, and
+then this line down to u. As a function of the logarithm of the height, the integrand is analytic in
+a strip of half-width pi/2, because all eigenvalues are real.
 """
 
 from typing import Protocol
@@ -13,30 +15,39 @@ from numeric.maths.balls import Ball, ComplexBall, precision
 from numeric.model import balls as generated
 
 I = acb(0, 1)
-_STRIP = 1.3  # of the half-width pi/2: closer to it the bound on the integrand grows, farther the nodes multiply
-_PANEL = 3.0  # length in the logarithm of the height
-_FAR = 4  # radius of the circle over the distance of the farthest eigenvalue
+# Half-width of the strip in use, below pi/2. A larger value increases the bound on the integrand, a
+# smaller one the number of nodes.
+_STRIP = 1.3
+_PANEL = 3.0  # length of a panel in the logarithm of the height
+_FAR = 4  # radius of the circle / distance of the farthest eigenvalue
 
 
 class Atoms(Protocol):
     """Eigenvalues with weights, and their Stieltjes transform."""
 
     def atoms(self) -> tuple[tuple[Ball, Ball], ...]:
-        """Pairs (eigenvalue, weight)."""
+        """Return the pairs (eigenvalue, weight)."""
 
     def stieltjes(self, u: ComplexBall) -> ComplexBall:
-        """G(u)."""
+        """Return G(u)."""
 
 
 def path_integral(law: Atoms, u: ComplexBall, v: Ball, x: Ball) -> Values:
-    """Integrals of the generated `finite_integrands` up to u, in their order."""
+    """Return the integrals of the generated `finite_integrands` up to u, in their order.
+
+    Args:
+        law: eigenvalues and weights.
+        u: end of the path.
+        v: variance of the semicircle, eigenvalue^2.
+        x: position, eigenvalue.
+    """
 
     def integrand(position: ComplexBall) -> Values:
         return generated.finite_integrands(position, law.stieltjes(position), v, x)
 
     end = u.mid()
     total = _add_up([integrate(panel, integrand, precision()) for panel in _panels(law, end, v, x)])
-    last = integrand(u)  # from the middle of the ball u to the point meant
+    last = integrand(u)  # from the centre of the ball u to any of its points
     return tuple(value + (u - end) * edge for value, edge in zip(total, last, strict=True))
 
 
@@ -45,14 +56,16 @@ def _add_up(parts: list[Values]) -> Values:
 
 
 def _panels(law: Atoms, end: ComplexBall, v: Ball, x: Ball) -> list[Panel]:
-    """The path, piece by piece, from the end of the quarter circle on the real axis to `end`."""
+    """Return the panels of the path, from the start of the quarter circle on the real axis to
+    `end`.
+    """
     centre = end.real
     distances = [(centre - s).abs_upper() for s, _ in law.atoms()]
     farthest = max(distances, key=float)
     panels = []
 
     def bounds(reach: Ball, transform: Ball) -> tuple[Ball, ...]:
-        """Bounds of the integrands at |u - centre| <= reach where |G| <= transform."""
+        """Return bounds of the integrands for |u - centre| <= reach and |G| <= transform."""
         position, g = _square(reach) + centre, _square(transform)
         return tuple(value.abs_upper() for value in generated.finite_integrands(position, g, v, x))
 
@@ -73,12 +86,14 @@ def _panels(law: Atoms, end: ComplexBall, v: Ball, x: Ball) -> list[Panel]:
 
 
 def _square(radius: Ball) -> ComplexBall:
-    """A rectangle around 0 that holds the disc of this radius."""
+    """Return a square around 0 that contains the disc of this radius."""
     return acb(arb(0, radius), arb(0, radius))
 
 
 def _ellipse(semi_minor: Ball) -> tuple[Ball, Ball]:
-    """Sum of the semi-axes of the Bernstein ellipse of this semi-minor axis, and its semi-major axis."""
+    """Return the sum of the semi-axes and the semi-major axis of the Bernstein ellipse with this
+    semi-minor axis.
+    """
     semi_major = (semi_minor**2 + 1).sqrt()
     return semi_minor + semi_major, semi_major
 
@@ -88,7 +103,7 @@ def _scaled(values: tuple[Ball, ...], factor: Ball) -> tuple[Ball, ...]:
 
 
 def _vertical(centre: Ball, height: Ball, low: Ball, high: Ball, bounds) -> Panel:  # type: ignore[no-untyped-def]
-    """Down from height exp(high) to height exp(low), in units of `height`."""
+    """Return the panel from height exp(high) down to height exp(low), in units of `height`."""
     middle, half = (high + low) / 2, (high - low) / 2
     ellipse, semi_major = _ellipse(_STRIP / half)
     reach = height * (middle + half * semi_major).exp()
@@ -102,7 +117,7 @@ def _vertical(centre: Ball, height: Ball, low: Ball, high: Ball, bounds) -> Pane
 
 
 def _quarter(centre: Ball, radius: Ball, farthest: Ball, bounds) -> Panel:  # type: ignore[no-untyped-def]
-    """Quarter circle from centre + radius to centre + i radius."""
+    """Return the panel of the quarter circle from centre + radius to centre + i radius."""
     half = arb.pi() / 4
     room = _STRIP if farthest.is_zero() else min(_STRIP, float((radius / farthest).log().lower()) / 2)
     ellipse, _ = _ellipse(room / half)
@@ -116,7 +131,9 @@ def _quarter(centre: Ball, radius: Ball, farthest: Ball, bounds) -> Panel:  # ty
 
 
 def _foot(centre: Ball, nearest: Ball, bounds) -> Panel:  # type: ignore[no-untyped-def]
-    """Down to a real point from the height of the distance of the nearest eigenvalue."""
+    """Return the panel from the height `nearest`, the distance of the nearest eigenvalue, down to a
+    real point.
+    """
     half = nearest / 2
     ellipse, semi_major = _ellipse(arb(1))
     reach = half * (1 + semi_major)

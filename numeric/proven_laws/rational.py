@@ -1,4 +1,6 @@
-"""Laws whose inverse Stieltjes transform is rational, in ball arithmetic: sums of free Poisson laws, in closed form."""
+"""Laws with a rational inverse Stieltjes transform in ball arithmetic: sums of free Poisson laws,
+in closed form.
+"""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -27,9 +29,10 @@ class RationalLaw:
     """Law whose inverse Stieltjes transform z(g) is rational.
 
     Args:
-        name: of a generated model.
-        parameters: the parameters of z(g) at the working precision, a function without arguments.
-        zero_mass: exact share of zero eigenvalues.
+        name: name of a generated model.
+        parameters: function without arguments that returns the parameters of z(g) at the working
+            precision.
+        zero_mass: exact fraction of zero eigenvalues.
     """
 
     def __init__(self, name: str, parameters: Callable[[], Sequence[Ball]], zero_mass: Fraction) -> None:
@@ -38,21 +41,27 @@ class RationalLaw:
         self._parameters = per_precision(lambda: tuple(parameters()))
 
     def of_model(self, name: str) -> "RationalLaw":
-        """The same law with the equations of another model."""
+        """Return the same law with the equations of another model."""
         return RationalLaw(name, self._parameters, self.zero_mass)
 
     def moments(self) -> tuple[Ball, Ball]:
-        """Mean and second moment."""
+        """Return the mean and the second moment."""
         return self.generated.target_moments(*self._parameters())
 
     def at(self, v: Ball, x: Ball) -> "RationalPoint":
-        """The noisy law at x; balls of noticeable width should go through `over`.
+        """Return the noisy law at x. Use `over` for wide balls.
 
-        The physical root is proven: z(g) = x has at most one root below the axis, and if it has none the physical one is the
-        only real root on which z falls (it is the Denjoy-Wolff point of g -> 1/(x - v g - R(g)) on the lower half-plane).
+        The root is proven to be the physical one: z(g) = x has at most one root below the real
+        axis. If it has none, the physical root is the only real root at which z decreases (it is
+        the Denjoy-Wolff point of g -> 1/(x - v g - R(g)) on the lower half-plane).
+
+        Args:
+            v: variance of the semicircle, eigenvalue^2.
+            x: position, eigenvalue.
 
         Raises:
-            Unresolved: the root is too close to an edge of the support for the precision or the width of the balls.
+            Unresolved: the root is too close to an edge of the support for the precision or the
+                width of the balls.
         """
         parameters = self._parameters()
         coefficients = acb_poly(list(reversed(self.generated.resolvent_polynomial(v, x, *parameters))))
@@ -60,14 +69,14 @@ class RationalLaw:
         starts, bits = _isolated_roots(coefficients)
         for start in starts:
             g = polish(lambda root: coefficients(root) / slope(root), start, bits)
-            # z itself, not the polynomial: balls of v and x pass through it without growing.
+            # Use z, not the polynomial, because balls of v and x hardly grow in z.
             excess = self.generated.inverse_stieltjes(g, v, *parameters) - x
 
             def z_slope(trial: ComplexBall) -> ComplexBall:
                 return self.generated.resolvent_slope(trial, v, *parameters)
 
             g = contract(excess, z_slope, g, around_complex, excess / z_slope(g))
-            if start.imag.is_zero():  # the trial ball is symmetric: a root off the axis would come with its conjugate
+            if start.imag.is_zero():  # the trial ball is symmetric and has one root, so it is real
                 g = acb(g.real)
             if g.imag < 0 or (start.imag.is_zero() and z_slope(g).real < 0):
                 return RationalPoint(self.generated, g, v, x, parameters)
@@ -75,22 +84,25 @@ class RationalLaw:
 
 
 class RationalPoint:
-    """The noisy law at one position, in closed form."""
+    """Noisy law at one position, in closed form."""
 
     def __init__(self, generated: Any, g: ComplexBall, v: Ball, x: Ball, parameters: tuple[Ball, ...]) -> None:
         self.g, self._generated, self._arguments = g, generated, (g, v, x, *parameters)
 
     def value(self, name: str) -> Ball:
-        """J, J_v, J_b, J_vv, J_bv or mass at b = x."""
+        """Return J, J_v, J_b, J_vv, J_bv or mass at b = x."""
         return getattr(self._generated, f"spectral_{name}")(*self._arguments)
 
 
 def _isolated_roots(polynomial: Any) -> tuple[list[ComplexBall], int]:
-    """Approximate roots of the polynomial at the middle of its coefficients, those below the axis, then the real ones; and the bits
-    at which Newton steps from them stay apart.
+    """Return approximate roots, and the number of bits at which Newton steps from them stay
+    separate.
+
+    The roots are those of the polynomial with the centres of its coefficients. Roots below the real
+    axis come first, then the real ones.
 
     Raises:
-        Unresolved: two roots cannot be told apart at the working precision.
+        Unresolved: two roots cannot be separated at the working precision.
     """
     middle = acb_poly([coefficient.mid() for coefficient in polynomial.coeffs()])
     bits = START_BITS
@@ -104,7 +116,10 @@ def _isolated_roots(polynomial: Any) -> tuple[list[ComplexBall], int]:
 
 
 def _told_apart(polynomial: Any, bits: int) -> list[ComplexBall] | None:
-    """Disjoint balls of all roots of a real polynomial, those that meet the axis disjoint from the mirrored others too."""
+    """Return disjoint balls of all roots of a real polynomial, or None if they overlap.
+
+    A ball that meets the real axis is also disjoint from the mirror images of the others.
+    """
     try:
         roots = polynomial.roots(tol=arb(2) ** (-bits // 2), maxprec=4 * bits)
     except ValueError:  # the balls overlap
@@ -117,10 +132,14 @@ def _told_apart(polynomial: Any, bits: int) -> list[ComplexBall] | None:
 
 
 def rational_law(name: str, **settings: Fraction) -> RationalLaw:
-    """Law of the target of a generated model at exact settings.
+    """Return the law of the target of a generated model for exact settings.
+
+    Args:
+        name: name of a generated model.
+        **settings: settings of the target.
 
     Raises:
-        ValueError: a setting that is not positive.
+        ValueError: a setting is not positive.
     """
     generated = model.functions("balls", name)
     require(all(value > 0 for value in settings.values()), "settings", settings, "must be positive")
@@ -133,5 +152,5 @@ def rational_law(name: str, **settings: Fraction) -> RationalLaw:
 
 
 def exact_marchenko_pastur(kappa0: Fraction | float) -> RationalLaw:
-    """The target S0 = W0 W0^T/sqrt(m0 d) of rank ratio kappa0 > 0."""
+    """Return the law of the target S0 = W0 W0^T/sqrt(m0 d) with rank ratio kappa0 > 0."""
     return rational_law(model.DEFAULT, kappa0=fraction("kappa0", kappa0), scale=Fraction(1))

@@ -1,4 +1,4 @@
-"""`python -m derive check`: say of models what is proven of their generated files, and name what is not."""
+"""Command `python -m derive check`: prove that generated files are correct and up to date."""
 
 import argparse
 from typing import Any
@@ -8,17 +8,18 @@ from derive.cli.catalogue import chosen, each
 from derive.cli.output import command, say
 
 DESCRIPTION = """
-Derive each model and prove of its files: that they are what `derive gen` would write, that generated code run on symbols gives back
-the derived expressions, that it meets stored values of 50 digits. Prints the problems first, then a line a model with what was proven.
+Derive each model, and check its generated files: they must equal the output of `derive gen`, the generated code, run on symbols, must
+return the derived expressions, and it must reproduce stored values with 50 digits. Prints the problems first, then one line for each
+model with the number of proven equations.
 """
 
 
 def add(commands: Any) -> None:
-    """Add the command."""
+    """Add the command to the parser."""
     parser = command(
         commands,
         "check",
-        "prove generated/ current, equal to its source expressions, and right at stored values",
+        "prove that generated/ is up to date and equal to the derived expressions",
         DESCRIPTION,
         "check",
     )
@@ -27,7 +28,7 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print problems and proofs; exit 1 if there is a problem, 2 if a model is refused."""
+    """Print problems and proofs; return 1 if there is a problem, 2 if a model is refused."""
     from derive.code import check, orphans
 
     results = list(each(chosen(arguments.models), check.report, "checking"))

@@ -1,4 +1,6 @@
-"""`python -m derive diff`: generated/ against the models, or two models against each other, equation by equation."""
+"""Command `python -m derive diff`: compare generated/ with the models, or two models, equation by
+equation.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ if TYPE_CHECKING:
     from derive.tools.diff import Change
 
 DESCRIPTION = """
-Without a name, compare the equations behind generated/ with those that the model files give now; with two, compare the models. Prints
-each equation that differs, with a point where the values do (of two models: both sides), the names of those that one model has alone,
-and how many are the same; --json prints them all.
+Without arguments, compare the equations in generated/ with those of the current model files. With two models, compare the models.
+Prints each equation that differs, with a point where the values differ (for two models: both sides), the names of equations that
+only one model has, and the number of equal equations; --json prints all equations.
 """
 
 
 def add(commands: Any) -> None:
-    """Add the command."""
+    """Add the command to the parser."""
     text = "compare two models, or generated/ with all models, equation by equation"
     parser = command(commands, "diff", text, DESCRIPTION, "diff tied_attention first_row_attention")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="two models (default: generated/ with all models)")
@@ -32,13 +34,15 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what differs; exit 2 where a model is refused."""
+    """Print the differences; return 2 if a model is refused."""
     from derive.tools.diff import UNCHANGED
 
     if len(arguments.models) == 2:
         return _of_two(arguments)
     if arguments.models:
-        fail(f"MODEL {' '.join(arguments.models)}: two models are compared; name two, or none for generated/ with all")
+        fail(
+            f"MODEL {' '.join(arguments.models)}: requires two models; give two, or none to compare generated/ with all models"
+        )
     document, lines, refused = {}, [], False
     for name, changes, refusal in each(available(), against_disk, "comparing"):
         if changes is None:
@@ -60,7 +64,7 @@ def _of_two(arguments: argparse.Namespace) -> int:
     for name in arguments.models:
         known_name("MODEL", name)
     if len(set(arguments.models)) == 1:
-        fail(f"MODEL {arguments.models[0]}: compared with itself; name two models")
+        fail(f"MODEL {arguments.models[0]}: cannot be compared with itself; give two models")
     if any(result.value is None for result in list(each(arguments.models, derived, "deriving", processes=1))):
         return 2
     first, second = map(load, arguments.models)
@@ -70,21 +74,21 @@ def _of_two(arguments: argparse.Namespace) -> int:
 
 
 def derived(model: Model) -> bool:
-    """Derive a model, which is then known."""
+    """Derive a model; the result is cached."""
     from derive.pipeline import derive
 
     return bool(derive(model))
 
 
 class Unreadable(RuntimeError):
-    """A generated file that is damaged."""
+    """A generated file is damaged."""
 
 
 def against_disk(model: Model) -> list[Change]:
-    """Equations on disk against derived ones.
+    """Compare the equations on disk with the derived ones.
 
     Raises:
-        Unreadable: the file on disk is missing or no Python.
+        Unreadable: the file on disk is missing or is not valid Python.
     """
     from derive.code import emit
     from derive.pipeline import derive
@@ -93,7 +97,7 @@ def against_disk(model: Model) -> list[Change]:
     steps = derive(model)
     try:
         return compare(emit.joined(model.name, "balls"), model.title, steps)
-    except Exception as error:  # whatever importing or running a damaged file raises
+    except Exception as error:  # a damaged file can raise anything
         raise Unreadable(
             f"generated/{model.name}/balls.py cannot be read ({error}); generate it with `python -m derive gen`"
         ) from error

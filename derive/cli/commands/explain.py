@@ -1,4 +1,4 @@
-"""`python -m derive explain`: the equation behind a name or a line of generated code."""
+"""Command `python -m derive explain`: show the equation behind a name or a line of generated code."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from derive.tools.explain import Explanation
 
 DESCRIPTION = """
-Show the equation of that name, or the one behind a line of generated code: its formula, its derivation step, where it stands in every
-language. `exponents` shows the balance behind every scaling exponent of a power-law target.
+Show the equation with a given name, or the one behind a line of generated code: its formula, its derivation step, and its location in
+the generated files. `exponents` shows the balance behind every scaling exponent of a power-law target.
 """
 
 
 def add(commands: Any) -> None:
-    """Add the command."""
+    """Add the command to the parser."""
     parser = command(
-        commands, "explain", "the equation behind a name or a generated line", DESCRIPTION, "explain overlaps.m"
+        commands, "explain", "show the equation behind a name or a generated line", DESCRIPTION, "explain overlaps.m"
     )
     parser.add_argument(
         "query",
@@ -34,7 +34,9 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Explain an equation of the first model that has it, or every scaling exponent of a power-law target."""
+    """Explain an equation of the first model that has it, or every scaling exponent of a power-law
+    target.
+    """
     from derive.scaling import exponent_tables
     from derive.tools import explain
 

@@ -1,4 +1,4 @@
-"""`python -m derive gen`: derive and write generated/."""
+"""Command `python -m derive gen`: derive the models and write generated/."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from derive.language.model import Model
 
 DESCRIPTION = """
-Derive the models whose files are not current and write their code, LaTeX and reference values; without names, delete what no model
-shares any more. Prints the files written of each. Files edited by hand are not overwritten without --force, reference values do not
-change without --reason.
+Derive the models whose files are stale, and write their code, LaTeX and reference values. Without arguments, also delete shared files
+that no model uses. Prints the files that were written for each model. Files edited by hand are overwritten only with --force, and
+reference values change only with --reason.
 """
 
 
 def add(commands: Any) -> None:
-    """Add the command."""
+    """Add the command to the parser."""
     parser = command(commands, "gen", "derive and write generated/", DESCRIPTION, "gen quadratic_network")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="models to generate (default all)")
     parser.add_argument("--force", action="store_true", help="overwrite files that were edited by hand")
@@ -32,13 +32,13 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the files of the models; exit 2 if one of them is refused, when the others are written."""
+    """Write the files of the models; return 2 if a model is refused, after the others are written."""
     names = chosen(arguments.models)
     stale = [name for name in names if not is_current(name)]
     written, refused = _written(arguments, stale) if stale else ({}, {})
     current: dict[str, list[str]] = {name: [] for name in names if name not in stale}
     document = {name: (current | written | refused)[name] for name in names}
-    deleted = [] if arguments.models else delete_unused()  # what a model shared whose file and folder are gone
+    deleted = [] if arguments.models else delete_unused()  # shared files of deleted models
     if deleted:
         document[SHARED] = [f"{name.removeprefix(f'{SHARED}/')} (deleted)" for name in deleted]
     lines = (f"{name}: {', '.join(files) or 'up to date'}" for name, files in document.items() if name not in refused)
@@ -48,13 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _written(arguments: argparse.Namespace, names: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Files written of each model, and why others are refused."""
+    """Return the files written for each model, and the reasons for refusals."""
     from derive.code import emit
 
     written, refused = dict[str, list[str]](), dict[str, list[str]]()
     for name, files, refusal in each(names, built, "deriving"):
         if files is None:
-            refused[name] = [f"refused: {refusal}"]  # which `each` has said
+            refused[name] = [f"refused: {refusal}"]  # already logged by `each`
             continue
         try:
             written[name] = emit.write(name, files, force=arguments.force, reason=arguments.reason)
@@ -66,7 +66,7 @@ def _written(arguments: argparse.Namespace, names: Sequence[str]) -> tuple[dict[
 
 
 def built(model: Model) -> dict[str, str]:
-    """All files of a model by name, as another process can hand them over."""
+    """Return all files of a model by name, in a form that can be sent between processes."""
     from derive.code.files import build
 
     return dict(build(model))

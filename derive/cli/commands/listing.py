@@ -1,4 +1,4 @@
-"""`python -m derive list`: models and their equations."""
+"""Command `python -m derive list`: list models and their equations."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from derive.language.model import Model
 
 DESCRIPTION = """
-Name the models with their titles and the number of their equations; of models that are named, all equations, step by step of the
-derivation, as --json does of all: `explain` shows one of them. Models that are refused are named on stderr.
+Without arguments, list the models with their titles and the number of their equations. For given models, list all equations, step by
+step of the derivation; `explain` shows one of them. --json lists the equations of all models. Refused models are listed on stderr.
 """
-_SHOWN = re.compile(r".+\.\d+")  # identifiers of formulas that are shown in the derivation and not generated
+_SHOWN = re.compile(r".+\.\d+")  # identifiers of formulas without generated code
 
 
 def add(commands: Any) -> None:
-    """Add the command."""
-    parser = command(commands, "list", "models and their equations", DESCRIPTION, "list tied_attention")
-    parser.add_argument("models", nargs="*", metavar="MODEL", help="models whose equations are named (default none)")
+    """Add the command to the parser."""
+    parser = command(commands, "list", "list models and their equations", DESCRIPTION, "list tied_attention")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="models whose equations are listed (default none)")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print them; models that are refused are named on stderr, with exit 2 where they were asked for."""
+    """Print the models; return 2 if a requested model is refused."""
     names = chosen(arguments.models)
     found = {name: recorded for name in names if (recorded := as_recorded(name))}
     stale = [name for name in names if name not in found]
@@ -51,13 +51,15 @@ Contents = tuple[str, list[tuple[str, str]]]  #: title, and (step, identifier) o
 
 
 def as_recorded(name: str) -> Contents | None:
-    """Of a model as its files record it, None where these are not current; without SymPy, which takes a second."""
+    """Return the contents of a model as recorded in its files, without loading SymPy; None if the
+    files are stale.
+    """
     records = manifest.current_records(name)
     return None if records is None else (str(manifest.manifest(manifest.folder(name))["title"]), _equations(records))
 
 
 def as_derived(model: Model) -> Contents:
-    """Of a model as it is derived."""
+    """Return the contents of a model as derived."""
     from derive.code.printers import latex
     from derive.pipeline import derive
 

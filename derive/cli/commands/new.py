@@ -1,4 +1,6 @@
-"""`python -m derive new`: a model file that states what another does, to be changed."""
+"""Command `python -m derive new`: write a model file that is a copy of another model, to be
+changed.
+"""
 
 import argparse
 from typing import Any
@@ -10,14 +12,14 @@ from derive.language.errors import ModelError
 from derive.models import available
 
 DESCRIPTION = """
-Write a model file of that name which states what another model does, each part with a comment on what it may be. Prints its path and
-what to do next. A file that is there is not overwritten.
+Write a model file that is a copy of another model, with a comment on the possible values of each part. Prints its path and the next
+commands. An existing file is not overwritten.
 """
 
 
 def add(commands: Any) -> None:
-    """Add the command."""
-    text = "write a commented model file that states what another model does, to be changed"
+    """Add the command to the parser."""
+    text = "write a commented copy of a model file, to be changed"
     parser = command(commands, "new", text, DESCRIPTION, "new soft_threshold --from quadratic_network")
     parser.add_argument("name", metavar="NAME", help="name of the new model, and of its file in derive/models")
     parser.add_argument("--from", dest="base", metavar="MODEL", required=True, help="model to start from")
@@ -25,7 +27,7 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the file; exit 2 where the name cannot be used."""
+    """Write the file; return 2 if the name cannot be used."""
     from derive.tools import new_model
 
     text = one(arguments.base, lambda model: new_model.source(arguments.name, model), "reading")
@@ -34,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ModelError as error:
         fail(str(error))
     except FileExistsError:
-        fail(f"NAME {arguments.name}: there is such a model; choose another name than {', '.join(available())}")
+        fail(f"NAME {arguments.name}: a model of this name exists; choose a name other than {', '.join(available())}")
     name = arguments.name
     say(
         arguments,

@@ -1,4 +1,4 @@
-"""`python -m derive tex`: the derivation of a model as a LaTeX document."""
+"""Command `python -m derive tex`: print the derivation of a model as a LaTeX document."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from derive.language.model import Model
 
 DESCRIPTION = """
-Print the whole derivation of a model, from its risk to the equations that are solved, as a LaTeX document: to be redirected to a file
-and compiled.
+Print the whole derivation of a model as a LaTeX document, from its risk to the equations that are solved. Redirect the output to a
+file to compile it.
 """
 
 
 def add(commands: Any) -> None:
-    """Add the command."""
+    """Add the command to the parser."""
     parser = command(
         commands,
         "tex",
-        "the derivation as a LaTeX document on stdout",
+        "print the derivation as a LaTeX document",
         DESCRIPTION,
         "tex tied_attention > derivation.tex",
     )
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def document(model: Model) -> str:
-    """The document of a model."""
+    """Return the LaTeX document of a model."""
     from derive.code.printers import latex
     from derive.pipeline import derive
 

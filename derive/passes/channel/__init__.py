@@ -1,1 +1,1 @@
-"""The side of the labels: Moreau envelope of one sample, its derivatives and curvature."""
+"""Channel (data side): Moreau envelope of one sample, its derivatives and curvature."""

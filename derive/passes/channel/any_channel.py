@@ -1,6 +1,7 @@
-"""The channel of any model: its visible blocks, in closed form where the loss is quadratic, else sample by sample.
+"""Channel of any model: its visible blocks, in closed form for a quadratic loss, otherwise sample
+by sample.
 
-Theory note, sections 1 and 3.
+See the theory note, sections 1 and 3.
 """
 
 from functools import cache
@@ -19,10 +20,11 @@ from derive.passes.channel.visible import blocks, numbers, visible_map
 
 @cache
 def label_determines_index(model: Model) -> bool:
-    """Whether the loss is least, whatever the label, where the visible index is that of the label in units of the temperatures.
+    """Return whether a label determines the visible index.
 
-    And whether no other index has the same label. Only then do labels fix what is visible, and the limit of vanishing decay does not
-    depend on the loss.
+    This requires two things for every label: the loss is least where the visible index equals that
+    of the label, in units of the temperatures, and no other index has the same label. Only then do
+    labels fix everything visible, and the limit of vanishing decay does not depend on the loss.
     """
     ratio = model.channel.beta0 / model.channel.beta
     stationary = (
@@ -32,7 +34,7 @@ def label_determines_index(model: Model) -> bool:
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """What the channel evaluates, and the noise on the target's index."""
+    """Return the functions that evaluate the channel, and the noise on the target's index."""
     closed = quadratic.all_quadratic(model)
     samples = () if closed else (block.functions(k, one, model) for k, one in enumerate(blocks(model), 1))
     return (
@@ -50,7 +52,7 @@ def functions(model: Model) -> tuple[Function, ...]:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """The channel."""
+    """Return the steps of the channel."""
     closed = quadratic.all_quadratic(model)
     how = (
         "The loss is quadratic in the indices, so that the envelope is averaged in closed form."

@@ -1,6 +1,7 @@
-"""One sample of a block of visible indices: label, loss, slope and curvature, by differentiating the model's own expressions.
+"""One sample of a block of visible indices: label, loss, slope and curvature, by differentiating
+the expressions of the model.
 
-Theory note, section 3.
+See the theory note, section 3.
 """
 
 import sympy as sp
@@ -16,12 +17,22 @@ from derive.passes.free_entropy.replicas import envelope_energy
 
 
 def student_numbers(block: Block, model: Model) -> tuple[sp.Expr, ...]:
-    """Numbers put out at the student's temperature."""
+    """Return the outputs at the student's temperature.
+
+    Args:
+        block: block of visible indices.
+        model: the model.
+    """
     return tuple(_heated(number, "u", "u", block, model.channel.beta) for number in block.output)
 
 
 def label_numbers(block: Block, model: Model) -> tuple[sp.Expr, ...]:
-    """Numbers of the label in the noisy target index z, without noise of their own."""
+    """Return the label as a function of the noisy target index z, without label noise.
+
+    Args:
+        block: block of visible indices.
+        model: the model.
+    """
     return tuple(_heated(number, "u", "z", block, model.channel.beta0) for number in block.output)
 
 
@@ -31,14 +42,19 @@ def _heated(number: sp.Expr, old: str, new: str, block: Block, temperature: sp.E
 
 
 def loss(block: Block, model: Model) -> sp.Expr:
-    """The loss of one sample in the visible indices u and the numbers of the label y."""
+    """Return the loss of one sample as a function of the visible indices u and the label y.
+
+    Args:
+        block: block of visible indices.
+        model: the model.
+    """
     numbers = student_numbers(block, model)
     cost = block.loss.subs(dict(zip(family("o", len(numbers)), numbers, strict=True)), simultaneous=True)
     return cost.replace(sp.log, log_probability)
 
 
 def elastic_energy(block: Block) -> sp.Expr:
-    """(u - w)^T Sigma^-1 (u - w)/(2 V): what it costs to leave the field w."""
+    """Return (u - w)^T Sigma^-1 (u - w)/(2 V), the cost of an index u away from the field w."""
     away = sp.Matrix(family("u", block.size)) - sp.Matrix(family("w", block.size))
     per_unit = envelope_energy(sp.Integer(1))
     require_zero(per_unit - 1 / (2 * V), "stiffness of the Moreau energy")
@@ -46,7 +62,14 @@ def elastic_energy(block: Block) -> sp.Expr:
 
 
 def is_stationary(block: Block, model: Model, ratio: sp.Expr) -> bool:
-    """Whether the slope of the loss vanishes at u = ratio z, the index that the label says."""
+    """Return whether the slope of the loss vanishes at u = ratio z, the index that the label was
+    generated from.
+
+    Args:
+        block: block of visible indices.
+        model: the model.
+        ratio: ratio of the temperatures.
+    """
     u, z, y = (
         family(letter, count) for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output)))
     )
@@ -57,7 +80,13 @@ def is_stationary(block: Block, model: Model, ratio: sp.Expr) -> bool:
 
 
 def functions(number: int, block: Block, model: Model) -> tuple[Function, ...]:
-    """What a rule for the channel evaluates at each sample of the block of this number."""
+    """Return the functions that a channel rule evaluates at each sample of a block.
+
+    Args:
+        number: number of the block.
+        block: the block.
+        model: the model.
+    """
     u, z, y = (
         family(letter, count) for letter, count in (("u", block.size), ("z", block.size), ("y", len(block.output)))
     )

@@ -1,8 +1,10 @@
-"""The saddle point of a quadratic loss in two unknowns, the variance v and the susceptibility V, with the slopes of its equations.
+"""Saddle point of a quadratic loss in two unknowns, the variance v and the susceptibility V, with
+the derivatives of its equations.
 
-The averaged envelope is linear in m and q, so that their conjugates are functions of V alone, and with them the threshold and the
-gain of the denoising problem. What is left are the balance of v and that of V: elementary functions of J and its derivatives, which
-interval Newton can prove a root of.
+The averaged envelope is linear in m and q. Therefore their conjugates are functions of V alone, and
+so are the threshold and the gain of the denoising problem. Two equations remain, the balances of v
+and of V. They are elementary functions of J and its derivatives, and interval Newton can prove a
+root of them.
 """
 
 from functools import cache
@@ -21,13 +23,13 @@ J, J_v, J_b, J_vv, J_bv, mass = sym("J J_v J_b J_vv J_bv mass")
 
 
 def applies(model: Model) -> bool:
-    """Whether the channel is closed and the penalty sets a threshold."""
+    """Return whether the channel has a closed form and the penalty sets a threshold."""
     return all_quadratic(model) and model.matrix.linear != 0
 
 
 @cache
 def stiffness(model: Model) -> dict[sp.Symbol, sp.Expr]:
-    """The conjugates mh and Vh, the threshold b and the gain c as functions of V."""
+    """Return the conjugates mh and Vh, the threshold b and the gain c as functions of V."""
     found, prior = conjugates_at(model, averages(model)["M"]), denoiser(model)
     known = {name: sp.factor(found[name]) for name in (mh, Vh)}
     for conjugate in known.values():
@@ -38,7 +40,9 @@ def stiffness(model: Model) -> dict[sp.Symbol, sp.Expr]:
 
 @cache
 def balances(model: Model) -> dict[sp.Symbol, sp.Expr]:
-    """What vanishes at the saddle point, in v and V, with the threshold and J, J_v, J_b at (v, b) as symbols."""
+    """Return the expressions that vanish at the saddle point, by unknown (v and V), with the
+    threshold and J, J_v, J_b at (v, b) as symbols.
+    """
     at, prior, order = stiffness(model), denoiser(model), reduced(model)
     known = {name: at[name] for name in (mh, Vh, c)}
     overlaps = {name: order[name].xreplace(known) for name in (m, q)}
@@ -48,7 +52,12 @@ def balances(model: Model) -> dict[sp.Symbol, sp.Expr]:
 
 
 def slope(balance: sp.Expr, along: sp.Symbol) -> sp.Expr:
-    """Derivative of a balance in v or V, where b follows V and J both."""
+    """Return the total derivative of a balance in v or V; b depends on V, and J on both.
+
+    Args:
+        balance: one of `balances`.
+        along: v or V.
+    """
     by_v, by_b = {J: J_v, J_v: J_vv, J_b: J_bv}, {J: J_b, J_v: J_bv, J_b: 2 * mass}
 
     def through(slopes: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
@@ -59,14 +68,16 @@ def slope(balance: sp.Expr, along: sp.Symbol) -> sp.Expr:
 
 
 def _function(name: str, meaning: str, given: tuple[sp.Symbol, ...], values: dict[str, sp.Expr]) -> Function:
-    """A function of `given` and, after these, of whatever settings its values contain."""
+    """Return a function of `given`, followed by the settings that its values contain."""
     settings = sp.Tuple(*values.values()).free_symbols - set(given)
     outputs = tuple(Output(left, left, value) for left, value in values.items())
     return Function(name, meaning, (*given, *sorted(settings, key=str)), outputs)
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """What a proof evaluates: the state at V, the two balances, their four slopes."""
+    """Return the functions that a proof evaluates: the state at V, the two balances, their four
+    derivatives.
+    """
     at, both = stiffness(model), balances(model)
     state = {str(name): at[name] for name in (mh, Vh, b, c)} | {"b_V": sp.factor(sp.diff(at[b], V))}
     slopes = {f"{left}_{by}": slope(both[left], by) for left in (v, V) for by in (v, V)}
@@ -88,7 +99,7 @@ def functions(model: Model) -> tuple[Function, ...]:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """The saddle point in two unknowns."""
+    """Return the steps of the saddle point in two unknowns."""
     at, both = stiffness(model), balances(model)
     return (
         Step(

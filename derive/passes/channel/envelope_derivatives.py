@@ -1,4 +1,6 @@
-"""M and its derivatives from averages over samples, whatever the number of tokens (theory note, section 3)."""
+"""Averaged envelope M and its derivatives as averages over samples, for any number of tokens
+(theory note, section 3).
+"""
 
 import sympy as sp
 
@@ -11,7 +13,9 @@ train, R, F1, F2, tr_H = sym("train R F1 F2 tr_H")
 
 
 def field_coefficients() -> dict[str, sp.Expr]:
-    """W = teacher gamma1 + independent gamma2 and z = target gamma1, with gamma1, gamma2 ~ N(0, C) per unit."""
+    """Return the coefficients of the fields: w = teacher gamma1 + independent gamma2 and z = target
+    gamma1, with gamma1, gamma2 ~ N(0, C) per unit.
+    """
     z, gaussian = sp.symbols("z g_2", real=True)
     field = sp.expand(channel_limit(z, gaussian).field)
     independent = sp.sqrt(q - m**2 / rho)
@@ -20,7 +24,10 @@ def field_coefficients() -> dict[str, sp.Expr]:
 
 
 def average_derivatives() -> dict[str, sp.Expr]:
-    """M and its derivatives from averages over samples; by the envelope theorem d(Moreau)/dw = -f, f = Sigma^-1 (u* - w)/V."""
+    """Return M and its derivatives as averages over samples.
+
+    By the envelope theorem d(Moreau)/dw = -f with f = Sigma^-1 (u* - w)/V.
+    """
     coefficients = field_coefficients()
 
     def chain(variable: sp.Symbol) -> sp.Expr:
@@ -31,16 +38,18 @@ def average_derivatives() -> dict[str, sp.Expr]:
 
 
 def unlearned_derivatives() -> dict[str, sp.Expr]:
-    """The same at S = 0 (m = q = V = 0), where w = 0 and the envelope is the loss itself.
+    """Return M and its derivatives at S = 0 (m = q = V = 0), where w = 0 and the envelope is the
+    loss itself.
 
-    There d/dq acts by Gaussian integration by parts, E tr(Sigma H)/2, and d/dV = -E f^T Sigma f/2 (here R = E f^T Sigma f).
+    There d/dq follows from Gaussian integration by parts, E tr(Sigma H)/2, and d/dV = -E f^T Sigma
+    f/2 (with R = E f^T Sigma f).
     """
     teacher = sp.diff(field_coefficients()["teacher"], m)
     return {"M": train, "M_m": -F1 * teacher, "M_q": tr_H / 2, "M_V": -R / 2}
 
 
 def functions() -> tuple[Function, ...]:
-    """The fields of a sample, and what its averages give."""
+    """Return the functions for the fields of a sample, and for the derivatives from averages."""
 
     def outputs(values: dict[str, sp.Expr], tex: str = "{}") -> tuple[Output, ...]:
         return tuple(Output(name, tex.format(name), value) for name, value in values.items())

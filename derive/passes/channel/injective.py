@@ -1,4 +1,6 @@
-"""Whether a label leaves one visible index, by a search for a second one that puts out the same numbers."""
+"""Search for two visible indices with the same outputs, to decide whether a label determines the
+index.
+"""
 
 from functools import cache
 
@@ -11,14 +13,22 @@ from derive.language.setting import entry
 from derive.passes.channel.visible import Block
 
 PLACES, STARTS, STEPS = 8, 60, 60
-REACH = 5.0  # of indices that are looked at: farther out bounded outputs are constant to rounding
-SAME, APART = 1e-11, 1e-3  # of the numbers put out, and of two indices
+REACH = 5.0  # range of indices in the search; farther out bounded outputs are constant up to rounding
+SAME, APART = 1e-11, 1e-3  # tolerance of equal outputs, and least distance of two indices
 _MODULES = [{"Logistic": lambda x: 1 / (1 + np.exp(-x)), "Softplus": lambda x: np.logaddexp(0, x)}, "numpy"]
 
 
 @cache
 def is_injective(block: Block, model: Model) -> bool:
-    """Whether no second index was found: Gauss-Newton steps from many random starts towards the outputs of random indices."""
+    """Return whether no second index with the same outputs was found.
+
+    The search uses Gauss-Newton steps from many random starts towards the outputs of random
+    indices.
+
+    Args:
+        block: block of visible indices.
+        model: the model.
+    """
     u = family("u", block.size)
     values = {one: entry(one).samples[0] for one in model.channel_settings}
     numbers = [sp.sympify(number).subs(values) for number in block.output]
@@ -36,7 +46,9 @@ def is_injective(block: Block, model: Model) -> bool:
 
 
 def _solution(outputs, slopes, goal, start):  # type: ignore[no-untyped-def]
-    """An index that puts out the goal, near which a start leads; none if it leads nowhere."""
+    """Return an index whose output is the goal, found from `start`; None if the steps do not
+    converge.
+    """
     at = start
     for _ in range(STEPS):
         missing = np.array(outputs(*at), dtype=float) - goal

@@ -1,6 +1,7 @@
-"""The averaged Moreau envelope of a quadratic loss, in closed form: minimised over the index, averaged over the fields.
+"""Averaged Moreau envelope of a quadratic loss in closed form: minimised over the index, averaged
+over the fields.
 
-Theory note, section 3.
+See the theory note, section 3.
 """
 
 from functools import cache
@@ -18,7 +19,13 @@ m, q, V, rho = sym("m q V rho")
 
 @cache
 def is_quadratic(block: Block, model: Model) -> bool:
-    """Whether the loss is a polynomial of degree two or less in the indices of student and label."""
+    """Return whether the loss is a polynomial of degree two or less in the indices of student and
+    label.
+
+    Args:
+        block: block of visible indices.
+        model: the model.
+    """
     u, y = family("u", block.size), family("y", len(block.output))
     numbers = label_numbers(block, model)
     joint = loss(block, model).subs(dict(zip(y, numbers, strict=True)), simultaneous=True)
@@ -28,9 +35,14 @@ def is_quadratic(block: Block, model: Model) -> bool:
 
 @cache
 def closed_losses(block: Block, model: Model) -> dict[str, sp.Expr]:
-    """M of a quadratic loss and the loss of a training sample, minimised over u and averaged over the fields and the label's noise.
+    """Return M of a quadratic loss, and the loss of a training sample.
 
-    Per unit of Sigma the fields have E w w^T = q, E w z^T = m and E z z^T = rho.
+    Both are minimised over u and averaged over the fields and the label noise. Per unit of Sigma,
+    the fields have E w w^T = q, E w z^T = m and E z z^T = rho.
+
+    Args:
+        block: block of visible indices.
+        model: the model.
     """
     u, w, z = (sp.Matrix(family(letter, block.size)) for letter in "uwz")
     noises = sp.symbols(f"xi1:{len(block.output) + 1}")
@@ -60,7 +72,13 @@ def _minimiser(energy: sp.Expr, u: sp.Matrix) -> dict[sp.Symbol, sp.Expr]:
 
 
 def response(block: Block, model: Model) -> sp.Expr:
-    """F of the replicon, E ||Sigma^1/2 df/dw Sigma^1/2||^2: the dual field of a quadratic loss is linear in w."""
+    """Return F of the replicon, E ||Sigma^1/2 df/dw Sigma^1/2||^2; the dual field of a quadratic
+    loss is linear in w.
+
+    Args:
+        block: block of visible indices.
+        model: the model.
+    """
     u, w = (sp.Matrix(family(letter, block.size)) for letter in "uw")
     least = _minimiser(elastic_energy(block) + loss(block, model), u)
     dual = sp.Matrix([-sp.diff(elastic_energy(block), one) for one in w]).subs(least)
@@ -69,7 +87,7 @@ def response(block: Block, model: Model) -> sp.Expr:
 
 
 def all_quadratic(model: Model) -> bool:
-    """Whether M is closed."""
+    """Return whether M has a closed form, because the loss of every block is quadratic."""
     return all(is_quadratic(block, model) for block in blocks(model))
 
 
@@ -79,13 +97,13 @@ def _other_symbols(expression: sp.Basic, known: tuple[sp.Symbol, ...]) -> tuple[
 
 @cache
 def averages(model: Model) -> dict[str, sp.Expr]:
-    """M, training and test error, summed over all blocks."""
+    """Return M, training error and test error, summed over all blocks."""
     parts = [(block.copies, closed_losses(block, model)) for block in blocks(model)]
     return {name: sp.factor(sum(copies * part[name] for copies, part in parts)) for name in ("M", "train", "test")}
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """M and its derivatives, and the errors."""
+    """Return the functions for M and its derivatives, and for the errors."""
     total = averages(model)
     derivatives = {f"M_{by}": sp.factor(sp.diff(total["M"], by)) for by in (m, q, V)}
     values = {"M": total["M"], **derivatives, "train": total["train"], "test": total["test"]}

@@ -1,8 +1,10 @@
-"""Stability against replica symmetry breaking: the replicon eigenvalue (theory note, end of section 3).
+"""Stability against replica symmetry breaking: the replicon eigenvalue (theory note, end of section
+3).
 
-A perturbation of the fields w, independent from sample to sample, of covariance C dq perturbs f and with it the field on S; the
-denoiser turns that into a new perturbation of S. Replica symmetry is stable if the perturbation shrinks in one round.
-The parts of a general matrix perturb each other: then the growth is a matrix, and its largest eigenvalue decides.
+Consider a perturbation of the fields w, independent for each sample, with covariance C dq. It
+perturbs f, and through f the field on S. The denoiser then turns the field into a new perturbation
+of S. Replica symmetry is stable if the perturbation shrinks in one such round. The two parts of a
+general matrix perturb each other; then the growth is a matrix, and its largest eigenvalue decides.
 """
 
 import sympy as sp
@@ -21,29 +23,34 @@ F_ss, F_sa, F_as, F_aa, V_a = sym("F_ss F_sa F_as F_aa V_a")
 
 
 def field_growth(model: Model) -> sp.Expr:
-    """D qh/d q: qh is alpha times E f^T C f, a quadratic form in f, so that its perturbation is alpha F per unit dq."""
+    """Return d qh/d q: qh is alpha times E f^T C f, a quadratic form in f, so that its perturbation
+    is alpha F per unit dq.
+    """
     dual_energy = sp.Symbol("dual_energy")  # E f^T C f = R/V^2
     qh_of = stationarity(model)[qh].subs(M_V, average_derivatives()["M_V"]).subs(R, V**2 * dual_energy)
     return sp.diff(qh_of, dual_energy) * F
 
 
 def denoiser_growth(kind: Kind) -> sp.Expr:
-    """D q/d qh: in the eigenbasis of Y the entries of S move by c/mh DD(x, y) times those of the field."""
+    """Return d q/d qh: in the eigenbasis of Y, the entries of S move by c/mh DD(x, y) times those
+    of the field.
+    """
     return (c / mh) ** 2 * DD * sensing_variance(kind)
 
 
 def growth(model: Model) -> sp.Expr:
-    """Growth of a perturbation in one round."""
+    """Return the growth of a perturbation in one round."""
     return field_growth(model) * denoiser_growth(model.matrix.kind)
 
 
 def direct_growth(model: Model) -> sp.Expr:
-    """D q/d qh of direct training in V, the same for the antisymmetric part, which is the symmetric one at mh = q0 = 0.
+    """Return d q/d qh of direct training in terms of V; the antisymmetric part has the same, with
+    mh = q0 = 0.
 
-    Its shrinkage is linear, so that this is `denoiser_growth` at DD = 1.
+    The shrinkage is linear, so that this is `denoiser_growth` at DD = 1.
     """
     order = direct.order_parameters(model)
-    response = sp.Symbol("response", positive=True)  # V itself, while it is a function of Vh
+    response = sp.Symbol("response", positive=True)  # V, treated as a function of Vh
     (stiffness,) = sp.solve(order[V] - response, Vh)
     found = sp.cancel(sp.diff(order[q], qh).subs(Vh, stiffness))
     require_zero(sp.diff(found, mh) + sp.diff(found, q0), "the response of direct training knows no target")
@@ -53,16 +60,20 @@ def direct_growth(model: Model) -> sp.Expr:
 
 
 def general_growth(model: Model) -> sp.Matrix:
-    """Growth of perturbations of the symmetric and the antisymmetric part of a general matrix, a row per part that responds.
+    """Return the growth of perturbations of the symmetric and the antisymmetric part of a general
+    matrix.
 
-    Fields of either part perturb both dual fields; the estimator turns each into a perturbation of its own part.
+    Each row belongs to one part that responds. Fields of either part perturb both dual fields, and
+    the estimator turns each dual field into a perturbation of its own part.
     """
     by_field = sp.Matrix([[F_ss, F_sa], [F_as, F_aa]]).applyfunc(lambda response: field_growth(model).subs(F, response))
     return sp.diag(direct_growth(model), direct_growth(model).subs(V, V_a)) * by_field
 
 
 def largest_eigenvalue(matrix: sp.Matrix) -> sp.Expr:
-    """Of a 2 x 2 matrix without negative entries, whose eigenvalues are real."""
+    """Return the largest eigenvalue of a 2 x 2 matrix without negative entries; its eigenvalues are
+    real.
+    """
     half_trace = matrix.trace() / 2
     half_gap = (matrix[0, 0] - matrix[1, 1]) / 2
     value = half_trace + sp.sqrt(half_gap**2 + matrix[0, 1] * matrix[1, 0])
@@ -71,7 +82,7 @@ def largest_eigenvalue(matrix: sp.Matrix) -> sp.Expr:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """The replicon eigenvalue."""
+    """Return the steps of the replicon eigenvalue."""
     value = 1 - growth(model)
     matrix = general_growth(model)
     return (

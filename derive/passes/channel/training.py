@@ -1,6 +1,7 @@
-"""What training evaluates: label, loss and slope at the indices of a sample, all of them, invisible directions too.
+"""Functions for training: label, loss and slope at all indices of a sample, including invisible
+directions.
 
-It shares with the theory the model's own expressions and nothing else.
+Training shares only the expressions of the model with the theory.
 """
 
 import sympy as sp
@@ -14,7 +15,7 @@ NAME = "training"
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """Label, loss and slope."""
+    """Return the functions for label, loss and slope."""
     label, indices = model.label_of_index, model.symbols
     cost = model.loss_of_index.replace(sp.log, log_probability)
     y = family("y", len(label))
@@ -51,7 +52,7 @@ def functions(model: Model) -> tuple[Function, ...]:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """Samples as they are trained on."""
+    """Return the steps for training samples."""
     return (
         Step(
             NAME,

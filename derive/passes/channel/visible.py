@@ -1,7 +1,9 @@
-"""What of its indices a sample shows, and which of that belongs together (theory note, section 1).
+"""Visible part of the index of a sample, and its decomposition into independent blocks (theory
+note, section 1).
 
-Directions n of the index with output(h + t n) = output(h) are invisible and minimised out; what is left falls into blocks that never
-meet in one term of the loss, each a problem of its own.
+Directions n of the index with output(h + t n) = output(h) are invisible and are minimised out. The
+rest splits into blocks that never appear in one term of the loss; each block is a problem of its
+own.
 """
 
 from collections.abc import Iterator
@@ -18,16 +20,20 @@ from derive.language.setting import entry
 from derive.language.step import require_zero
 
 _DIGITS, _SMALL = 40, sp.Rational(1, 10**20)
-_DENOMINATOR = 1000  # of the coefficients of a direction, which are small whole numbers in all cases of interest
+_DENOMINATOR = 1000  # largest denominator of coefficients of a direction; in practice they are small integers
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
 
 
 @dataclass(frozen=True)
 class Block:
-    """Visible indices that belong together: `copies` independent ones of equal law in each sample.
+    """Visible indices that belong together: `copies` independent blocks of equal law in each
+    sample.
 
-    `covariance` is that of the visible indices u per unit of overlap; `output` holds the numbers put out, in u at inverse temperature
-    one, and `loss` what they cost beside those of the label, o1, o2, ... and y1, y2, ...
+    Attributes:
+        copies: number of blocks.
+        covariance: covariance of the visible indices u per unit of overlap.
+        output: outputs as functions of u at inverse temperature one.
+        loss: loss as a function of outputs o1, o2, ... and labels y1, y2, ...
     """
 
     copies: int
@@ -37,17 +43,23 @@ class Block:
 
     @property
     def size(self) -> int:
-        """Visible indices."""
+        """Number of visible indices."""
         return int(self.covariance.rows)
 
 
 def seen_by(gradients: sp.Matrix, symbols: tuple[sp.Symbol, ...]) -> sp.Matrix:
-    """Basis, as rows in reduced echelon form, of the space that these gradients (rows) span over all points.
+    """Return a basis, as rows in reduced echelon form, of the space that these gradients (rows)
+    span over all points.
 
-    Coefficients are recognised at generic points, and that nothing else is seen is then shown in symbols.
+    Coefficients are determined at generic points. Then it is proven symbolically that the gradients
+    lie in this space.
+
+    Args:
+        gradients: one gradient in each row.
+        symbols: the indices.
 
     Raises:
-        DerivationError: what is seen is no rational space, or more than a generic point shows.
+        DerivationError: the space is not rational, or is larger than at a generic point.
     """
     settings = {one: entry(one).samples[0] for one in gradients.free_symbols - set(symbols)}
     points = (dict(zip(symbols, point, strict=True)) | settings for point in _points(len(symbols)))
@@ -78,10 +90,11 @@ def _rational(value: sp.Expr) -> sp.Rational:
 
 @cache
 def visible_map(model: Model) -> sp.ImmutableMatrix:
-    """Visible indices u = A h as rows over the independent indices: one for each direction that some number put out sees alone.
+    """Return A of the visible indices u = A h, a row for each direction that some output depends
+    on.
 
     Raises:
-        DerivationError: the output sees nothing.
+        DerivationError: the output is constant.
     """
     output, symbols = model.output_of_index, model.symbols
     slopes = sp.Matrix(output).jacobian(symbols)
@@ -98,18 +111,20 @@ def visible_map(model: Model) -> sp.ImmutableMatrix:
 
 
 def covariance(model: Model) -> sp.Matrix:
-    """Covariance of the visible indices per unit of overlap."""
+    """Return the covariance of the visible indices per unit of overlap."""
     A, C = visible_map(model), sp.diag(*(model.index.variance(entry) for entry in model.index.entries))
     return A * C * A.T
 
 
 def numbers(model: Model) -> int:
-    """Numbers that one label carries, D."""
+    """Return D, the number of independent real numbers in one label."""
     return int(visible_map(model).rows)
 
 
 def output_in_visible(model: Model) -> tuple[sp.Expr, ...]:
-    """The numbers put out, as functions of u: at the least index that has these visible ones, as the rest does not matter."""
+    """Return the outputs as functions of u, at the index of least norm that has these visible
+    indices.
+    """
     A, u = visible_map(model), sp.Matrix(family("u", numbers(model)))
     index = A.T * (A * A.T).inv() * u
     return tuple(model.output(tuple(index)))
@@ -117,7 +132,7 @@ def output_in_visible(model: Model) -> tuple[sp.Expr, ...]:
 
 @cache
 def blocks(model: Model) -> tuple[Block, ...]:
-    """Blocks of different law, each with the number of its copies."""
+    """Return the blocks of different law, each with its number of copies."""
     output, sigma, loss = output_in_visible(model), covariance(model), model.loss_of_numbers
     put_out, label = (family(letter, len(output)) for letter in "oy")
     u = family("u", numbers(model))
@@ -143,7 +158,7 @@ def blocks(model: Model) -> tuple[Block, ...]:
 
 
 def _connected(count: int, links: list[set[int]]) -> list[set[int]]:
-    """Connected groups of 0 ... count - 1 under links, in order of their first member."""
+    """Return the connected groups of 0 ... count - 1 under links, ordered by their first member."""
     groups = [{k} for k in range(count)]
     for link in links:
         touched = [group for group in groups if group & link]

@@ -1,1 +1,1 @@
-"""From the replicated action to the free entropy and its stationarity."""
+"""Free entropy, from the replicated action to its stationarity."""

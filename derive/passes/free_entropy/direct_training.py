@@ -1,7 +1,8 @@
-"""Direct training of the attention matrix: Frobenius penalty lambda d ||A||^2 in place of the trace (theory note, section 6).
+"""Direct training of the attention matrix: Frobenius penalty lambda d ||A||^2 instead of the trace
+(theory note, section 6).
 
-The prior becomes a quadratic form: no positivity, no threshold. The antisymmetric part of a general A meets no target and obeys
-the same equations with m = mh = q0 = 0, which is checked.
+The prior becomes a quadratic form, without positivity and without threshold. The antisymmetric part
+of a general A has no target and obeys the same equations with m = mh = q0 = 0, which is checked.
 """
 
 from functools import cache
@@ -20,7 +21,9 @@ alpha, lambda_, M, m, q, V, mh, qh, Vh, q0, v, g, x = sym("alpha lambda_ M m q V
 
 
 def noisy_second_moment(model: Model) -> sp.Expr:
-    """Second moment of mu_v: free cumulants add, and the semicircle has the second one alone."""
+    """Return the second moment of mu_v: free cumulants add, and the semicircle has only the second
+    one.
+    """
     target = model.target
     cumulants = sp.series(target.r_transform.subs(target.g, g) + v * g, g, 0, 2).removeO()
     mean, variance = cumulants.coeff(g, 0), cumulants.coeff(g, 1)
@@ -29,7 +32,9 @@ def noisy_second_moment(model: Model) -> sp.Expr:
 
 
 def denoiser() -> Denoiser:
-    """Scalar problem of the prior: without positivity the penalty shrinks every eigenvalue alike."""
+    """Return the scalar problem of the prior: without positivity the penalty shrinks every
+    eigenvalue by the same factor.
+    """
     s = sp.Symbol("s", real=True)
     found = shrinkage(lambda_ * s**2, s, Kind.SYMMETRIC)
     require_zero(found.threshold, "the Frobenius penalty sets no threshold")
@@ -38,12 +43,14 @@ def denoiser() -> Denoiser:
 
 @cache
 def prior(model: Model) -> sp.Expr:
-    """Psi of direct training, symmetric A."""
+    """Return Psi of direct training for symmetric A."""
     return sp.factor(denoiser().prefactor * noisy_second_moment(model).subs(v, denoiser().variance))
 
 
 def antisymmetric_sensing_variance() -> sp.Expr:
-    """Entry variance (times d) of the antisymmetric Gaussian Z for which Var tr(Z^T K) = tr K^T K/d, on 3 x 3 matrices."""
+    """Return the entry variance (times d) of the antisymmetric Gaussian Z with Var tr(Z^T K) = tr
+    K^T K/d, from 3 x 3 matrices.
+    """
     size, omega = 3, sp.Symbol("omega", positive=True)
     entries = [sp.Symbol(f"K{i}{j}") for i in range(size) for j in range(i + 1, size)]
     variance = sum(omega * (2 * entry) ** 2 for entry in entries)
@@ -53,7 +60,9 @@ def antisymmetric_sensing_variance() -> sp.Expr:
 
 
 def antisymmetric_prior() -> sp.Expr:
-    """Psi of the antisymmetric part: each entry of the Gaussian field is shrunk on its own."""
+    """Return Psi of the antisymmetric part; each entry of the Gaussian field is shrunk
+    independently.
+    """
     s, field = sp.symbols("s z", real=True)
     energy = sp.expand(-Vh * s**2 / 2 + field * s - lambda_ * s**2)
     (best,) = sp.solve(sp.diff(energy, s), s)
@@ -62,12 +71,12 @@ def antisymmetric_prior() -> sp.Expr:
 
 
 def order_parameters(model: Model) -> dict[sp.Symbol, sp.Expr]:
-    """M, q, V from stationarity in the conjugates."""
+    """Return m, q, V from stationarity in the conjugates."""
     return solve_for_order_parameters(coupling_term() - prior(model))
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """What a solver of direct training evaluates."""
+    """Return the functions that a solver of direct training evaluates."""
     psi, order = prior(model), order_parameters(model)
     require_zero(
         psi.subs({mh: 0, q0: 0}) - antisymmetric_prior(), "antisymmetric part: the symmetric prior without target"
@@ -96,7 +105,7 @@ def functions(model: Model) -> tuple[Function, ...]:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """Direct training."""
+    """Return the steps of direct training."""
     return (
         Step(
             "direct_training",

@@ -1,6 +1,7 @@
-"""Errors of S as a matrix, from overlaps and from the spectral function: estimation, denoising, multiples of the target.
+"""Errors of the matrix S from overlaps and from the spectral function: estimation, denoising,
+multiples of the target.
 
-Theory note, section 3.
+See the theory note, section 3.
 """
 
 from collections.abc import Mapping
@@ -18,31 +19,37 @@ Order = Mapping[sp.Symbol, sp.Expr]
 
 
 def in_overlaps(quadratic: sp.Expr) -> sp.Expr:
-    """Trace over d of a quadratic form in S and S0: each product replaced by its overlap."""
+    """Return the trace over d of a quadratic form in S and S0, with each product replaced by its
+    overlap.
+    """
     expanded = sp.expand(quadratic)
     return expanded.xreplace({STUDENT**2: q, TARGET**2: q0}).subs(STUDENT * TARGET, m)
 
 
 def estimation_error() -> sp.Expr:
-    """tr(S - S0)^2/d in the overlaps."""
+    """Return tr(S - S0)^2/d in terms of the overlaps."""
     return in_overlaps((STUDENT - TARGET) ** 2)
 
 
 def multiple_overlaps() -> dict[sp.Symbol, sp.Expr]:
-    """Overlaps of S = c S0."""
+    """Return the overlaps of S = c S0."""
     forms = {m: STUDENT * TARGET, q: STUDENT**2}
     return {order: in_overlaps(form.subs(STUDENT, c * TARGET)) for order, form in forms.items()}
 
 
 def denoising_error(order: Order) -> sp.Expr:
-    """||S/c - S0||^2/d from the spectral function above the threshold; `order` are the order parameters in the reduced variables."""
+    """Return ||S/c - S0||^2/d in terms of the spectral function above the threshold, from order
+    parameters in the reduced variables.
+    """
     return sp.expand(estimation_error().subs({name: order[name].subs(c, 1) for name in (m, q)}))
 
 
 def denoising_error_below(order: Order) -> sp.Expr:
-    """The same of positive matrices from the spectral function of the mirrored law at -b, of what lies below the threshold.
+    """Return the denoising error of positive matrices from the mirrored law at -b, that is from the
+    part of the law below the threshold.
 
-    It has no moment of the target: nothing cancels where nearly all of it is learned.
+    It contains no moment of the target, so that nothing cancels if nearly all of the target is
+    learned.
     """
     mirrored = complement()
     names = {J: mirrored.J, J_v: mirrored.J_v, J_b: mirrored.J_b}
@@ -52,7 +59,12 @@ def denoising_error_below(order: Order) -> sp.Expr:
 
 
 def functions(order: Order, kind: Kind) -> tuple[Function, ...]:
-    """What solvers evaluate; `order` gives the order parameters in the reduced variables."""
+    """Return the functions that solvers evaluate.
+
+    Args:
+        order: order parameters in the reduced variables.
+        kind: class of the matrix.
+    """
     spectral = (J, J_v, J_b, v, b)
     return (
         scalar(

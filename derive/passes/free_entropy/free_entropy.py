@@ -1,4 +1,6 @@
-"""Free entropy: order parameters times conjugates, the averaged envelope of the channel, the prior (theory note, section 2)."""
+"""Free entropy: order parameters times conjugates, averaged envelope of the channel, and prior
+(theory note, section 2).
+"""
 
 import sympy as sp
 
@@ -28,14 +30,16 @@ alpha, m, q, V, v, b, x = sym("alpha m q V v b x")
 
 
 def free_entropy(model: Model) -> sp.Expr:
-    """e(m, q, V, mh, qh, Vh) with the averaged envelope M(m, q, V) and the spectral function J(v, b) left symbolic."""
+    """Return e(m, q, V, mh, qh, Vh), with the averaged envelope M(m, q, V) and the spectral
+    function J(v, b) as symbols.
+    """
     prior = denoiser(model)
     psi = prior.prefactor * SPECTRAL(prior.variance, prior.threshold)
     return alpha * ENVELOPE(m, q, V) + coupling_term() - psi
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """The passes from the replicated action to the free entropy."""
+    """Return the steps from the replicated action to the free entropy."""
     h, z, gaussian = sp.symbols("h z g_2", real=True)
     field = channel_limit(z, gaussian).field
     prior = denoiser(model)

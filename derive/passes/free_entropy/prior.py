@@ -1,4 +1,6 @@
-"""Prior: denoising of a matrix, which shrinks the eigenvalues of Y = S0 + delta G above a threshold (theory note, section 2)."""
+"""Prior: denoising of a matrix, which shrinks the eigenvalues of Y = S0 + delta G above a threshold
+(theory note, section 2).
+"""
 
 from functools import cache
 from typing import NamedTuple
@@ -17,8 +19,8 @@ mh, x = sym("mh x")
 class Denoiser(NamedTuple):
     """Scalar problem of the prior at one eigenvalue x of Y = S0 + noise.
 
-    The maximiser is gain (x - threshold)_+, the maximum prefactor (x - threshold)_+^2; `variance` is that of the
-    semicircle which the noise adds to the target law.
+    The maximiser is gain (x - threshold)_+, and the maximum is prefactor (x - threshold)_+^2.
+    `variance` is the variance of the semicircle that the noise adds to the target law.
     """
 
     gain: sp.Expr
@@ -29,9 +31,11 @@ class Denoiser(NamedTuple):
 
 @cache
 def sensing_variance(kind: Kind) -> sp.Expr:
-    """Entry variance (times d, off the diagonal) of the Gaussian Z of this class for which Var tr(Z^T S) = tr S^T S/d.
+    """Return the off-diagonal entry variance (times d) of the Gaussian Z of this class with Var
+    tr(Z^T S) = tr S^T S/d.
 
-    Solved on an explicit 3 x 3 matrix; a symmetric Z has diagonal entries of twice the variance of the others.
+    It is solved on an explicit 3 x 3 matrix. The diagonal entries of a symmetric Z have twice this
+    variance.
     """
     size, omega = 3, sp.Symbol("omega", positive=True)
     if kind is Kind.GENERAL:
@@ -48,16 +52,23 @@ def sensing_variance(kind: Kind) -> sp.Expr:
 
 @cache
 def denoiser(model: Model) -> Denoiser:
-    """Prior of the model's matrix class, at an eigenvalue s of the sign of x."""
+    """Return the prior of the model's matrix class, at an eigenvalue s of the same sign as x."""
     s = sp.Symbol("s", nonnegative=True)
     return shrinkage(model.matrix.cost(s), s, model.matrix.kind)
 
 
 def shrinkage(cost: sp.Expr, s: sp.Symbol, kind: Kind) -> Denoiser:
-    """Zero-temperature prior: -Vh s^2/2 + mh s x - cost(s), maximised over the domain of s, at an eigenvalue x of Y.
+    """Return the prior at zero temperature: the maximum of -Vh s^2/2 + mh s x - cost(s) over s, at
+    an eigenvalue x of Y.
 
-    Qh splits into -Vh/tau on the diagonal (confinement) and qh/tau^2 everywhere, which a symmetric Gaussian matrix Z
-    of the class decouples: the field on S is mh S0 + sqrt(qh) Z = mh Y.
+    Qh splits into -Vh/tau on the diagonal (confinement) and qh/tau^2 everywhere. A symmetric
+    Gaussian matrix Z of the class decouples the latter: the field on S is mh S0 + sqrt(qh) Z = mh
+    Y.
+
+    Args:
+        cost: penalty as a function of s.
+        s: eigenvalue of S.
+        kind: class of the matrix, which sets the domain of s.
     """
     confinement = zero_temperature(conjugates().diagonal - conjugates().offdiagonal)
     field_variance = sp.cancel(TEMPERATURE**2 * conjugates().offdiagonal)

@@ -1,4 +1,6 @@
-"""Stationarity of the free entropy: six saddle-point equations, and their reduction to what a solver needs."""
+"""Stationarity of the free entropy: six saddle-point equations, and their reduction to the
+equations of a solver.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,7 +31,13 @@ def name_channel(expression: sp.Expr) -> sp.Expr:
 
 
 def spectral_derivatives(model: Model, variable: sp.Symbol) -> sp.Expr:
-    """D Psi/d variable by the chain rule, with J, J_v, J_b at the model's (v, b) as symbols."""
+    """Return d Psi/d variable by the chain rule, with J, J_v, J_b at the (v, b) of the model as
+    symbols.
+
+    Args:
+        model: the model.
+        variable: a conjugate.
+    """
     prior = denoiser(model)
     v_of, b_of = prior.variance, prior.threshold
     chain = J_v * sp.diff(v_of, variable) + J_b * sp.diff(b_of, variable)
@@ -38,7 +46,7 @@ def spectral_derivatives(model: Model, variable: sp.Symbol) -> sp.Expr:
 
 @cache
 def stationarity(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
-    """Each order parameter by the one equation that is linear in it: de/d(conjugate) = 0."""
+    """Return each order parameter from the equation de/d(conjugate) = 0, which is linear in it."""
     prior = denoiser(model)
     explicit = free_entropy(model) + prior.prefactor * SPECTRAL(prior.variance, prior.threshold)  # e + Psi
     pairs = ((m, mh), (q, Vh), (V, qh), (mh, m), (Vh, q), (qh, V))
@@ -50,19 +58,26 @@ def stationarity(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
 
 
 def conjugates_at(model: Model, envelope: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
-    """The conjugates where the averaged envelope is an explicit function of m, q and V."""
+    """Return the conjugates for an averaged envelope that is an explicit function of m, q and V.
+
+    Args:
+        model: the model.
+        envelope: the averaged envelope.
+    """
     slopes = {M_m: sp.diff(envelope, m), M_q: sp.diff(envelope, q), M_V: sp.diff(envelope, V)}
     return {conjugate: stationarity(model)[conjugate].xreplace(slopes) for conjugate in (mh, qh, Vh)}
 
 
 def solve_for_order_parameters(energy: sp.Expr) -> dict[sp.Symbol, sp.Expr]:
-    """Each of m, q, V from stationarity of the prior part of the free entropy in its conjugate."""
+    """Return m, q, V from stationarity of the prior part of the free entropy in their conjugates."""
     return {order: sp.solve(sp.diff(energy, conjugate), order)[0] for order, conjugate in ((m, mh), (q, Vh), (V, qh))}
 
 
 @cache
 def reduced(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
-    """Order parameters in the reduced variables: gain c, semicircle variance v, threshold b (theory note, section 3)."""
+    """Return the order parameters in the reduced variables: gain c, semicircle variance v,
+    threshold b (theory note, section 3).
+    """
     model = _named(model)
     prior, equations = denoiser(model), stationarity(model)
     (at_gain,) = sp.solve(prior.gain - c, mh)
@@ -75,17 +90,21 @@ def reduced(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
 
 
 def _named(model: Model) -> Model:
-    """With a factor in front of the linear penalty, so that the threshold can take its place whatever settings the penalty has."""
+    """Return the model with a factor in front of the linear penalty, which the threshold can
+    replace for any settings of the penalty.
+    """
     return replace(model, matrix=replace(model.matrix, linear=_FACTOR * model.matrix.linear))
 
 
 def _at_threshold(expression: sp.Expr, threshold: sp.Expr) -> sp.Expr:
-    """With the threshold named b; where the penalty sets none it is zero."""
+    """Return the expression with the threshold renamed to b; it is zero if the penalty sets no
+    threshold.
+    """
     return expression if threshold == 0 else expression.subs(_FACTOR, sp.solve(threshold - b, _FACTOR)[0])
 
 
 def unreduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
-    """The conjugates that lead to given reduced variables."""
+    """Return the conjugates that give the reduced variables."""
     prior = denoiser(model)
     pairs = (prior.variance - v, prior.threshold - b, prior.gain - c)
     (solution,) = sp.solve(pairs, (mh, qh, Vh), dict=True)
@@ -93,12 +112,12 @@ def unreduced(model: Model) -> dict[sp.Symbol, sp.Expr]:
 
 
 def free_entropy_value(model: Model) -> sp.Expr:
-    """E with M and J as numbers."""
+    """Return e with M and J as numbers."""
     return name_channel(free_entropy(model)).replace(SPECTRAL, lambda *_: J)
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """What a solver evaluates."""
+    """Return the functions that a solver evaluates."""
     prior, conjugate, order = denoiser(model), stationarity(model), reduced(model)
     return (
         Function(
@@ -136,7 +155,9 @@ def functions(model: Model) -> tuple[Function, ...]:
 
 
 def _inverse(model: Model) -> tuple[Function, ...]:
-    """The conjugates from the reduced variables; where the penalty sets no threshold these are too many."""
+    """Return the function for the conjugates in the reduced variables; none if the penalty sets no
+    threshold.
+    """
     if model.matrix.linear == 0:
         return ()
     return (
@@ -150,7 +171,7 @@ def _inverse(model: Model) -> tuple[Function, ...]:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """Stationarity and reduction."""
+    """Return the steps of stationarity and reduction."""
     lefts = {m: "m", q: "q", V: "V", mh: r"\hat m", qh: r"\hat q", Vh: r"\hat V"}
     return (
         Step(

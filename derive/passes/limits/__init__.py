@@ -1,1 +1,1 @@
-"""Limits with closed forms: interpolation, recovery, the Bayes optimum."""
+"""Limits with closed forms: interpolation, recovery, Bayes optimum."""

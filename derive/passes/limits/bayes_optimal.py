@@ -1,4 +1,6 @@
-"""Bayes-optimal benchmark: what the best estimator reaches with the same labels (theory note, section 5)."""
+"""Bayes-optimal baseline: the error of the best estimator from the same labels (theory note,
+section 5).
+"""
 
 import sympy as sp
 
@@ -12,14 +14,16 @@ v, q0, zero_mass, cube = sym("v q0 zero_mass cube")
 
 
 def posterior_error() -> sp.Expr:
-    """Least mean squared error of denoising Y = S0 + delta G: q0 less the energy of the posterior mean xi(x) = x - 2 v Re g(x).
+    """Return the least mean squared error of denoising Y = S0 + delta G: q0 minus the energy of the
+    posterior mean xi(x) = x - 2 v Re g(x).
 
-    int xi^2 = q0 + v - 4 v int x Re g + 4 v^2 int (Re g)^2 under the density rho = -Im g/pi; int x Re g = 1/2 by symmetry, and
-    int Im(g^3) dx = 0 turns int (Re g)^2 into the integral of rho^3 (Bun, Allez, Bouchaud, Potters 2016, arXiv 1502.06736).
+    int xi^2 = q0 + v - 4 v int x Re g + 4 v^2 int (Re g)^2 under the density rho = -Im g/pi. By
+    symmetry int x Re g = 1/2. From int Im(g^3) dx = 0, int (Re g)^2 is expressed by the integral of
+    rho^3 (Bun, Allez, Bouchaud, Potters 2016, arXiv 1502.06736).
     """
     real, imaginary, density = sp.symbols("g_r g_i rho", real=True)
     cubic = sp.im(sp.expand((real + sp.I * imaginary) ** 3))
-    (square,) = sp.solve(cubic, real**2)  # the balance of the integrals over x, term by term
+    (square,) = sp.solve(cubic, real**2)  # relation of the integrals over x, term by term
     squared_real = sp.cancel((square * density).subs(imaginary, -sp.pi * density) / density**3) * cube
     position_times_real = sp.Rational(1, 2)
     posterior_energy = q0 + v - 4 * v * position_times_real + 4 * v**2 * squared_real
@@ -27,9 +31,11 @@ def posterior_error() -> sp.Expr:
 
 
 def sample_ratio(model: Model) -> sp.Expr:
-    """Sample ratio at which labels leave the noise v: the softmax is invertible, so a label is D linear measurements.
+    """Return the sample ratio at which labels leave the noise v; the softmax is invertible, so a
+    label is D linear measurements.
 
-    The balance of v is that of weak regularisation, with the estimation error q0 - 2 m + q the least one.
+    The balance of v is that of weak regularisation, with the least estimation error in place of q0
+    - 2 m + q.
     """
     error = sp.Symbol("error")
     balance = (
@@ -43,9 +49,10 @@ def sample_ratio(model: Model) -> sp.Expr:
 
 
 def recovery_ratio(model: Model) -> sp.Expr:
-    """Limit v -> 0 without noise: the zero eigenvalues are a semicircle of mass z0 and variance z0 v, of density z0 s/sqrt(z0 v).
+    """Return the limit v -> 0 without label noise, from the semicircle of the zero eigenvalues.
 
-    Its cubed density has the scale 1/v; the other eigenvalues contribute nothing at that scale.
+    The semicircle has mass z0, variance z0 v and density z0 s/sqrt(z0 v). Its cubed density has the
+    scale 1/v; the other eigenvalues contribute nothing at this scale.
     """
     phi = sp.Symbol("phi", positive=True)
     density = zero_mass * sp.sin(phi) / (sp.pi * sp.sqrt(zero_mass * v))  # at x = 2 sqrt(z0 v) cos(phi)
@@ -56,7 +63,7 @@ def recovery_ratio(model: Model) -> sp.Expr:
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """Generated functions of the Bayes-optimal benchmark."""
+    """Return the functions of the Bayes-optimal baseline."""
     noise = model.channel.noise_settings
     return (
         scalar("bayes_error", "least estimation error at noise v", (v, cube), "E", posterior_error()),
@@ -78,7 +85,7 @@ def functions(model: Model) -> tuple[Function, ...]:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """Bayes-optimal benchmark."""
+    """Return the steps of the Bayes-optimal baseline."""
     return (
         Step(
             "bayes",

@@ -1,4 +1,6 @@
-"""Interpolation threshold: the sample ratio up to which every label can be fitted (theory note, section 5)."""
+"""Interpolation threshold: the sample ratio up to which every label can be fitted (theory note,
+section 5).
+"""
 
 from functools import cache
 
@@ -21,9 +23,10 @@ J, J_v, J_vv = sym("J J_v J_vv")
 
 @cache
 def interpolation(model: Model) -> tuple[sp.Expr, sp.Expr]:
-    """Condition E(v) = J - v J_v = q0 + noise at b -> 0 and the sample ratio there.
+    """Return the condition E(v) = J - v J_v = q0 + noise at b -> 0, as a residual that vanishes,
+    and the sample ratio there.
 
-    At interpolation V stops growing, so b = lambda sqrt(kappa)/mh -> 0. Returns (residual that vanishes, alpha).
+    At interpolation V diverges, so that b = lambda sqrt(kappa)/mh -> 0.
     """
     limit, order, ratio = weak_regularisation(model), reduced(model), sample_ratio(model)
     at_edge = {b: 0, c: limit[c]}
@@ -34,16 +37,18 @@ def interpolation(model: Model) -> tuple[sp.Expr, sp.Expr]:
 
 
 def interpolation_slope(model: Model) -> sp.Expr:
-    """d/dv of the residual along v, from J' = J_v and J_v' = J_vv at fixed b."""
+    """Return the derivative of the residual in v, from J' = J_v and J_v' = J_vv at fixed b."""
     residual, _ = interpolation(model)
     return sp.expand(sp.diff(residual, v) + sp.diff(residual, J) * J_v + sp.diff(residual, J_v) * J_vv)
 
 
 def interpolation_objective(model: Model) -> sp.Expr:
-    """Alpha as a function of v whose greatest value is the threshold: (J - q0 - noise)/(2 D v) for symmetric matrices.
+    """Return alpha as a function of v whose maximum is the threshold: (J - q0 - noise)/(2 D v) for
+    symmetric matrices.
 
-    The training loss can vanish if and only if alpha is at most that for some v: the dual of the loss, minimised over S at fixed v,
-    is that difference. Its stationary points are the roots of the residual, where it equals the generated ratio.
+    The training loss can vanish if and only if alpha is at most this value for some v: the dual of
+    the loss, minimised over S at fixed v, is the difference. Its stationary points are the roots of
+    the residual, where it equals the generated ratio.
     """
     residual, ratio = interpolation(model)
     objective = ratio.subs(J_v, (J - q0 - model.channel.noise) / v)
@@ -56,10 +61,11 @@ def interpolation_objective(model: Model) -> sp.Expr:
 
 
 def vanishing_noise_ratio(model: Model) -> sp.Expr:
-    """The threshold as the noise goes to 0: alpha(v), which then falls with v as J is concave, at v -> 0.
+    """Return the threshold for label noise -> 0: alpha(v) at v -> 0, because alpha(v) then
+    decreases with v as J is concave.
 
-    What J = q0 + v lacks there is the negative half of the semicircle, of mass z0 and variance z0 v, that the zero eigenvalues
-    become; eigenvalues above 0 stay there.
+    There J is smaller than q0 + v by the negative half of the semicircle of the zero eigenvalues,
+    of mass z0 and variance z0 v. Eigenvalues above 0 do not move.
     """
     lacking = (1 - open_bulk().J) * zero_mass * (zero_mass * v)
     noiseless = dict.fromkeys(model.channel.noise_settings, 0)
@@ -67,9 +73,11 @@ def vanishing_noise_ratio(model: Model) -> sp.Expr:
 
 
 def either_sign_ratio(model: Model) -> sp.Expr:
-    """The threshold where both ends of the law are learned: at b = 0 all of it is, J = q0 + v, and the objective grows with v.
+    """Return the threshold if both ends of the law are learned: J = q0 + v at b = 0, and the
+    objective increases with v.
 
-    Its limit v -> infinity counts parameters against labels, and knows neither the target nor the noise.
+    The limit v -> infinity counts parameters against labels, and depends on neither the target nor
+    the noise.
     """
     objective = sp.expand(interpolation_objective(model).subs(J, q0 + v))
     if sp.diff(objective, v).is_nonnegative is not True:
@@ -78,13 +86,15 @@ def either_sign_ratio(model: Model) -> sp.Expr:
 
 
 def _ratio(model: Model) -> Function:
-    """At vanishing decay it counts the directions that are free above any threshold b."""
+    """Return the function for the sample ratio; at vanishing decay it counts the free directions
+    above any threshold b.
+    """
     meaning = "interpolation threshold from J_v at the root"
     return scalar("interpolation_ratio", meaning, (J_v, D), r"\alpha_{\rm interp}", interpolation(model)[1])
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """Generated functions of the interpolation threshold."""
+    """Return the functions of the interpolation threshold."""
     residual, _ = interpolation(model)
     noise = model.channel.noise_settings
     return (
@@ -128,7 +138,7 @@ def functions(model: Model) -> tuple[Function, ...]:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """The interpolation threshold."""
+    """Return the steps of the interpolation threshold."""
     if model.matrix.kind is not Kind.POSITIVE:
         return (_either_sign(model),)
     return (

@@ -1,4 +1,6 @@
-"""Bounds on interpolation by projections on the admissible matrices, and by counting parameters (theory note, section 5)."""
+"""Bounds on interpolation from projections on the admissible matrices, and from counting parameters
+(theory note, section 5).
+"""
 
 import sympy as sp
 
@@ -12,20 +14,21 @@ v, J, v_other, J_other, excess, level = sym("v J v_other J_other excess level")
 
 
 def interpolation_bounds(model: Model) -> tuple[sp.Expr, sp.Expr]:
-    """Bounds on v that hold for every root of E(v) = q0 + noise and every rank limit.
+    """Return bounds on v that are valid for every root of E(v) = q0 + noise and every rank limit.
 
-    With P the projection on the cone of admissible S, E = tr P(S0 + delta G) S0/d lies between delta tr P(G) S0/d = delta c t0
-    (|P(G + eps S0)|^2 is convex in eps) and |P(S0 + delta G)| |S0| <= (sqrt q0 + delta) sqrt q0 (|P| is 1-Lipschitz).
+    P is the projection on the cone of admissible S. Then E = tr P(S0 + delta G) S0/d is at least
+    delta tr P(G) S0/d = delta c t0, because |P(G + eps S0)|^2 is convex in eps. It is at most |P(S0
+    + delta G)| |S0| <= (sqrt q0 + delta) sqrt q0, because |P| is 1-Lipschitz.
     """
     noise = model.channel.noise
     return (noise / sp.sqrt(q0)) ** 2, ((q0 + noise) / (trace * t0)) ** 2
 
 
 def growth_bound() -> sp.Expr:
-    """Most that E grows from v to v' > v: half of what J does.
+    """Return the largest growth of E from v to v' > v: half of that of J.
 
-    J = |P(S0 + delta G)|^2 is convex in delta, so that 2 v J_v = delta dJ/d delta and the Legendre transform 2 v J_v - J increase with
-    it. E is half of J less half of that transform.
+    J = |P(S0 + delta G)|^2 is convex in delta. Therefore 2 v J_v = delta dJ/d delta and the
+    Legendre transform 2 v J_v - J increase with delta. E is half of J minus half of that transform.
     """
     J_v, transform = sp.symbols("J_v transform")
     E = (J - v * J_v).subs(J_v, sp.solve(2 * v * J_v - J - transform, J_v)[0])
@@ -34,24 +37,29 @@ def growth_bound() -> sp.Expr:
 
 
 def stretched_excess() -> sp.Expr:
-    """Bound on the excess of E at v' from that at v: from above for v' > v, from below for v' < v.
+    """Return a bound on the excess of E at v' from the excess at v: an upper bound for v' > v, a
+    lower bound for v' < v.
 
-    |P(G + eps S0)|^2 is convex in eps = 1/delta, and its slope there is 2 E/delta: E/delta does not increase with delta.
+    |P(G + eps S0)|^2 is convex in eps = 1/delta, and its slope there is 2 E/delta. Therefore E/delta does not increase with delta.
     """
     value = excess + level
     return value * sp.sqrt(v_other / v) - level
 
 
 def manifold_bound() -> sp.Expr:
-    """Sample ratio above which labels with noise outnumber the parameters of S, d kappa - kappa^2 d^2/2 of them.
+    """Return the sample ratio above which noisy labels outnumber the d kappa - kappa^2 d^2/2
+    parameters of S.
 
-    Noise-disturbed labels then lie on the image of the manifold of S with probability zero (Sard), whatever its shape.
+    Noisy labels then lie on the image of the manifold of S with probability zero (Sard), for any
+    shape of the manifold.
     """
     return sp.expand((kappa - kappa**2 / 2) / D)
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """What a proven search for the threshold needs besides the condition."""
+    """Return the functions that a proven search for the threshold needs in addition to the
+    condition.
+    """
     noise = model.channel.noise_settings
     least, most = interpolation_bounds(model)
     return (

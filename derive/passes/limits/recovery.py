@@ -24,17 +24,21 @@ J, J_v, J_b, j2, j2_slope = sym("J J_v J_b j2 j2_slope")
 
 
 def learned_energy(model: Model) -> tuple[sp.Expr, ...]:
-    """`small_noise_energy` of all that the model's class learns: above b, and below -b where eigenvalues have either sign."""
+    """Return `small_noise_energy` of all learned eigenvalues: above b, and below -b if eigenvalues
+    have either sign.
+    """
     target = model.target
     ends = (target,) if model.matrix.kind is Kind.POSITIVE else (target, target.mirrored())
     return tuple(sp.Add(*orders) for orders in zip(*map(small_noise_energy, ends), strict=True))
 
 
 def small_noise_energy(target: Target) -> tuple[sp.Expr, ...]:
-    """Coefficients of delta^0, delta^1, delta^2 of J(delta^2, tau delta) for delta -> 0 at fixed tau = b/delta, in theta.
+    """Return the coefficients of delta^0, delta^1, delta^2 of J(delta^2, tau delta) for delta -> 0
+    at fixed tau = b/delta, in theta.
 
-    The zero eigenvalues of the target, of mass z0 > 0, spread into a semicircle: with g = G/delta the physical root obeys
-    z0/G + G = tau, that is G = sqrt(z0) exp(-i theta), tau = 2 sqrt(z0) cos(theta).
+    The zero eigenvalues of the target, of mass z0 > 0, spread into a semicircle. With g = G/delta
+    the physical root obeys z0/G + G = tau, that is G = sqrt(z0) exp(-i theta), tau = 2 sqrt(z0)
+    cos(theta).
     """
     integral, *_ = antiderivatives(target)  # of J
     waves = _orders(_without_angles(integral))
@@ -62,17 +66,19 @@ _SCALED = {g: _ROOT * _PHASE * _LARGE, v: delta**2, b: _ROOT * (_PHASE + _BACK) 
 
 
 def _rest(base: sp.Expr) -> sp.Expr:
-    """1 - base/(its part linear in g), of order delta."""
+    """Return 1 - base/(the part of base that is linear in g), of order delta."""
     return -base.subs(g, 0) / sp.diff(base, g) * _INVERSE_G
 
 
 def _inverse(base: sp.Expr) -> sp.Expr:
-    """1/base up to terms of order delta^4."""
+    """Return 1/base up to terms of order delta^4."""
     return _INVERSE_G / sp.diff(base, g) * (1 + _rest(base) + _rest(base) ** 2)
 
 
 def _without_angles(integral: Antiderivative) -> Iterator[tuple[sp.Expr, sp.Expr]]:
-    """Products whose sum is the antiderivative less the logarithms of the linear parts, up to terms of order delta^3."""
+    """Yield products whose sum is the antiderivative minus the logarithms of the linear parts, up
+    to terms of order delta^3.
+    """
     for term in sp.Add.make_args(integral.rational):
         coefficient, power = term.as_independent(g, as_Add=False)
         base, exponent = power.as_base_exp()
@@ -82,9 +88,11 @@ def _without_angles(integral: Antiderivative) -> Iterator[tuple[sp.Expr, sp.Expr
 
 
 def _orders(products: Iterable[tuple[sp.Expr, sp.Expr]]) -> dict[int, dict[int, sp.Expr]]:
-    """By power of delta, up to the second, then by power of the phase: coefficients of a sum of products.
+    """Return the coefficients of a sum of products, by power of delta up to the second, then by
+    power of the phase.
 
-    First factors are polynomials in b and v whose coefficients, functions of the law, are kept whole.
+    First factors are polynomials in b and v. Their coefficients, functions of the law, are not
+    expanded.
     """
     found: dict[int, dict[int, sp.Expr]] = {order: {} for order in range(3)}
     for coefficient, factor in products:
@@ -98,12 +106,20 @@ def _orders(products: Iterable[tuple[sp.Expr, sp.Expr]]) -> dict[int, dict[int, 
 
 
 def threshold_in_noise() -> sp.Expr:
-    """Tau = b/delta in the angle at which it cuts the semicircle of the zero eigenvalues."""
+    """Return tau = b/delta in terms of the angle at which it cuts the semicircle of the zero
+    eigenvalues.
+    """
     return 2 * sp.sqrt(zero_mass) * sp.cos(theta)
 
 
 def in_zero_mass(model: Model, expression: sp.Expr) -> sp.Expr:
-    """An expression that depends on the target law through its zero mass only, written in it."""
+    """Return an expression that depends on the target law through its zero mass only, in terms of
+    the zero mass.
+
+    Args:
+        model: the model.
+        expression: the expression.
+    """
     parameter = min(model.target.zero_mass.free_symbols, key=str)
     (solution,) = sp.solve(model.target.zero_mass - zero_mass, parameter)
     result = sp.expand(sp.cancel(sp.expand(expression.subs(parameter, solution))))
@@ -113,14 +129,16 @@ def in_zero_mass(model: Model, expression: sp.Expr) -> sp.Expr:
 
 
 def in_sine_and_cosine(expression: sp.Expr) -> sp.Expr:
-    """A trigonometric polynomial in theta with sines of at most first power."""
+    """Return a trigonometric polynomial in theta with sines of at most first power."""
     sine, cosine = sp.symbols("S C", positive=True)
     plain = sp.expand(sp.expand_trig(sp.expand(expression))).subs({sp.sin(theta): sine, sp.cos(theta): cosine})
     return sp.expand(sp.rem(plain, sine**2 + cosine**2 - 1, sine)).subs({sine: sp.sin(theta), cosine: sp.cos(theta)})
 
 
 def derivative_in_tau(expression: sp.Expr) -> sp.Expr:
-    """D expression/d tau = (d expression/d theta)/(d tau/d theta), the sine of d tau/d theta divided out."""
+    """Return d expression/d tau = (d expression/d theta)/(d tau/d theta), with the sine of d tau/d
+    theta divided out.
+    """
     sine, cosine = sp.symbols("S C", positive=True)
     slope = in_sine_and_cosine(sp.diff(expression, theta)).subs({sp.sin(theta): sine, sp.cos(theta): cosine})
     even, odd = slope.coeff(sine, 0), slope.coeff(sine, 1)
@@ -131,9 +149,10 @@ def derivative_in_tau(expression: sp.Expr) -> sp.Expr:
 
 
 def recovery_odds(slope: sp.Expr) -> sp.Expr:
-    """(1 - z0)/z0 at which theta makes the delta^2 coefficient of J stationary (hence minimal: alpha is least).
+    """Return the value of (1 - z0)/z0 at which theta makes the delta^2 coefficient of J stationary
+    (a minimum, so that alpha is least).
 
-    Its derivative in tau is linear in the odds, up to a factor.
+    The derivative in tau is linear in these odds, up to a factor.
     """
     odds = sp.Symbol("odds", positive=True)
     sine, cosine = sp.symbols("S C", positive=True)
@@ -143,7 +162,9 @@ def recovery_odds(slope: sp.Expr) -> sp.Expr:
 
 
 def full_rank_energy(model: Model) -> sp.Expr:
-    """Least delta^2 coefficient of J when the target has no zero eigenvalue: no eigenvalue is cut, J = E (|x| - b)^2."""
+    """Return the least delta^2 coefficient if the target has no zero eigenvalue: no eigenvalue is
+    cut, J = E (|x| - b)^2.
+    """
     size, (_, second) = sp.Symbol("size"), moments(model.target)  # E |x|, which the noise changes at order delta^2
     tau = sp.Symbol("tau", real=True)
     energy = sp.expand((second + v - 2 * b * size + b**2).subs({v: delta**2, b: tau * delta})).coeff(delta, 2)
@@ -152,9 +173,10 @@ def full_rank_energy(model: Model) -> sp.Expr:
 
 
 def recovery_ratio(model: Model) -> sp.Expr:
-    """Alpha at which the reduced equations hold for J = q0 - 2 b t0 + v j2(b/sqrt(v)), c = 1 and dj2/dtau = 0.
+    """Return alpha at which the reduced equations hold for J = q0 - 2 b t0 + v j2(b/sqrt(v)), c = 1
+    and dj2/dtau = 0.
 
-    Only j2 and its slope at tau enter, so j2 is replaced by its tangent there.
+    Only j2 and its slope at tau enter, so that j2 is replaced by its tangent there.
     """
     tau, slope, second, size = sp.symbols("tau slope q0 t0")
     order, limit, (stiffness,) = reduced(model), weak_regularisation(model), sym("Vh")
@@ -173,9 +195,15 @@ def recovery_ratio(model: Model) -> sp.Expr:
 
 
 def check_against_semicircle(energy: sp.Expr, ends: int) -> None:
-    """j2 is (1 - z0)(1 + z0 + tau^2) from the features, and z0^2 N from each learned end of the semicircle of the zero eigenvalues.
+    """Check that j2 is (1 - z0)(1 + z0 + tau^2) from the features, plus z0^2 N from each learned
+    end of the semicircle of the zero eigenvalues.
 
-    N, the energy of the unit semicircle above 2 cos(theta), is derived on its own (passes/spectral_function/semicircle.py).
+    N, the energy of the unit semicircle above 2 cos(theta), is derived independently
+    (passes/spectral_function/semicircle.py).
+
+    Args:
+        energy: j2.
+        ends: number of learned ends.
     """
     above, tau = energy_above().J, threshold_in_noise()
     (angle,) = above.free_symbols
@@ -185,22 +213,24 @@ def check_against_semicircle(energy: sp.Expr, ends: int) -> None:
 
 
 class Recovery(NamedTuple):
-    """Perfect recovery in theta, the angle at which tau = b/delta cuts the semicircle of the zero eigenvalues."""
+    """Perfect recovery in theta, the angle at which tau = b/delta cuts the semicircle of the zero
+    eigenvalues.
+    """
 
-    energy: sp.Expr  # j2, whose least value over tau gives alpha_rec
+    energy: sp.Expr  # j2; its minimum over tau gives alpha_rec
     slope: sp.Expr  # dj2/dtau
-    mass: sp.Expr  # share of the eigenvalues above tau, (1/2) d^2 j2/dtau^2
+    mass: sp.Expr  # fraction of the eigenvalues above tau, (1/2) d^2 j2/dtau^2
     odds: sp.Expr  # (1 - z0)/z0 for which theta is stationary
-    ratio: sp.Expr  # alpha_rec in the least j2
+    ratio: sp.Expr  # alpha_rec in terms of the least j2
     full_rank: sp.Expr  # least j2 without zero eigenvalues
 
 
 @cache
 def recovery(model: Model) -> Recovery:
-    """Perfect recovery: noise-free labels, beta = beta0, delta -> 0 at fixed tau = b/delta.
+    """Return perfect recovery: noise-free labels, beta = beta0, delta -> 0 at fixed tau = b/delta.
 
-    The expansion J = q0 - 2 b t0 + v j2(b/delta), t0 the mean size of an eigenvalue, turns the reduced equations into a ratio
-    proportional to j2, and dj2/dtau = 0.
+    The expansion J = q0 - 2 b t0 + v j2(b/delta), with t0 the mean absolute eigenvalue, turns the
+    reduced equations into dj2/dtau = 0 and a ratio proportional to j2.
     """
     constant, linear, quadratic = learned_energy(model)
     (mean, second), positive = moments(model.target), model.matrix.kind is Kind.POSITIVE
@@ -223,9 +253,11 @@ def recovery(model: Model) -> Recovery:
 
 
 def rank_limited_recovery() -> sp.Expr:
-    """Least j2 over tau when the rank limit cuts the noise above the minimum of j2, in j2 and its slope at the cut.
+    """Return the least j2 over tau if the rank limit cuts the noise above the minimum of j2, from
+    j2 and its slope at the cut.
 
-    Below the cut tau_Q the rank-limited j2 is j2 - x dj2/dtau + x^2 kappa at x = tau_Q - tau (step `rank_limit`).
+    Below the cut tau_Q, the rank-limited j2 is j2 - x dj2/dtau + x^2 kappa with x = tau_Q - tau
+    (step `rank_limit`).
     """
     gap = sp.Symbol("gap", positive=True)
     energy = rank_limited().J.subs({J_b: j2_slope, J: j2, Q: b + gap})
@@ -234,7 +266,7 @@ def rank_limited_recovery() -> sp.Expr:
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """Generated functions of the recovery threshold."""
+    """Return the functions of the recovery threshold."""
     found = recovery(model)
     odds, alpha_rec = r"\frac{1-\mu_0}{\mu_0}", r"\alpha_{\rm rec}"
     return (
@@ -282,7 +314,7 @@ def _rank_limited() -> tuple[Function, ...]:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """Perfect recovery."""
+    """Return the steps of perfect recovery."""
     return (
         Step(
             "recovery",

@@ -1,4 +1,6 @@
-"""The limit lambda -> 0 below interpolation, where every label is fitted (theory note, sections 5 and 6)."""
+"""Limit lambda -> 0 below interpolation, where every label is fitted (theory note, sections 5 and
+6).
+"""
 
 from collections.abc import Mapping
 from functools import cache
@@ -20,10 +22,11 @@ J_vv, J_bv, mass = sym("J_vv J_bv mass")
 
 
 def interpolating_envelope() -> sp.Expr:
-    """M when every label can be fitted (V -> infinity): the elastic cost of reaching h = (beta0/beta) z up to a shift.
+    """Return M if every label can be fitted (V -> infinity): the elastic cost of h = (beta0/beta) z
+    up to a shift.
 
-    One visible direction of unit variance costs E(h - w)^2/(2V), with (w, z) of covariance [[q, m], [m, rho]];
-    there are D of them.
+    One visible direction of unit variance costs E(h - w)^2/(2V), with (w, z) of covariance [[q, m],
+    [m, rho]]. There are D of them.
     """
     ratio = beta0 / beta
     per_direction = sp.expand(ratio**2 * rho - 2 * ratio * m + q)
@@ -32,7 +35,9 @@ def interpolating_envelope() -> sp.Expr:
 
 @cache
 def weak_regularisation(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
-    """v, c and V Vh of the reduced problem below interpolation, where lambda -> 0 sends V to infinity as 1/lambda."""
+    """Return v, c and V Vh of the reduced problem below interpolation, where V diverges as 1/lambda
+    for lambda -> 0.
+    """
     prior, conjugates = denoiser(model), conjugates_at(model, interpolating_envelope())
     at_limit = {v: prior.variance, c: prior.gain, V: V * Vh}
     return MappingProxyType({name: sp.cancel(form.subs(conjugates)) for name, form in at_limit.items()})
@@ -40,15 +45,19 @@ def weak_regularisation(model: Model) -> Mapping[sp.Symbol, sp.Expr]:
 
 @cache
 def sample_ratio(model: Model) -> sp.Expr:
-    """Alpha in J_v: V Vh = J_v/2 of the spectrum is what the fitted channel has."""
+    """Return alpha in terms of J_v: V Vh = J_v/2 from the spectrum equals V Vh of the fitted
+    channel.
+    """
     (ratio,) = sp.solve(sp.Eq(reduced(model)[V] * Vh, weak_regularisation(model)[V]), alpha)
     return sp.cancel(ratio)
 
 
 def interpolating_residual(model: Model) -> sp.Expr:
-    """What vanishes below interpolation: the balance of v at the sample ratio that V Vh = J_v/2 fixes.
+    """Return the expression that vanishes below interpolation: the balance of v, with the sample
+    ratio from V Vh = J_v/2.
 
-    Temperatures set the gain alone: labels are fitted at beta0/beta times the target, with its noise, whatever the two are.
+    Temperatures only set the gain: labels are fitted at beta0/beta times the target, with its
+    noise.
     """
     limit, order, ratio = weak_regularisation(model), reduced(model), sample_ratio(model)
     overlap, norm = (order[name].subs(c, limit[c]) for name in (m, q))
@@ -60,21 +69,30 @@ def interpolating_residual(model: Model) -> sp.Expr:
 
 
 def residual_slope(model: Model, along: sp.Symbol) -> sp.Expr:
-    """Derivative of that residual in v or b, along which J changes too."""
+    """Return the derivative of this residual in v or b; J depends on both.
+
+    Args:
+        model: the model.
+        along: v or b.
+    """
     rates = {v: {J: J_v, J_v: J_vv, J_b: J_bv}, b: {J: J_b, J_v: J_bv, J_b: 2 * mass}}[along]
     residual = interpolating_residual(model)
     return sp.expand(sp.diff(residual, along) + sum(sp.diff(residual, name) * rate for name, rate in rates.items()))
 
 
 def interpolating_response() -> sp.Expr:
-    """F where every label is fitted: the dual field f = (h - w)/V answers to w with -1/V along each of the D visible directions."""
+    """Return F if every label is fitted: the dual field f = (h - w)/V responds to w with -1/V along
+    each of the D visible directions.
+    """
     h, w = sp.symbols("h w")
     dual = -sp.diff(envelope_energy(h - w), w)
     return D * sp.diff(dual, w) ** 2
 
 
 def interpolating_replicon(model: Model) -> sp.Expr:
-    """The replicon below interpolation: V and the sample ratio drop out with V Vh = D alpha = J_v/2."""
+    """Return the replicon below interpolation; V and the sample ratio drop out with V Vh = D alpha
+    = J_v/2.
+    """
     ratio = sample_ratio(model)
     stiffness = weak_regularisation(model)[V] / V  # Vh, which is mh/c
     value = 1 - growth(model).subs(F, interpolating_response()).subs(c, mh / stiffness).subs(alpha, ratio)
@@ -82,7 +100,7 @@ def interpolating_replicon(model: Model) -> sp.Expr:
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """Generated functions of the limit lambda -> 0."""
+    """Return the functions of the limit lambda -> 0."""
     noise = model.channel.noise_settings
     return (
         scalar(
@@ -116,7 +134,7 @@ def functions(model: Model) -> tuple[Function, ...]:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """Weak regularisation."""
+    """Return the steps of weak regularisation."""
     limit = weak_regularisation(model)
     return (
         Step(

@@ -1,1 +1,1 @@
-"""Softmax rows of tied scores with square loss, at any number of tokens."""
+"""Softmax rows of tied scores with square loss, for any number of tokens."""

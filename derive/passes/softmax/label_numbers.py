@@ -1,4 +1,6 @@
-"""Numbers that one label carries, D = T(T+1)/2 - 1: what the softmax shows of a symmetric index (theory note, section 1)."""
+"""Number D = T(T+1)/2 - 1 of independent real numbers in one label, the rank of the map from a
+symmetric index to its softmax (theory note, section 1).
+"""
 
 import sympy as sp
 
@@ -9,7 +11,9 @@ from derive.language.step import Display, Function, Step, require_zero, scalar
 
 
 def difference_map(tokens: int) -> sp.Matrix:
-    """All differences h_ab - h_aa within rows, as a matrix acting on the entries a <= b of the symmetric index."""
+    """Return the matrix that maps the entries a <= b of the symmetric index to all differences h_ab
+    - h_aa within rows.
+    """
     pairs = [(a, c) for a in range(tokens) for c in range(a, tokens)]
     column = {pair: k for k, pair in enumerate(pairs)}
     rows = []
@@ -24,10 +28,10 @@ def difference_map(tokens: int) -> sp.Matrix:
 
 
 def label_numbers() -> sp.Expr:
-    """Numbers that one label carries: rank of the within-row differences of a symmetric T x T index.
+    """Return D, the rank of the within-row differences of a symmetric T x T index.
 
-    Computed for T = 2, 3, 4 and interpolated, checked at 5 and 6; a constant shift of all entries is the one direction
-    the rows cannot see.
+    It is computed for T = 2, 3, 4 and interpolated, and checked at 5 and 6. A constant shift of all
+    entries is the only direction that the rows do not depend on.
     """
     ranks = {tokens: difference_map(tokens).rank() for tokens in (2, 3, 4, 5, 6)}
     polynomial = sp.interpolate([(tokens, ranks[tokens]) for tokens in (2, 3, 4)], T)
@@ -37,12 +41,12 @@ def label_numbers() -> sp.Expr:
 
 
 def functions() -> tuple[Function, ...]:
-    """D at any number of tokens."""
+    """Return the function for D at any number of tokens."""
     return (scalar("label_numbers", "numbers that one label carries", (T,), "D", label_numbers()),)
 
 
 def steps() -> tuple[Step, ...]:
-    """What a label shows."""
+    """Return the step for D."""
     return (
         Step(
             "label_numbers",

@@ -1,8 +1,10 @@
-"""Leading features kept exactly: their indices are products of Gaussians, not Gaussian (theory note, section 10).
+"""Leading features treated exactly: their indices are products of Gaussians, and not Gaussian
+(theory note, section 10).
 
-A feature of weight w whose index on a sequence keeps its own law enters the channel by the part l = u^T S u that the student has of
-it, beside the overlaps of all that is left. Its conjugate acts on the student as an eigenvalue of the target does: the prior is that
-of a target in which the feature has another strength.
+A feature of weight w whose index keeps its exact law enters the channel by the student's part l =
+u^T S u of it, in addition to the overlaps of everything else. The conjugate of l acts on the
+student like an eigenvalue of the target does. Therefore the prior is that of a target in which the
+feature has another strength.
 """
 
 from functools import cache
@@ -22,7 +24,10 @@ z_a, z_b, delta_ab = sym("z_a z_b delta_ab")
 
 
 def feature_index(index: Index) -> sp.Expr:
-    """Index of a feature, x_a^T S x_b - delta_ab tr S for S = u u^T; checked: no mean, and the variances of the model's index."""
+    """Return the index of a feature, x_a^T S x_b - delta_ab tr S for S = u u^T.
+
+    Its mean is checked to be zero, and its variances to be those of the model's index.
+    """
     product = z_a * z_b - delta_ab
     for same, other in ((1, z_a), (0, z_b)):
         value = product.subs({delta_ab: same, z_b: other})
@@ -33,7 +38,7 @@ def feature_index(index: Index) -> sp.Expr:
 
 
 def _gaussian_mean(polynomial: sp.Expr) -> sp.Expr:
-    """Mean over independent standard Gaussian z_a, z_b."""
+    """Return the mean over independent standard Gaussians z_a, z_b."""
     terms = sp.Poly(polynomial, z_a, z_b).terms()
     return sum(
         (coefficient * sp.Mul(*(_moment(power) for power in powers)) for powers, coefficient in terms), sp.Integer(0)
@@ -46,33 +51,42 @@ def _moment(power: int) -> sp.Expr:
 
 @cache
 def share(part: sp.Expr) -> sp.Expr:
-    """Coefficient of the feature's index in that of a matrix with the part u^T S u of it, of which tr S^2/d has w part^2."""
+    """Return the coefficient of the feature's index in the index of a matrix with part u^T S u of
+    it; w part^2 is its part of tr S^2/d.
+    """
     coefficient = sp.Symbol("coefficient", positive=True)
     (found,) = sp.solve(coefficient**2 - weight * part**2, coefficient)
     return found
 
 
 def overlaps() -> dict[sp.Symbol, sp.Expr]:
-    """The feature's parts of m, q and rho: covariances, per unit, of what it adds to the indices of student and target."""
+    """Return the feature's parts of m, q and rho: covariances, per unit, of its contributions to
+    the indices of student and target.
+    """
     student, target = share(learned), share(s)
     return {m: student * target, q: student**2, rho: target**2}
 
 
 def learned_slope() -> sp.Expr:
-    """M_l at fixed overlaps of the rest: the student's field moves with l, and the envelope by minus the dual field times that."""
+    """Return M_l at fixed overlaps of the rest: the student's field moves with l, and the envelope
+    by minus the dual field times that.
+    """
     return -F_l * sp.diff(share(learned), learned)
 
 
 def coupling() -> sp.Expr:
-    """Order parameters times conjugates: m is the overlap of the rest, and a feature of this strength pulls as the target does."""
+    """Return order parameters times conjugates: m is the overlap of the rest, and a feature of this
+    strength pulls like the target.
+    """
     return coupling_term().subs(m, m + overlaps()[m].subs(s, strength))
 
 
 def strength_seen() -> sp.Expr:
-    """The eigenvalue that the prior sees in place of the feature's own, from stationarity in m and l at fixed q = tr S^2/d.
+    """Return the eigenvalue that replaces the feature's eigenvalue in the prior, from stationarity
+    in m and l at fixed q = tr S^2/d.
 
-    Of the envelope only the slopes enter: by the overlaps m and q - w l^2 of the rest, and by l. A Gaussian index has M_l from its
-    overlaps alone, and the feature is then seen as it is.
+    Only the derivatives of the envelope enter: by the overlaps m and q - w l^2 of the rest, and by
+    l. For a Gaussian index M_l follows from the overlaps alone, and the eigenvalue is not changed.
     """
     channel = alpha * (M_m * m + M_q * (q - overlaps()[q]) + M_l * learned)
     by_rest, by_learned = (sp.diff(channel + coupling(), variable) for variable in (m, learned))
@@ -84,20 +98,23 @@ def strength_seen() -> sp.Expr:
 
 
 def overlap(model: Model) -> sp.Expr:
-    """What the student has of the feature, from stationarity in its strength."""
+    """Return the student's part of the feature, from stationarity in its strength."""
     prior = denoiser(model).prefactor * J_s
     (found,) = sp.solve(sp.diff(coupling(), strength) - prior, learned)
     return sp.cancel(found.subs(Vh, sp.solve(denoiser(model).gain - c, Vh)[0]))
 
 
 def unseen_overlap() -> sp.Expr:
-    """What m with the feature exceeds the overlap that the prior gives, which is stationarity in mh: that with the target as seen."""
+    """Return the difference between m with the feature and the overlap from the prior.
+
+    By stationarity in mh, the prior gives the overlap with the target whose eigenvalue is replaced.
+    """
     seen = sp.diff(coupling(), mh)
     return sp.factor(m + overlaps()[m] - seen)
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """What solvers and predictions with leading features evaluate."""
+    """Return the functions that solvers and predictions with leading features evaluate."""
     return (
         scalar(
             "feature_index",
@@ -147,7 +164,7 @@ def functions(model: Model) -> tuple[Function, ...]:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """Features that are not Gaussian."""
+    """Return the steps for features that are not Gaussian."""
     return (
         Step(
             "leading_features",

@@ -1,8 +1,10 @@
-"""Square loss of one softmax row for any number of tokens: slope and curvature by differentiating power sums over the row.
+"""Square loss of one softmax row for any number of tokens: slope and curvature from power sums over
+the row.
 
-A row has softmax entries s_k and residuals e_k = s_k - label_k. Everything is a polynomial in s, e of the entries looked at and
-in the row's power sums S[i, j] = sum_c s_c^i e_c^j; differentiating by an index h_l closes on such polynomials, because
-d s_c/d h_l = beta s_c (delta_cl - s_l) = d e_c/d h_l.
+A row has softmax entries s_k and residuals e_k = s_k - label_k. All expressions are polynomials in
+s and e of one or two entries, and in the power sums S[i, j] = sum_c s_c^i e_c^j of the row.
+Derivatives by an index h_l are polynomials of the same kind, because d s_c/d h_l = beta s_c
+(delta_cl - s_l) = d e_c/d h_l.
 """
 
 from dataclasses import dataclass
@@ -24,40 +26,50 @@ CHECKED_TOKENS = (2, 3)
 
 
 def power_sum(i: int, j: int) -> sp.Expr:
-    """S[i, j]; the softmax sums to one and so do the labels."""
+    """Return S[i, j]; the softmax sums to one, and so do the labels.
+
+    Args:
+        i: power of s.
+        j: power of e.
+    """
     if (i, j) in ((1, 0), (0, 1)):
         return sp.Integer(i)
     return sp.Symbol(f"S_{i}_{j}")
 
 
 def _sum_over_row(polynomial: sp.Expr) -> sp.Expr:
-    """Sum over c of a polynomial in s_k, e_k taken at c."""
+    """Return the sum over c of a polynomial in s_k, e_k evaluated at c."""
     terms = sp.Poly(polynomial, s_k, e_k).terms()
     return sum((coefficient * power_sum(*powers) for powers, coefficient in terms), sp.Integer(0))
 
 
 @dataclass(frozen=True)
 class RowDerivative:
-    """d/dh_l of a polynomial at entry k: `smooth` + delta_kl * `local`."""
+    """Derivative d/dh_l of a polynomial at entry k: `smooth` + delta_kl * `local`."""
 
     smooth: sp.Expr
     local: sp.Expr
 
 
 def _transport(polynomial: sp.Expr) -> sp.Expr:
-    """d/ds + d/de at one entry: residual and softmax move together."""
+    """Return d/ds + d/de at one entry: residual and softmax change together."""
     return sp.diff(polynomial, s_k) + sp.diff(polynomial, e_k)
 
 
 def _slope_of_sum(polynomial: sp.Expr) -> sp.Expr:
-    """D/dh_l of sum_c polynomial(s_c, e_c)."""
+    """Return d/dh_l of sum_c polynomial(s_c, e_c)."""
     moved = _transport(polynomial)
     at_l = moved.subs({s_k: s_l, e_k: e_l}, simultaneous=True)
     return beta * s_l * (at_l - _sum_over_row(sp.expand(moved * s_k)))
 
 
 def differentiate(expression: sp.Expr, sums: dict[sp.Symbol, sp.Expr]) -> RowDerivative:
-    """D/dh_l of an expression at entry k; `sums` says which polynomial each power sum in it adds up."""
+    """Return d/dh_l of an expression at entry k.
+
+    Args:
+        expression: polynomial in s_k, e_k and power sums.
+        sums: the polynomial behind each power sum in `expression`.
+    """
     moved = beta * s_k * _transport(expression)
     through_sums = sum((sp.diff(expression, name) * _slope_of_sum(term) for name, term in sums.items()), sp.Integer(0))
     return RowDerivative(sp.expand(through_sums - s_l * moved), sp.expand(moved))
@@ -65,14 +77,14 @@ def differentiate(expression: sp.Expr, sums: dict[sp.Symbol, sp.Expr]) -> RowDer
 
 @cache
 def loss_slope() -> sp.Expr:
-    """D/dh_k of the loss of a row, at entry k."""
+    """Return d/dh_k of the loss of a row, at entry k."""
     slope = _slope_of_sum(entry_loss()).xreplace({s_l: s_k, e_l: e_k})
     return sp.factor(slope.xreplace({power_sum(1, 1): row_se}))
 
 
 @cache
 def loss_curvature() -> RowDerivative:
-    """D^2/dh_k dh_l of the loss of a row."""
+    """Return d^2/dh_k dh_l of the loss of a row."""
     curvature = differentiate(loss_slope(), {row_se: s_k * e_k})
     named = {power_sum(*powers): name for powers, name in NAMED_SUMS.items()}
     return RowDerivative(sp.factor(curvature.smooth.xreplace(named)), sp.factor(curvature.local.xreplace(named)))
@@ -80,7 +92,9 @@ def loss_curvature() -> RowDerivative:
 
 @cache
 def check_against_explicit_rows() -> None:
-    """The formulas equal differentiation of the written-out loss of one row of 2 and of 3 tokens."""
+    """Check that the formulas equal the derivatives of the explicit loss of one row of 2 and of 3
+    tokens.
+    """
     slope, curvature = loss_slope(), loss_curvature()
     for tokens in CHECKED_TOKENS:
         weights = sp.symbols(f"E1:{tokens + 1}", positive=True)  # exp(beta h_c)
@@ -103,7 +117,8 @@ def check_against_explicit_rows() -> None:
 
 
 def antisymmetric_variance(index: Index) -> sp.Expr:
-    """Variance of x_a^T K x_b per unit tr K K^T/d, K antisymmetric, computed on 3 x 3 matrices beside that of symmetric ones.
+    """Return the variance of x_a^T K x_b per unit tr K K^T/d for antisymmetric K, relative to that
+    of symmetric matrices, from 3 x 3 matrices.
 
     For independent standard normal x_a, x_b both are sums of squares of the entries.
     """
@@ -125,10 +140,12 @@ def antisymmetric_variance(index: Index) -> sp.Expr:
 
 
 def least_curvature() -> sp.Expr:
-    """Most negative curvature of a row's loss along a unit vector of its indices, at beta = 1: two tokens, their difference.
+    """Return the most negative curvature of a row's loss along a unit vector of its indices, at
+    beta = 1, from two tokens.
 
-    It is linear in the label and so extreme at a saturated one; the sign of the difference does not matter, so that it may be that of
-    the other token. More tokens have none below it, found by minimisation (tests/numeric/channel).
+    The curvature is linear in the label, and therefore extreme at a saturated label. The sign of
+    the difference of the two indices does not matter, so that one token suffices. More tokens have
+    no lower curvature; this is a result of numerical minimisation (tests/numeric/channel).
     """
     softmax, label = sp.symbols("s y", positive=True)
     rows = ((softmax, softmax - label), (1 - softmax, label - softmax))
@@ -147,23 +164,25 @@ def least_curvature() -> sp.Expr:
 
 
 def component_energy() -> sp.Expr:
-    """Elastic energy of one whitened component, of unit variance per unit of overlap."""
+    """Return the elastic energy of one whitened component, of unit variance per unit of overlap."""
     return envelope_energy(x_i - w_i).subs(V, 1 / stiffness)
 
 
 def component_dual() -> sp.Expr:
-    """Its slope, the dual field: at a minimiser minus the slope of the loss."""
+    """Return the slope of this energy, the dual field; at a minimiser it is minus the slope of the
+    loss.
+    """
     return sp.factor(sp.diff(component_energy(), x_i))
 
 
 def component_displacement() -> sp.Expr:
-    """X - w where the dual field is f."""
+    """Return x - w where the dual field is f."""
     (displaced,) = sp.solve(component_dual() - f_i, x_i)
     return sp.cancel(displaced - w_i)
 
 
 def component_functions() -> tuple[Function, ...]:
-    """The elastic part of a sample at any number of tokens, component by component."""
+    """Return the functions for the elastic part of a sample, by component, at any number of tokens."""
     component = (x_i, w_i, stiffness)
     return (
         scalar("component_energy", "elastic energy of a whitened component", component, "E_i", component_energy()),
@@ -179,7 +198,7 @@ def component_functions() -> tuple[Function, ...]:
 
 
 def functions(model: Model) -> tuple[Function, ...]:
-    """What a sampler over sequences of any length evaluates."""
+    """Return the functions that a sampler over sequences of any length evaluates."""
     curvature = loss_curvature()
     check_against_explicit_rows()
     diagonal, offdiagonal = model.index.variance((0, 0)), model.index.variance((0, 1))
@@ -218,7 +237,7 @@ def functions(model: Model) -> tuple[Function, ...]:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """One softmax row at any number of tokens."""
+    """Return the steps for one softmax row at any number of tokens."""
     curvature = loss_curvature()
     return (
         Step(

@@ -1,7 +1,7 @@
-"""The square loss entry by entry, and what is left of it when the label's noise is averaged (theory note, section 7).
+"""Square loss of each entry, and its average over the label noise (theory note, section 7).
 
-Two labels of one sequence, their noises independent, have one mean: quantities of that mean are averages of products of the two, and
-no mean needs to be known.
+Two labels of one sequence with independent noise have the same mean. Functions of this mean are
+averages of products of the two labels, so that the mean itself is not needed.
 """
 
 import sympy as sp
@@ -15,29 +15,32 @@ MEAN, SECOND_MOMENT = sp.Symbol(r"\bar y"), sp.Symbol(r"\overline{y^2}")
 
 
 def residual() -> sp.Expr:
-    """Of one entry of a row."""
+    """Return the residual of one entry of a row."""
     return s_k - y_k
 
 
 def entry_loss() -> sp.Expr:
-    """Loss of one entry in its residual."""
+    """Return the loss of one entry in terms of its residual."""
     return e_k**2
 
 
 def over_labels(polynomial: sp.Expr) -> sp.Expr:
-    """Mean over the noise of two labels of one sequence."""
+    """Return the mean over the noise of two labels of one sequence."""
     moments = (sp.Integer(1), MEAN, SECOND_MOMENT)
     terms = sp.Poly(polynomial, y_k, y_other).terms()
     return sum((coefficient * moments[i] * moments[j] for (i, j), coefficient in terms), sp.Integer(0))
 
 
 def bias() -> sp.Expr:
-    """Loss of a prediction at the label's mean."""
+    """Return the loss of a prediction at the mean label."""
     return entry_loss().subs(e_k, residual()).subs(y_k, MEAN)
 
 
 def least() -> sp.Expr:
-    """Mean loss of the best prediction, the variance of the label; any other prediction adds its loss at the label's mean."""
+    """Return the mean loss of the best prediction, which is the variance of the label.
+
+    Any other prediction adds its loss at the mean label.
+    """
     of_prediction = over_labels(entry_loss().subs(e_k, residual()))
     (best,) = sp.solve(sp.diff(of_prediction, s_k), s_k)
     variance = of_prediction.subs(s_k, best)
@@ -46,7 +49,7 @@ def least() -> sp.Expr:
 
 
 def least_of_mean() -> sp.Expr:
-    """The least loss from the mean loss of any prediction and its loss at the mean label."""
+    """Return the least loss from the mean loss of any prediction and its loss at the mean label."""
     value = mean_loss - loss_at_mean
     mean = over_labels(entry_loss().subs(e_k, residual()))
     require_zero(value.subs({mean_loss: mean, loss_at_mean: bias()}) - least(), "least loss from any prediction")
@@ -54,21 +57,27 @@ def least_of_mean() -> sp.Expr:
 
 
 def least_of_two() -> sp.Expr:
-    """An average of two labels that has the least loss for its mean: so much of the loss of one as a prediction of the other."""
+    """Return a function of two labels whose mean is the least loss: a fraction of the loss of one
+    label as a prediction of the other.
+    """
     share, difference = sp.Symbol("share"), entry_loss().subs(e_k, y_k - y_other)
     (found,) = sp.solve(share * over_labels(difference) - least(), share)
     return sp.cancel(found) * difference
 
 
 def bias_of_two() -> sp.Expr:
-    """A product of residuals of two labels, whose noises drop out, that has the loss at the label's mean for its mean."""
+    """Return a product of residuals of two labels whose mean is the loss at the mean label; the
+    noise of the labels drops out.
+    """
     product = residual() * residual().subs(y_k, y_other)
     require_zero(over_labels(sp.expand(product)) - bias(), "loss at the mean label from two labels")
     return product
 
 
 def functions() -> tuple[Function, ...]:
-    """Entry by entry: sums over the entries are the loss, and what averages over labels leave of it."""
+    """Return the functions for each entry; the loss and its averages over labels are sums over
+    entries.
+    """
     return (
         scalar("residual", "residual of one entry of a row", (s_k, y_k), "e_k", residual()),
         scalar("entry_loss", "loss of one entry of a row", (e_k,), r"\ell_k", entry_loss()),
@@ -97,7 +106,7 @@ def functions() -> tuple[Function, ...]:
 
 
 def steps() -> tuple[Step, ...]:
-    """The square loss."""
+    """Return the steps of the square loss."""
     return (
         Step(
             "square_loss",

@@ -1,6 +1,7 @@
-"""Channel average at two tokens: what of the index is visible, the Moreau energy of one sample.
+"""Channel average at two tokens: visible part of the index, and Moreau energy of one sample.
 
-Theory note, section 3. The softmax sees the symmetric 2 x 2 index only through u = (h11 - h12, h22 - h12).
+See the theory note, section 3. The softmax depends on the symmetric 2 x 2 index only through u =
+(h11 - h12, h22 - h12).
 """
 
 from functools import cache
@@ -27,18 +28,21 @@ W = sp.Matrix([w1, w2])
 
 
 def visible_map() -> sp.Matrix:
-    """U = A (h11, h12, h22) at two tokens."""
+    """Return A in u = A (h11, h12, h22) at two tokens."""
     return -difference_map(2)
 
 
 def index_covariance(index: Index) -> sp.Matrix:
-    """Covariance per unit of (h11, h12, h22)."""
+    """Return the covariance per unit of (h11, h12, h22)."""
     return sp.diag(*(index.variance(entry) for entry in index.entries))
 
 
 @cache
 def visible_covariance(index: Index) -> sp.Matrix:
-    """Covariance per unit of u; minimising over the invisible shift leaves the quadratic form of its inverse, checked."""
+    """Return the covariance per unit of u.
+
+    Minimising over the invisible shift leaves the quadratic form of its inverse, which is checked.
+    """
     A, C = visible_map(), index_covariance(index)
     sigma = A * C * A.T
     shift = sp.Symbol("h12")
@@ -53,7 +57,7 @@ def visible_covariance(index: Index) -> sp.Matrix:
 
 
 def principal_axes(index: Index) -> sp.Matrix:
-    """L with L L^T = Sigma, columns along its eigenvectors."""
+    """Return L with L L^T = Sigma, whose columns are along the eigenvectors of Sigma."""
     columns = []
     for value, _, (vector,) in sorted(visible_covariance(index).eigenvects(), key=lambda item: -item[0]):
         vector = vector / vector[0]
@@ -65,7 +69,13 @@ def principal_axes(index: Index) -> sp.Matrix:
 
 @cache
 def softmax_first(temperature: sp.Expr, u: sp.Expr) -> sp.Expr:
-    """First entry of the two-token softmax of a row with difference u, as a logistic function that cannot overflow."""
+    """Return the first entry of the two-token softmax of a row with difference u, as a logistic
+    function that cannot overflow.
+
+    Args:
+        temperature: inverse temperature.
+        u: difference of the two indices.
+    """
     x = temperature * u
     entry = Logistic(x)
     value, row = written_out(entry), sp.exp(x) / (sp.exp(x) + 1)
@@ -77,7 +87,7 @@ def softmax_first(temperature: sp.Expr, u: sp.Expr) -> sp.Expr:
 
 
 def loss() -> sp.Expr:
-    """Square loss of both rows, both columns."""
+    """Return the square loss of both rows and both columns."""
     total = sp.Integer(0)
     for label, predicted in ((p1, s1), (p2, s2)):
         columns = ((predicted, label), (1 - predicted, 1 - label))
@@ -87,32 +97,45 @@ def loss() -> sp.Expr:
 
 @cache
 def compact_loss() -> sp.Expr:
-    """The loss as 2 sum (p - s)^2 in the softmax entries s, shown equal to the sum over all entries."""
+    """Return the loss as 2 sum (p - s)^2 in the softmax entries s, which is checked to equal the
+    sum over all entries.
+    """
     compact = sum(2 * (label - predicted) ** 2 for label, predicted in ((p1, s1), (p2, s2)))
     require_zero(compact - loss(), "both columns of a row carry the same residual")
     return sp.sympify(compact)
 
 
 def of_indices(expression: sp.Expr) -> sp.Expr:
-    """The same with the softmax entries as functions of the indices u."""
+    """Return the expression with the softmax entries as functions of the indices u."""
     return expression.subs({s1: softmax_first(beta, u1), s2: softmax_first(beta, u2)})
 
 
 def slope(expression: sp.Expr, u: sp.Expr) -> sp.Expr:
-    """Derivative in u1 or u2, in terms of the softmax entries: all derivatives of a row need one elementary function."""
+    """Return the derivative in u1 or u2, in terms of the softmax entries.
+
+    All derivatives of a row then need one elementary function.
+
+    Args:
+        expression: expression in the softmax entries.
+        u: u1 or u2.
+    """
     entry = {u1: s1, u2: s2}[u]
     return sp.diff(expression, u) + sp.diff(expression, entry) * beta * entry * (1 - entry)
 
 
 def elastic_energy(index: Index) -> sp.Expr:
-    """Elastic part of the Moreau energy: the replica result per unit variance, in the metric of the visible index."""
+    """Return the elastic part of the Moreau energy: the replica result per unit variance, in the
+    metric of the visible index.
+    """
     per_unit = envelope_energy(sp.Integer(1))
     require_zero(per_unit - 1 / (2 * V), "stiffness of the Moreau energy")
     return per_unit * _displacement_form(index)
 
 
 def _displacement_form(index: Index) -> sp.Expr:
-    """The elastic form written in displacements u - w, which keeps its digits when u is close to w."""
+    """Return the elastic form in terms of displacements u - w, which does not lose digits if u is
+    close to w.
+    """
     precision = visible_covariance(index).inv()
     e1, e2 = u1 - w1, u2 - w2
     return precision[0, 0] * e1**2 + 2 * precision[0, 1] * e1 * e2 + precision[1, 1] * e2**2
@@ -120,7 +143,9 @@ def _displacement_form(index: Index) -> sp.Expr:
 
 @cache
 def sample_functions(index: Index) -> tuple[Function, ...]:
-    """Loss and Moreau energy of one sample, with their first and second derivatives in u."""
+    """Return the functions for loss and Moreau energy of one sample, with first and second
+    derivatives in u.
+    """
     loss_value = compact_loss()
     energy = elastic_energy(index) + loss_value
     dual = visible_covariance(index).inv() * (U - W) / V
@@ -155,7 +180,9 @@ def sample_functions(index: Index) -> tuple[Function, ...]:
 
 
 def average_functions(model: Model) -> tuple[Function, ...]:
-    """The Gaussian indices of samples, and quadratic forms in what is averaged."""
+    """Return the functions for the Gaussian indices of samples, and for quadratic forms in
+    averages.
+    """
     sigma, axes, noise = visible_covariance(model.index), principal_axes(model.index), model.channel.noise
     dual, curvature = sp.Matrix([f1, f2]), sp.Matrix([[H11, H12], [H12, H22]])
 
@@ -192,7 +219,10 @@ def average_functions(model: Model) -> tuple[Function, ...]:
 
 
 def _squared_response(sigma: sp.Matrix, curvature: sp.Matrix) -> sp.Expr:
-    """By the invariants of X = Sigma H: df/dw = -(1 + V H Sigma)^-1 H has eigenvalues -x/(1 + V x) in whitened components."""
+    """Return the squared response from the invariants of X = Sigma H.
+
+    df/dw = -(1 + V H Sigma)^-1 H has eigenvalues -x/(1 + V x) in whitened components.
+    """
     trace, determinant = sp.symbols("trace determinant")
     sizes = 1 + V * trace + V**2 * determinant
     total, product = (trace + 2 * V * determinant) / sizes, determinant / sizes
@@ -204,7 +234,7 @@ def _squared_response(sigma: sp.Matrix, curvature: sp.Matrix) -> sp.Expr:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """The channel at two tokens."""
+    """Return the steps of the channel at two tokens."""
     return (
         Step(
             "two_tokens",

@@ -1,1 +1,1 @@
-"""The prior side: the energy J(v, b) above a threshold, and what it is made of."""
+"""Prior side: the energy J(v, b) of the spectrum above a threshold, and its parts."""

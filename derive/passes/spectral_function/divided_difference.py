@@ -1,4 +1,6 @@
-"""Response of the shrinkage (x - b)_+: its divided difference, and double integrals of it (theory note, section 3, stability)."""
+"""Response of the shrinkage (x - b)_+: its divided difference, and double integrals of it (theory
+note, section 3, stability).
+"""
 
 import sympy as sp
 
@@ -9,24 +11,33 @@ x, y, b, mass, mixed = sym("x y b mass mixed")
 
 
 def divided_difference() -> sp.Expr:
-    """[(x - b)_+ - (y - b)_+]/(x - y) for x > b > y, where (y - b)_+ = 0."""
+    """Return [(x - b)_+ - (y - b)_+]/(x - y) for x > b > y, where (y - b)_+ = 0."""
     return (x - b) / (x - y)
 
 
 def second_difference() -> sp.Expr:
-    """Double integral of the squared divided difference: it is 1 for x, y > b, 0 below, and symmetric; `mixed` is over x > b > y."""
+    """Return the double integral of the squared divided difference, which is 1 for x, y > b, 0 for
+    x, y < b, and symmetric.
+
+    `mixed` is the integral over x > b > y.
+    """
     above = sp.cancel(((x - b) - (y - b)) / (x - y))
     return above**2 * mass**2 + 2 * mixed
 
 
 def first_difference() -> sp.Expr:
-    """Double integral of the divided difference itself, which is J_v: J_v = 2 int (x - b)_+ Re g dmu, Re g = int dmu(y)/(x - y)."""
+    """Return the double integral of the divided difference, which is J_v.
+
+    J_v = 2 int (x - b)_+ Re g dmu with Re g = int dmu(y)/(x - y).
+    """
     above = sp.cancel(((x - b) - (y - b)) / (x - y))
     return above * mass**2 + 2 * mixed
 
 
 def functions() -> tuple[Function, ...]:
-    """The divided difference, and its integrals from their parts over x > b > y."""
+    """Return the functions for the divided difference, and for its integrals from their parts over
+    x > b > y.
+    """
     return (
         scalar(
             "divided_difference",
@@ -53,7 +64,7 @@ def functions() -> tuple[Function, ...]:
 
 
 def steps() -> tuple[Step, ...]:
-    """The response of the shrinkage."""
+    """Return the step for the response of the shrinkage."""
     return (
         Step(
             "divided_difference",

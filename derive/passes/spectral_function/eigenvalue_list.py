@@ -1,15 +1,19 @@
-"""The spectral function of a target with a finite list of eigenvalues, or of any law known by its Stieltjes transform.
+"""Spectral function of a target with a finite list of eigenvalues, or of any law with a known
+Stieltjes transform.
 
-With u = z - v g the subordination reads g = G(u), G the Stieltjes transform of the target: u + v G(u) is the eigenvalue of Y that u
-stands for, and u and its conjugate stand for one on Biane's curve. By parts, for F a polynomial in z and K = int_0^g F dg at fixed u,
+With u = z - v g the subordination is g = G(u), where G is the Stieltjes transform of the target. u
++ v G(u) is the eigenvalue of Y that belongs to u; on Biane's curve, u and its conjugate belong to
+the same one. Integrate by parts, for F a polynomial in z and K = int_0^g F dg at fixed u:
 
     int^{g_b} F dg = K(u_b, g_b) - int^{u_b} (dK/du) du,
 
-the last along a path in the upper half-plane that starts on the real axis beyond the largest eigenvalue, where everything
-is real. What is left to sum is a polynomial in u and G(u): no pole, no logarithm, no difference of close eigenvalues.
+The last integral is along a path in the upper half-plane that starts on the real axis beyond the
+largest eigenvalue, where everything is real. The integrand is a polynomial in u and G(u), without
+poles, logarithms or differences of close eigenvalues.
 
-Where a gap of the spectrum lies above b, the path may start in it: what lies above the gap is a closed contour around the target's
-eigenvalues there, the sum of their residues, and nothing of it has to cancel.
+If a gap of the spectrum lies above b, the path may start in the gap. The part above the gap is a
+closed contour around the eigenvalues of the target there, which is the sum of their residues, and
+no terms cancel.
 """
 
 from functools import cache
@@ -28,22 +32,25 @@ slope_real, slope_imag = sym("slope_real slope_imag")
 
 
 def position() -> sp.Expr:
-    """The eigenvalue of Y that u stands for: the inverse of the subordination u = z - v g, on which z(g) and g = G(u) agree."""
+    """Return the eigenvalue of Y that belongs to u: the inverse of the subordination u = z - v g,
+    with z(g) and g = G(u).
+    """
     z = sp.Symbol("z")
     (found,) = sp.solve(z - v * g - u, z)
     return found
 
 
 def argument() -> sp.Expr:
-    """U at an eigenvalue x of Y: `position` solved for it."""
+    """Return u at an eigenvalue x of Y, by solving `position` for u."""
     (found,) = sp.solve(position() - x, u)
     return found
 
 
 def position_slope() -> sp.Expr:
-    """Slope of the position between two points u, u': 1 - v int dmu0/((u - s)(u' - s)), linear in the law: one eigenvalue does.
+    """Return the slope of the position between two points u, u': 1 - v int dmu0/((u - s)(u' - s)).
 
-    Where the points meet it is dx/du. Where they are conjugate it is Im x/Im u, which vanishes on Biane's curve.
+    It is linear in the law, so that one eigenvalue suffices. For equal points it is dx/du. For
+    conjugate points it is Im x/Im u, which vanishes on Biane's curve.
     """
     other, one = sp.Symbol("other"), weight / (u - s)
     at_u = position().subs(g, one)
@@ -56,7 +63,9 @@ def position_slope() -> sp.Expr:
 
 
 def curve_speed() -> sp.Expr:
-    """Dx/d Re u along Biane's curve, where x is real: dx = x'(u) (1 + i dy) d Re u fixes the slope dy of the curve."""
+    """Return dx/d Re u along Biane's curve, where x is real: dx = x'(u) (1 + i dy) d Re u
+    determines the slope dy of the curve.
+    """
     along = sp.Symbol("dy", real=True)
     velocity = sp.expand((slope_real + sp.I * slope_imag) * (1 + sp.I * along))
     (climb,) = sp.solve(sp.im(velocity), along)
@@ -65,20 +74,22 @@ def curve_speed() -> sp.Expr:
 
 @cache
 def primitives() -> Spectral:
-    """K for J, its derivatives and the mass."""
+    """Return K for J, its derivatives and the mass."""
     return Spectral(*(_over_gap(sp.integrate(sp.expand(F), (g, 0, g))) for F in spectral_integrands(position() - b)))
 
 
 @cache
 def path_integrands() -> Spectral:
-    """dK/du for J, its derivatives and the mass."""
+    """Return dK/du for J, its derivatives and the mass."""
     return Spectral(*(_over_gap(sp.diff(K, u)) for K in primitives()))
 
 
 def strength_integrands() -> tuple[sp.Expr, sp.Expr]:
-    """The same of dJ/ds and dJ_b/ds, s an eigenvalue of the target and `weight` its own, at fixed v and b.
+    """Return the integrands of dJ/ds and dJ_b/ds at fixed v and b, for an eigenvalue s of the
+    target with weight `weight`.
 
-    The path integral depends on the law through G(u) alone: F vanishes at the end of the path, where z = b.
+    The path integral depends on the law through G(u) only, because F vanishes at the end of the
+    path, where z = b.
     """
     pull = sp.diff(weight / (u - s), s)
     J_s, J_bs = (sp.factor(sp.diff(integrand, g)) * pull for integrand in (path_integrands().J, path_integrands().J_b))
@@ -86,37 +97,45 @@ def strength_integrands() -> tuple[sp.Expr, sp.Expr]:
 
 
 def density_integrands() -> Spectral:
-    """Integrands along the real axis, by parts once more: of one sign where the density is, times Re g in derivatives by v."""
+    """Return integrands along the real axis, after another integration by parts.
+
+    They have one sign where the density is positive, up to a factor Re g in derivatives by v.
+    """
     at_position = (F.subs(u, argument()) for F in spectral_integrands(position() - b))
     return Spectral(*(sp.factor(sp.diff(sp.integrate(sp.expand(F), (g, 0, g)), x)) for F in at_position))
 
 
 def residues() -> Spectral:
-    """Residues of dK/du at one eigenvalue s of the target, where G has a pole beside the others' Stieltjes transform."""
+    """Return the residues of dK/du at one eigenvalue s of the target, where G is a pole plus the
+    Stieltjes transform of the others.
+    """
     offset = sp.Symbol("offset")
-    near = weight / offset + transform - spread * offset  # what follows has no part in the residue of a cube
+    near = weight / offset + transform - spread * offset  # higher orders do not contribute to the residue of a cube
     forms = (sp.expand(form.subs({g: near, u: s + offset})) for form in path_integrands())
     return Spectral(*(_centred(form.coeff(offset, -1)) for form in forms))
 
 
 def _centred(residue: sp.Expr) -> sp.Expr:
-    """A polynomial in the distance of the outlier of vanishing weight, s + v g0(s), from b, and in weights."""
+    """Return a polynomial in weights and in the distance from b of the outlier of vanishing weight,
+    s + v g0(s).
+    """
     distance = sp.Symbol("distance")
     inside = sp.expand(residue.subs(s, distance + b - v * transform))
     return sp.collect(inside, (distance, weight)).subs(distance, s + v * transform - b)
 
 
 def _over_gap(expression: sp.Expr) -> sp.Expr:
-    """A polynomial in g and u - b, the small difference kept whole."""
+    """Return a polynomial in g and the small difference u - b, which is not expanded."""
     gap = sp.Symbol("gap")
     return sp.collect(sp.expand(expression.subs(u, gap + b)), g).subs(gap, u - b)
 
 
 @cache
 def complement() -> Spectral:
-    """J, its derivatives and the mass from those of the mirrored law at -b, which hold what lies below b: all of the law less that.
+    """Return J, its derivatives and the mass as the whole law minus the mirrored law at -b, which
+    is the part below b.
 
-    Far from the top of the spectrum this is the sum of fewer and smaller terms.
+    Far below the top of the spectrum this is a sum of fewer and smaller terms.
     """
     whole = sp.expand((t0 - b) ** 2 + (q0 + v - t0**2))  # mean and variance of the noisy law
 
@@ -129,7 +148,7 @@ def complement() -> Spectral:
 
 @cache
 def functions() -> tuple[Function, ...]:
-    """Primitive, integrand along the path, and the real value."""
+    """Return the functions for the primitive, the integrand along the path, and the real value."""
 
     def outputs(forms: Spectral, left: str) -> tuple[Output, ...]:
         return tuple(Output(name, f"{left}_{{{name}}}", form) for name, form in forms._asdict().items())
@@ -192,7 +211,7 @@ def functions() -> tuple[Function, ...]:
 
 
 def steps() -> tuple[Step, ...]:
-    """The spectral function of a finite list of eigenvalues."""
+    """Return the steps for a finite list of eigenvalues."""
     return (
         Step(
             "finite_spectrum",

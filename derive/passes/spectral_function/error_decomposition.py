@@ -1,4 +1,4 @@
-"""Error of S by parts: overfitting, underfitting, approximation (theory note, section 7)."""
+"""Parts of the error of S: overfitting, underfitting, approximation (theory note, section 7)."""
 
 from derive.language.notation import sym
 from derive.language.step import Display, Function, Output, Step, require_zero
@@ -7,10 +7,10 @@ m, q, q0, c_star, q_top, q0_top, gain = sym("m q q0 c_star q_top q0_top gain")
 
 
 def decomposition() -> tuple[Output, ...]:
-    """||S - c* S0||^2/d by parts.
+    """Return ||S - c* S0||^2/d by parts.
 
-    S has a part of energy q_top that stands for target features of energy q0_top, and a noisy rest: `gain` times the other features,
-    and what is orthogonal to them.
+    S has a part of energy q_top that represents target features of energy q0_top, and a noisy rest.
+    The rest is `gain` times the other features, plus an orthogonal part.
     """
     others = q0 - q0_top
     overfitting, underfitting = q - q_top - gain**2 * others, (c_star - gain) ** 2 * others
@@ -26,7 +26,7 @@ def decomposition() -> tuple[Output, ...]:
 
 
 def functions() -> tuple[Function, ...]:
-    """The parts and their sum."""
+    """Return the function for the parts and their sum."""
     return (
         Function(
             "decomposition",
@@ -38,7 +38,7 @@ def functions() -> tuple[Function, ...]:
 
 
 def steps() -> tuple[Step, ...]:
-    """The split of the error."""
+    """Return the step for the split of the error."""
     return (
         Step(
             "error_decomposition",

@@ -1,4 +1,6 @@
-"""What Y shows of each target eigenvalue: the outlier of a feature, and the overlap of eigenvectors (theory note, section 4)."""
+"""Outlier in the spectrum of Y for each target eigenvalue, and overlap of the eigenvectors (theory
+note, section 4).
+"""
 
 from functools import cache
 
@@ -14,24 +16,27 @@ g, u, v, s, transform, spread = sym("g u v s transform spread")
 
 @cache
 def outlier() -> tuple[sp.Expr, sp.Expr]:
-    """Position and squared overlap of the outlier of a target eigenvalue s of vanishing weight.
+    """Return the position and the squared overlap of the outlier of a target eigenvalue s of
+    vanishing weight.
 
-    The eigenvalue s adds a pole of weight w -> 0 to the transform of the others, which takes effect at u = s only. Its share of the
-    resolvent is w/(u(x) - s), a pole in x of residue w dx/du at s: the overlap.
+    The eigenvalue s adds a pole of weight w -> 0 to the transform of the others, which has an
+    effect at u = s only. Its part of the resolvent is w/(u(x) - s), a pole in x with residue w
+    dx/du at s, which is the overlap.
     """
     return position().subs({u: s, g: transform}), position_slope()
 
 
 def feature_density() -> sp.Expr:
-    """Density in x of what eigenvectors of Y at x have, squared overlaps added up, of a target eigenvector of eigenvalue s.
+    """Return the density in x of the squared overlaps of eigenvectors of Y with a target
+    eigenvector of eigenvalue s.
 
-    The resolvent of Y is that of S0 at u, on average.
+    On average the resolvent of Y is that of S0 at u.
     """
     return -ImaginaryPart(1 / (u - s)) / sp.pi
 
 
 def functions() -> tuple[Function, ...]:
-    """Generated functions of outliers and overlaps."""
+    """Return the functions for outliers and overlaps."""
     position, overlap = outlier()
     return (
         Function(
@@ -51,7 +56,7 @@ def functions() -> tuple[Function, ...]:
 
 
 def steps() -> tuple[Step, ...]:
-    """Outliers and overlaps."""
+    """Return the steps for outliers and overlaps."""
     position, overlap = outlier()
     return (
         Step(

@@ -1,6 +1,8 @@
-"""Spectral function of the largest kappa d eigenvalues only: a student of limited rank (theory note, section 4).
+"""Spectral function of the largest kappa d eigenvalues only, for a student of limited rank (theory
+note, section 4).
 
-(x - b)^2 = (x - Q + Q - b)^2 above the quantile Q turns it into values of J at Q, whatever the law of the target.
+Above the quantile Q, (x - b)^2 = (x - Q + Q - b)^2 expresses it by values of J at Q, for any law of
+the target.
 """
 
 from functools import cache
@@ -20,9 +22,11 @@ J_vvv, J_bvv, J_bbv, J_bbb = sym("J_vvv J_bvv J_bbv J_bbb")
 
 @cache
 def third_derivatives() -> dict[sp.Symbol, sp.Expr]:
-    """Third derivatives of J, for any law: J_bb/2 = mass(x > b) = -(1/pi) Im int (z - b) dg has slope -Im g/pi in -b, and so on.
+    """Return the third derivatives of J for any law.
 
-    Two derivatives under the integral leave an integrand linear in z - b; the third leaves a power of g, whatever z(g).
+    For example J_bb/2 = mass(x > b) = -(1/pi) Im int (z - b) dg has slope -Im g/pi in -b. Two
+    derivatives under the integral give an integrand linear in z - b; the third gives a power of g,
+    for any z(g).
     """
     third = spectral_integrands(sp.Function("z0")(g) + v * g - b).J
 
@@ -33,7 +37,9 @@ def third_derivatives() -> dict[sp.Symbol, sp.Expr]:
 
 
 class RankLimited(NamedTuple):
-    """Spectral function of the largest eigenvalues only, in the values at their quantile Q."""
+    """Spectral function of the largest eigenvalues only, in terms of the values at their quantile
+    Q.
+    """
 
     J: sp.Expr
     J_v: sp.Expr
@@ -44,17 +50,18 @@ class RankLimited(NamedTuple):
 
 @cache
 def rank_limited() -> RankLimited:
-    """J, J_v, J_b, J_vv of the largest eigenvalues only, those above the quantile Q > b with mass(Q) = kappa.
+    """Return J, J_v, J_b, J_vv of the largest eigenvalues only, those above the quantile Q > b with
+    mass(Q) = kappa.
 
-    (x - b)^2 = (x - Q + Q - b)^2 above Q. The result is stationary in Q where mass = J_bb/2 = kappa, so the moving
-    quantile adds nothing to the derivatives.
+    (x - b)^2 = (x - Q + Q - b)^2 above Q. The result is stationary in Q where mass = J_bb/2 =
+    kappa, so that the motion of the quantile adds nothing to first derivatives.
     """
     spectral = sp.Function("J")
     at_quantile = spectral(v, Q)
     energy = at_quantile - (Q - b) * sp.diff(at_quantile, Q) + (Q - b) ** 2 * kappa
     curvature = sp.diff(at_quantile, Q, 2)
     require_zero(sp.diff(energy, Q).xreplace({curvature: 2 * kappa}), "rank-limited J is stationary in the quantile")
-    drift = -sp.diff(curvature, v) / sp.diff(curvature, Q)  # the quantile moves so that the mass above it stays kappa
+    drift = -sp.diff(curvature, v) / sp.diff(curvature, Q)  # keeps the mass above the quantile equal to kappa
     slope = sp.diff(energy, v)
     second = sp.diff(slope, v) + sp.diff(slope, Q) * Q_v
     names = {
@@ -76,7 +83,9 @@ def rank_limited() -> RankLimited:
 
 
 def functions() -> tuple[Function, ...]:
-    """Values of the largest eigenvalues from those at the quantile, and what moves the quantile."""
+    """Return the functions for the largest eigenvalues from values at the quantile, and for the
+    motion of the quantile.
+    """
     limited = rank_limited()
     limited_outputs = (("J", r"J_\kappa"), ("J_v", r"J_{\kappa,v}"), ("J_b", r"J_{\kappa,b}"))
     return (
@@ -104,7 +113,7 @@ def functions() -> tuple[Function, ...]:
 
 
 def steps() -> tuple[Step, ...]:
-    """Limited rank."""
+    """Return the step for limited rank."""
     limited = rank_limited()
     return (
         Step(

@@ -1,12 +1,14 @@
-"""z(g) -> the spectral function J(v, b) and its derivatives in closed form (theory note, section 4).
+"""Spectral function J(v, b) and its derivatives in closed form from z(g) (theory note, section 4).
 
-mu_v = target law boxplus semicircle of variance v has the inverse Stieltjes transform z(g) = z0(g) + v g. On the real
-axis approached from above, Im g <= 0, and with x = z(g), dx = z'(g) dg,
+mu_v, the free convolution of the target law with a semicircle of variance v, has the inverse
+Stieltjes transform z(g) = z0(g) + v g. On the real axis, approached from above, Im g <= 0. With x =
+z(g) and dx = z'(g) dg,
 
-    J = int_b^inf (x - b)^2 dmu_v = -(1/pi) Im int_b (z - b)^2 g dz = -(1/(3 pi)) Im int^{g_b} (z - b)^3 dg,
+    J = int_b^inf (x - b)^2 dmu_v = -(1/pi) Im int_b (z - b)^2 g dz = -(1/(3 pi)) Im int^{g_b} (z - b)^3 dg
 
-by parts: the integrand is rational in g and vanishes at g_b, the physical root of z(g) = b, so that derivatives in v and
-b act under the integral sign. Only imaginary parts of logarithms remain, angles whose range the half-plane fixes.
+by parts. The integrand is rational in g and vanishes at g_b, the physical root of z(g) = b, so that
+derivatives in v and b act under the integral sign. Only imaginary parts of logarithms remain; these
+are angles whose range follows from the half-plane.
 """
 
 from functools import cache
@@ -26,17 +28,20 @@ b, g, v = sym("b g v")
 
 
 class Antiderivative(NamedTuple):
-    """Integral over g of a rational function: rational part, and coefficient of log w for each w linear in g."""
+    """Integral over g of a rational function: a rational part, and the coefficient of log w for
+    each w linear in g.
+    """
 
     rational: sp.Expr
     logarithms: dict[sp.Expr, sp.Expr]
 
 
 def integrate_rational(integrand: sp.Expr) -> Antiderivative:
-    """Integrate a polynomial in g and inverses of linear functions of g by partial fractions, monomial by monomial.
+    """Integrate a polynomial in g and inverses of linear functions of g, by partial fractions of
+    each monomial.
 
     Raises:
-        DerivationError: a pole that is not linear in g.
+        DerivationError: a pole is not linear in g.
     """
     polynomial: dict[sp.Expr, sp.Expr] = {}
     rational: dict[sp.Expr, sp.Expr] = {}
@@ -59,7 +64,9 @@ def integrate_rational(integrand: sp.Expr) -> Antiderivative:
 
 
 def _monomials(integrand: sp.Expr) -> list[sp.Expr]:
-    """Terms of the expanded integrand, its denominators powers of linear functions that are positive for small g > 0."""
+    """Return the terms of the expanded integrand; denominators are powers of linear functions that
+    are positive for small g > 0.
+    """
     bases = sorted({power.base for power in integrand.atoms(sp.Pow) if power.exp.is_negative and power.has(g)}, key=str)
     inverses = {base: sp.Symbol(f"inverse{k}") for k, base in enumerate(bases)}
     signs = {base: -1 if base.subs(g, 0).could_extract_minus_sign() else 1 for base in bases}
@@ -74,7 +81,9 @@ def _monomials(integrand: sp.Expr) -> list[sp.Expr]:
 
 
 def _partial_fractions(monomial: sp.Expr) -> list[tuple[sp.Expr, int, sp.Expr]]:
-    """Terms coefficient * base^exponent of a monomial in g and inverses of linear functions of g."""
+    """Return the terms coefficient * base^exponent of a monomial in g and inverses of linear
+    functions of g.
+    """
     constant, factor = monomial.as_independent(g, as_Add=False)
     numerator: sp.Expr = sp.Integer(1)
     poles: dict[sp.Expr, int] = {}
@@ -98,19 +107,23 @@ def _partial_fractions(monomial: sp.Expr) -> list[tuple[sp.Expr, int, sp.Expr]]:
 
 
 def angle(base: sp.Expr) -> sp.Expr:
-    """Im log of `base` continued from large x, where 0 < g < every positive pole and all logarithms are real."""
+    """Return Im log of `base`, continued from large x, where 0 < g < every positive pole and all
+    logarithms are real.
+    """
     slope = sp.diff(base, g)
     return AngleBelow(base) if slope == 1 else AngleAbove(base)
 
 
 def imaginary_part(antiderivative: Antiderivative) -> sp.Expr:
-    """Im of the antiderivative at g in the closed lower half-plane, zero for x beyond the right edge of the support."""
+    """Return Im of the antiderivative at g in the closed lower half-plane; it is zero for x beyond
+    the right edge of the support.
+    """
     angles = [coefficient * angle(base) for base, coefficient in antiderivative.logarithms.items()]
     return ImaginaryPart(antiderivative.rational) + sp.Add(*angles)
 
 
 def noisy_inverse(target: Target) -> sp.Expr:
-    """z(g) of the target law convolved with a semicircle of variance v."""
+    """Return z(g) of the target law convolved with a semicircle of variance v."""
     return target.inverse_stieltjes + v * g
 
 
@@ -126,7 +139,11 @@ class Spectral(NamedTuple):
 
 
 def spectral_integrands(excess: sp.Expr) -> Spectral:
-    """What -(1/pi) Im int^{g_b} dg turns into J, its derivatives and the mass above b = J_bb/2; `excess` is z - b."""
+    """Return the integrands F such that -(1/pi) Im int^{g_b} F dg is J, its derivatives, and the
+    mass above b = J_bb/2.
+
+    `excess` is z - b.
+    """
     third = excess**3 / 3
     return Spectral(
         J=third,
@@ -140,34 +157,42 @@ def spectral_integrands(excess: sp.Expr) -> Spectral:
 
 @cache
 def antiderivatives(target: Target) -> tuple[Antiderivative, ...]:
-    """Integrals of rational functions of g behind J, its derivatives and the mass, in the order of `Spectral`."""
+    """Return the integrals of rational functions of g for J, its derivatives and the mass, in the
+    order of `Spectral`.
+    """
     return tuple(map(integrate_rational, spectral_integrands(noisy_inverse(target) - b)))
 
 
 def closed_forms(target: Target) -> Spectral:
-    """J, its derivatives and the mass."""
+    """Return J, its derivatives and the mass."""
     return Spectral(*(-imaginary_part(found) / sp.pi for found in antiderivatives(target)))
 
 
 def moments(target: Target) -> tuple[sp.Expr, sp.Expr]:
-    """Mean and second moment of the target law, from the free cumulants in R(g) = k1 + k2 g + ..."""
+    """Return the mean and the second moment of the target law, from the free cumulants in R(g) = k1
+    + k2 g + ...
+    """
     mean = sp.cancel(target.r_transform).subs(g, 0)
     variance = sp.cancel(sp.diff(target.r_transform, g)).subs(g, 0)
     return mean, sp.expand(variance + mean**2)
 
 
 def resolvent_polynomial(target: Target) -> sp.Poly:
-    """Polynomial in g whose roots solve z(g) = b."""
+    """Return the polynomial in g whose roots solve z(g) = b."""
     return sp.Poly(sp.numer(sp.together(noisy_inverse(target) - b)), g)
 
 
 def edge_polynomial(target: Target) -> sp.Poly:
-    """Polynomial in g whose real roots with z(g) real are the edges of the support, z'(g) = 0."""
+    """Return the polynomial for z'(g) = 0, whose real roots with z(g) real are the edges of the
+    support.
+    """
     return sp.Poly(sp.numer(sp.together(sp.diff(noisy_inverse(target), g))), g)
 
 
 def law_functions(target: Target) -> tuple[Function, ...]:
-    """The target law, and the noisy law through its inverse Stieltjes transform."""
+    """Return the functions for the target law, and for the noisy law through its inverse Stieltjes
+    transform.
+    """
     law, z = target.parameters, noisy_inverse(target)
     mean, second = moments(target)
 
@@ -215,7 +240,7 @@ def law_functions(target: Target) -> tuple[Function, ...]:
 
 
 def energy_functions(target: Target) -> tuple[Function, ...]:
-    """The spectral function and its derivatives."""
+    """Return the functions for the spectral function and its derivatives."""
     lefts = {"J": "J", "J_v": "J_v", "J_b": "J_b", "J_vv": "J_{vv}", "J_bv": "J_{bv}", "mass": r"\mu_v(x>b)"}
     return (
         *(
@@ -232,7 +257,7 @@ def energy_functions(target: Target) -> tuple[Function, ...]:
 
 
 def steps(model: Model) -> tuple[Step, ...]:
-    """The spectral function in closed form."""
+    """Return the steps for the spectral function in closed form."""
     return (
         Step(
             "spectral",

@@ -1,4 +1,4 @@
-"""The unit semicircle law above a point: the law of the noise alone, in closed form."""
+"""Unit semicircle law above a point in closed form: the law of the noise alone."""
 
 from collections.abc import Callable
 from functools import cache
@@ -15,20 +15,28 @@ theta, eta = sym("theta eta")
 
 @cache
 def semicircle_top() -> tuple[sp.Expr, sp.Expr]:
-    """Mass and trace of the unit semicircle law above 2 cos(theta), 0 < theta < pi/2."""
+    """Return the mass and the trace of the unit semicircle law above 2 cos(theta), 0 < theta <
+    pi/2.
+    """
     mass, trace = (semicircle_above(lambda x, power=power: x**power, theta) for power in (0, 1))  # type: ignore[misc]
     return sp.expand(mass), sp.expand(trace)
 
 
 def semicircle_above(weight: Callable[[sp.Expr], sp.Expr], angle: sp.Symbol) -> sp.Expr:
-    """Integral of weight(x) over the unit semicircle law above 2 cos(angle), by the angle of x = 2 cos(psi)."""
+    """Return the integral of weight(x) over the unit semicircle law above 2 cos(angle), in the
+    angle psi of x = 2 cos(psi).
+
+    Args:
+        weight: the function of x.
+        angle: angle of the lower limit.
+    """
     psi = sp.Symbol("psi", positive=True)
     density = 2 * sp.sin(psi) ** 2 / sp.pi
     return sp.integrate(sp.expand(density * weight(2 * sp.cos(psi))), (psi, 0, angle))
 
 
 class Bulk(NamedTuple):
-    """J and J_v of a semicircle of unit variance above its fraction cos(phi)."""
+    """J and J_v of a semicircle of unit variance above the fraction cos(phi) of its edge."""
 
     J: sp.Expr
     J_v: sp.Expr
@@ -36,7 +44,7 @@ class Bulk(NamedTuple):
 
 @cache
 def energy_above() -> Bulk:
-    """Closed forms in the angle phi."""
+    """Return the closed forms in the angle phi."""
     phi = sp.Symbol("phi", positive=True)
     square = semicircle_above(lambda x: (x - 2 * sp.cos(phi)) ** 2, phi)
     # J = v f(phi) with cos(phi) = b/(2 sqrt v): at fixed b the angle grows by cos/(2 v sin).
@@ -45,7 +53,9 @@ def energy_above() -> Bulk:
 
 @cache
 def edge_powers() -> Bulk:
-    """Leading powers of J/v and J_v where the threshold is a fraction eta below the edge, b = 2 delta (1 - eta)."""
+    """Return the leading powers of J/v and J_v for a threshold at a fraction eta below the edge, b
+    = 2 delta (1 - eta).
+    """
     (phi,) = energy_above().J.free_symbols
     leading = (_leading_term(form, phi) for form in energy_above())
     return Bulk(*(term.subs(phi, sp.sqrt(2 * eta)) for term in leading))  # phi^2/2 = eta at leading order
@@ -53,16 +63,18 @@ def edge_powers() -> Bulk:
 
 @cache
 def edge_mass() -> sp.Expr:
-    """Leading power of the mass of the semicircle above 2 delta (1 - eta)."""
+    """Return the leading power of the mass of the semicircle above 2 delta (1 - eta)."""
     phi = sp.Symbol("phi", positive=True)
     return _leading_term(semicircle_above(lambda x: sp.Integer(1), phi), phi).subs(phi, sp.sqrt(2 * eta))
 
 
 @cache
 def cut_powers() -> Bulk:
-    """J/(v kappa) and J_v/kappa of the largest share kappa -> 0 of the eigenvalues alone, b = 2 delta (1 - eta).
+    """Return J/(v kappa) and J_v/kappa of only the largest fraction kappa -> 0 of the eigenvalues,
+    at b = 2 delta (1 - eta).
 
-    Rank-limited J at a quantile Q = 2 cos(phi) close to the edge, in units of delta = 1; J_v by scaling, as J = v f(b/sqrt(v)).
+    J is rank-limited at a quantile Q = 2 cos(phi) close to the edge, in units of delta = 1. J_v
+    follows by scaling, from J = v f(b/sqrt(v)).
     """
     phi, b = sp.symbols("phi b", positive=True)
     mass = semicircle_above(lambda x: sp.Integer(1), phi)
@@ -72,7 +84,9 @@ def cut_powers() -> Bulk:
 
 
 def _leading_term(form: sp.Expr, x: sp.Symbol, known: int = 12) -> sp.Expr:
-    """Lowest power of x in a quotient of polynomials in x, sin(k x) and cos(k x), by their Taylor polynomials."""
+    """Return the lowest power of x in a quotient of polynomials in x, sin(k x) and cos(k x), from
+    their Taylor polynomials.
+    """
 
     def lowest(part: sp.Expr) -> sp.Expr:
         for function in (sp.sin, sp.cos):
@@ -92,13 +106,13 @@ def _taylor(function: type[sp.Function], x: sp.Symbol, known: int) -> sp.Expr:
 
 
 def open_bulk() -> Bulk:
-    """J/v and J_v where the threshold is far below delta."""
+    """Return J/v and J_v for a threshold far below delta."""
     (phi,) = energy_above().J.free_symbols
     return Bulk(*(form.subs(phi, sp.pi / 2) for form in energy_above()))
 
 
 def functions() -> tuple[Function, ...]:
-    """Mass and trace of what lies above."""
+    """Return the function for the mass and the trace above a point."""
     mass, moment = semicircle_top()
     return (
         Function(
@@ -111,7 +125,7 @@ def functions() -> tuple[Function, ...]:
 
 
 def steps() -> tuple[Step, ...]:
-    """The semicircle."""
+    """Return the step of the semicircle."""
     mass, moment = semicircle_top()
     return (
         Step(
